@@ -1,0 +1,29 @@
+"""Does an installed refgrad, away from its checkout, find its data and its entry points?"""
+
+import sys
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+
+import refgrad
+from refgrad.operators import operator_table
+from refgrad.specification import specs_directory
+
+
+def main() -> None:
+    """Exit with a sentence about the first thing that is missing."""
+    package = Path(refgrad.__file__ or "").parent
+    if not package.is_relative_to(sys.prefix):
+        raise SystemExit(f"this is not the installed package, but {package}")
+    if specs_directory() != (package / "specs").resolve():
+        raise SystemExit(f"the specifications are not those of the wheel, but {specs_directory()}")
+    if not files(refgrad).joinpath("py.typed").is_file():
+        raise SystemExit("the wheel lacks py.typed")
+    engines = {entry.name for entry in entry_points(group="refgrad.engines")}
+    reference = entry_points(group="refgrad.engines", name="refgrad")["refgrad"].load()
+    print(f"{len(operator_table())} operators in {specs_directory()}")
+    print(f"engines: {', '.join(sorted(engines))}; the reference engine's adapter is {reference!r}"[:200])
+
+
+if __name__ == "__main__":
+    main()

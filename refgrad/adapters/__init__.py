@@ -1,0 +1,1 @@
+"""How does each supported engine spell what scenarios ask for? One file an engine."""

@@ -1,0 +1,46 @@
+"""How is an engine held against what must happen? Adapters, execution, comparison, checks, verdicts."""
+
+from refgrad.harness.adapter import (
+    FEATURES,
+    Adapter,
+    AdapterError,
+    AnyAdapter,
+    FunctionalAdapter,
+    TapeAdapter,
+)
+from refgrad.harness.behaviours import Behaviour, BehaviourError, all_behaviours
+from refgrad.harness.examination import examine
+from refgrad.harness.execution import Engine, EngineStartError, observe, start
+from refgrad.harness.journal import Journal, JournalError
+from refgrad.harness.phrasebook import spell
+from refgrad.harness.registry import engine_version, find_adapter, registered_engines
+from refgrad.harness.reproduction import reproduce
+from refgrad.harness.verdict import FAILURES, OUTCOMES, Finding, Verdict
+
+__all__ = [
+    "FAILURES",
+    "FEATURES",
+    "OUTCOMES",
+    "Adapter",
+    "AdapterError",
+    "AnyAdapter",
+    "Behaviour",
+    "BehaviourError",
+    "Engine",
+    "EngineStartError",
+    "Finding",
+    "FunctionalAdapter",
+    "Journal",
+    "JournalError",
+    "TapeAdapter",
+    "Verdict",
+    "all_behaviours",
+    "engine_version",
+    "examine",
+    "find_adapter",
+    "observe",
+    "registered_engines",
+    "reproduce",
+    "spell",
+    "start",
+]

@@ -1,0 +1,160 @@
+"""What does the harness need to know of an engine to drive it? A phrasebook: how the library spells each operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from refgrad.harness.template import Template, TemplateError
+from refgrad.lifecycle import ErrorKind, Policy
+from refgrad.operators import operator_table
+
+FEATURES: Mapping[str, str] = MappingProxyType({
+    "arrays": "tensors of any shape, not scalars alone",
+    "seed": "a backward may be given the cotangent of its output",
+    "retain_graph": "a graph can be kept for a further backward",
+    "accumulate": "gradients of several backward calls add up in the leaves",
+    "zero_grad": "a leaf's gradient can be reset",
+    "error:freed-graph": "a backward through a freed graph is an error",
+    "error:implicit-seed": "a backward from a non-scalar without a seed is an error",
+    "error:seed-shape": "a seed of another shape than its output is an error",
+    "error:no-graph": "a backward from something that needs no gradient is an error",
+})
+
+
+class AdapterError(ValueError):
+    """An adapter is malformed; the message names the engine, the field and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adapter:
+    """What tape engines and functional engines share.
+
+    ``setup`` is run once and stands at the top of every reproduction (``np`` is numpy). ``leaf`` makes a tensor from
+    ``{array}`` (a numpy array) or ``{scalar}`` (a Python number) and ``{requires_grad}``; ``constant`` likewise for arrays that
+    need no gradient and for boolean ones (default: ``leaf`` with False). ``value`` turns a tensor ``{x}`` into a numpy array.
+    ``operators`` spells each operator that the library has, with the fields of its row: arguments, attributes, and a list for a
+    variadic argument. ``distribution`` is the installed package whose version is reported.
+    """
+
+    name: str
+    setup: str
+    leaf: str
+    operators: Mapping[str, str]
+    value: str = "np.asarray({x})"
+    constant: str | None = None
+    distribution: str | None = None
+    scalars_only: bool = False
+    dtype: str = "float64"
+    policy: Policy = field(default_factory=Policy)
+    errors: Mapping[ErrorKind, str] = field(default_factory=dict)
+    lacks: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse unknown operators, features and fields."""
+        table = operator_table()
+        for name, text in self.operators.items():
+            if name not in table:
+                raise self.error(f"operators[{name!r}]: there is no such operator; see `refgrad list operators`")
+            self.check(f"operators[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
+        self.check("leaf", self.leaf, {"array", "scalar", "requires_grad"})
+        self.check("constant", self.constant_text, {"array", "scalar", "requires_grad"})
+        self.check("value", self.value, {"x"})
+        for feature in self.lacks - FEATURES.keys():
+            raise self.error(f"lacks {feature!r}, which is not a feature; there are {sorted(FEATURES)}")
+
+    @property
+    def constant_text(self) -> str:
+        """The template for arrays that need no gradient."""
+        return self.leaf if self.constant is None else self.constant
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the engine offers, as far as its phrasebook and policy tell."""
+        return frozenset() if self.scalars_only else frozenset({"arrays"})
+
+    def error(self, problem: str) -> AdapterError:
+        """Return the error that names this engine."""
+        return AdapterError(f"adapter {self.name!r}: {problem}")
+
+    def check(self, what: str, text: str, allowed: set[str]) -> None:
+        """Refuse a template that does not parse or has a field that it will not be given."""
+        try:
+            unknown = set(Template(text).fields) - allowed
+            Template(text).compile({})
+        except TemplateError as error:
+            raise self.error(f"{what}: {error}") from error
+        if unknown:
+            raise self.error(f"{what}: unknown field {{{sorted(unknown)[0]}}}; it may use {sorted(allowed)}")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TapeAdapter(Adapter):
+    """An engine that records a graph while operators run and leaves gradients in its leaves.
+
+    ``backward`` has the fields ``{output}``, and as far as the engine has them ``{seed}`` (see ``seed``; None if not given) and
+    ``{retain_graph}``. ``gradient`` reads the gradient of ``{leaf}`` as an array or None; ``zero_grad`` resets it.
+    """
+
+    backward: str
+    gradient: str
+    seed: str = "{array}"
+    zero_grad: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the templates of a tape engine too."""
+        super().__post_init__()
+        self.check("backward", self.backward, {"output", "seed", "retain_graph"})
+        self.check("gradient", self.gradient, {"leaf"})
+        self.check("seed", self.seed, {"array"})
+        if self.zero_grad is not None:
+            self.check("zero_grad", self.zero_grad, {"leaf"})
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the templates and the policy offer, less what the adapter says the engine lacks."""
+        fields = Template(self.backward).fields
+        offered = {"accumulate", "error:no-graph"} | super().features
+        offered |= {"seed", "error:seed-shape"} if "seed" in fields else set()
+        offered |= {"retain_graph"} if "retain_graph" in fields or self.policy.frees == "never" else set()
+        offered |= {"error:freed-graph"} if self.policy.frees != "never" else set()
+        offered |= {"error:implicit-seed"} if self.policy.implicit_seed == "error" else set()
+        offered |= {"zero_grad"} if self.zero_grad is not None else set()
+        return frozenset(offered) - self.lacks
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FunctionalAdapter(Adapter):
+    """An engine without a tape: it differentiates functions.
+
+    ``vjp`` takes ``{function}`` (of the leaves that require grad) and ``{primals}`` (their list) and gives a pair: the output, and
+    a function that turns a cotangent of the output into the list of the primals' cotangents. Each backward of a scenario
+    calls that function once more, and the harness adds up what it gives.
+    """
+
+    vjp: str
+    seed: str = "{array}"
+
+    def __post_init__(self) -> None:
+        """Check the templates of a functional engine too."""
+        super().__post_init__()
+        self.check("vjp", self.vjp, {"function", "primals"})
+        self.check("seed", self.seed, {"array"})
+
+    @property
+    def features(self) -> frozenset[str]:
+        """A pullback takes a seed and can be called again; there is nothing to free and nothing to accumulate in."""
+        return (frozenset({"seed", "retain_graph", "accumulate", "zero_grad"}) | super().features) - self.lacks
+
+
+AnyAdapter = TapeAdapter | FunctionalAdapter
+
+
+def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:  # noqa: ANN401 (whatever a user's module holds)
+    """Return the adapter, or say in one error what was found instead of one."""
+    if isinstance(candidate, TapeAdapter | FunctionalAdapter):
+        return candidate
+    message = f"{origin} is {type(candidate).__name__}, not a refgrad.TapeAdapter or refgrad.FunctionalAdapter"
+    raise AdapterError(message)

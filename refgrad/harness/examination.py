@@ -1,0 +1,89 @@
+"""Does what an engine did with a scenario agree with what must happen?"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from refgrad.harness.adapter import AnyAdapter
+from refgrad.harness.execution import Engine, Observation, observe
+from refgrad.harness.verdict import Finding, worst
+from refgrad.lifecycle import Fails, Gradient, NoGradient, Prediction, Succeeds, Value, predict
+from refgrad.oracles import CertifiedOracle, Judgement, judge
+from refgrad.scenario import Scenario
+
+UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24}
+
+
+def examine(scenario: Scenario, engine: Engine) -> Finding:
+    """Run a scenario on an engine and return the worst that it showed.
+
+    Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
+    """
+    adapter = engine.adapter
+    predictions = predict(scenario, adapter.policy)
+    oracle = CertifiedOracle(scenario, adapter.dtype)
+    findings: list[Finding] = []
+    for number, (prediction, observation) in enumerate(zip(predictions, observe(scenario, engine), strict=True), 1):
+        if observation.ran:
+            finding = _compare(prediction, observation, oracle, adapter)
+            findings.append(Finding(finding.outcome, finding.message, number))
+    return worst(findings)
+
+
+def _compare(
+    prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
+) -> Finding:
+    match prediction:
+        case Fails(kind=kind):
+            return _compare_error(kind, observation, adapter)
+        case Succeeds() | Value() | NoGradient() | Gradient() if observation.error is not None:
+            return Finding("unexpected-error", f"raised {observation.error_text}")
+        case Value(name=name):
+            return _compare_array(f"the value of {name}", observation, oracle, prediction, adapter)
+        case Gradient(leaf=leaf):
+            return _compare_array(f"the gradient of {leaf}", observation, oracle, prediction, adapter)
+        case NoGradient(leaf=leaf):
+            if observation.array is None or not np.any(observation.array):
+                return Finding("passed")
+            return Finding("wrong", f"{leaf} got the gradient {observation.array.tolist()}, but nothing was sent to it")
+    return Finding("passed")
+
+
+def _compare_error(kind: str, observation: Observation, adapter: AnyAdapter) -> Finding:
+    if observation.error is None:
+        return Finding("wrong", f"carried on silently where an error is due ({kind})")
+    pattern = adapter.errors.get(kind)  # type: ignore[call-overload]
+    if pattern and not re.search(pattern, observation.error_text):
+        message = f"raised {observation.error_text!r}, which does not match {pattern!r}, as it should ({kind})"
+        return Finding("unexpected-error", message)
+    return Finding("passed")
+
+
+def _compare_array(
+    what: str, observation: Observation, oracle: CertifiedOracle, prediction: Value | Gradient, adapter: AnyAdapter
+) -> Finding:
+    if observation.array is None:
+        return Finding("missing", f"{what} is missing")
+    if observation.array.dtype.kind not in "fiub":
+        return Finding("wrong", f"{what} has the dtype {observation.array.dtype}")
+    judgement = _judge(observation, oracle, prediction, adapter)
+    if judgement.outcome == "passed":
+        return Finding("passed")
+    said = judgement.entry.describe() if judgement.entry else judgement.reason
+    return Finding(judgement.outcome, f"{what} {'is ' if judgement.entry else ''}{said}")
+
+
+def _judge(
+    observation: Observation, oracle: CertifiedOracle, prediction: Value | Gradient, adapter: AnyAdapter
+) -> Judgement:
+    """Judge at the usual precision; what does not pass is judged again at the precision that settles it."""
+    assert observation.array is not None  # noqa: S101
+    unit = UNIT_ROUNDOFF[adapter.dtype]
+    if isinstance(prediction, Value):
+        return judge(observation.array, oracle.value(prediction.name), unit)
+    judgement = judge(observation.array, oracle.gradient(prediction.leaf, prediction.contributions), unit)
+    if judgement.outcome == "passed":
+        return judgement
+    return judge(observation.array, oracle.narrowest_gradient(prediction.leaf, prediction.contributions), unit)

@@ -1,0 +1,203 @@
+"""What does an engine do with a scenario, step by step?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.harness.template import Template
+from refgrad.interpreter import keywords
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, ZeroGrad
+
+Array = npt.NDArray[Any]
+
+
+class EngineStartError(RuntimeError):
+    """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observation:
+    """What a step showed: an array, no gradient (None), an error, or nothing but having run."""
+
+    array: Array | None = None
+    error: BaseException | None = None
+    ran: bool = True
+
+    @property
+    def error_text(self) -> str:
+        """The error as ``Type: message``."""
+        return "" if self.error is None else f"{type(self.error).__name__}: {self.error}"
+
+
+class Engine:
+    """A started engine: its namespace, and its phrasebook compiled to functions."""
+
+    def __init__(self, adapter: AnyAdapter) -> None:
+        """Run the adapter's setup. Raises EngineStartError where that fails."""
+        self.adapter = adapter
+        self.namespace: dict[str, Any] = {"np": np}
+        try:
+            exec(compile(adapter.setup, f"<setup of {adapter.name}>", "exec"), self.namespace)
+        except Exception as error:
+            message = f"engine {adapter.name!r} cannot be started: {type(error).__name__}: {error}"
+            raise EngineStartError(message) from error
+        self._compiled: dict[str, Callable[..., Any]] = {}
+
+    def run(self, template: str, **fields: Any) -> Any:  # noqa: ANN401
+        """Run a template of the adapter with its fields."""
+        if template not in self._compiled:
+            self._compiled[template] = Template(template).compile(self.namespace)
+        return self._compiled[template](**fields)
+
+    def make(self, constant: Constant, *, requires_grad: bool) -> Any:  # noqa: ANN401
+        """Make a tensor of the library."""
+        array = constant.to_numpy().copy()
+        template = self.adapter.leaf if requires_grad else self.adapter.constant_text
+        scalar = array.item() if array.ndim == 0 else None
+        return self.run(template, array=array, scalar=scalar, requires_grad=requires_grad)
+
+    def apply(self, step: Apply, arguments: list[Any]) -> Any:  # noqa: ANN401
+        """Apply an operator to tensors of the library."""
+        operator = operator_table()[step.operator]
+        variadic = operator.arguments[0].variadic
+        fields = {operator.arguments[0].name: arguments} if variadic else dict(zip(operator.argument_names, arguments, strict=True))
+        return self.run(self.adapter.operators[step.operator], **fields, **operator.bind(keywords(step)))
+
+    def read(self, template: str, **fields: Any) -> Array | None:  # noqa: ANN401
+        """Read an array out of the library; None stays None."""
+        result = self.run(template, **fields)
+        return None if result is None else np.array(result)
+
+
+@cache
+def start(adapter: AnyAdapter) -> Engine:
+    """Start an engine, once a process."""
+    return Engine(adapter)
+
+
+def observe(scenario: Scenario, engine: Engine) -> tuple[Observation, ...]:
+    """Run a scenario on an engine. Steps behind an operator that failed are not run."""
+    run = _TapeRun(engine) if isinstance(engine.adapter, TapeAdapter) else _FunctionalRun(engine, scenario)
+    observations: list[Observation] = []
+    broken = False
+    with np.errstate(all="ignore"):
+        for step in scenario.steps:
+            observation = Observation(ran=False) if broken else _attempt(run, step)
+            observations.append(observation)
+            broken = broken or (observation.error is not None and isinstance(step, Leaf | Apply))
+    return tuple(observations)
+
+
+def _attempt(run: _TapeRun | _FunctionalRun, step: object) -> Observation:
+    try:
+        return run.step(step)
+    except Exception as error:  # noqa: BLE001 (whatever an engine raises is an observation)
+        return Observation(error=error)
+
+
+@dataclass(slots=True)
+class _TapeRun:
+    engine: Engine
+    tensors: dict[str, Any] = field(default_factory=dict)
+
+    def step(self, step: object) -> Observation:
+        adapter = self.engine.adapter
+        assert isinstance(adapter, TapeAdapter)  # noqa: S101
+        match step:
+            case Leaf(name=name):
+                self.tensors[name] = self.engine.make(step.value, requires_grad=step.requires_grad)
+            case Apply(name=name):
+                self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
+            case Backward(output=output, seed=seed):
+                tensor = None if seed is None else self.engine.run(adapter.seed, array=seed.to_numpy().copy())
+                self.engine.run(
+                    adapter.backward, output=self.tensors[output], seed=tensor, retain_graph=step.retain_graph
+                )
+            case ZeroGrad(name=name):
+                assert adapter.zero_grad is not None  # noqa: S101 (scenarios that need it are not given to others)
+                self.engine.run(adapter.zero_grad, leaf=self.tensors[name])
+            case Read(what="value", name=name):
+                return Observation(self.engine.read(adapter.value, x=self.tensors[name]))
+            case Read(name=name):
+                return Observation(self.engine.read(adapter.gradient, leaf=self.tensors[name]))
+        return Observation()
+
+
+@dataclass(slots=True)
+class _FunctionalRun:
+    engine: Engine
+    scenario: Scenario
+    tensors: dict[str, Any] = field(default_factory=dict)
+    pullbacks: dict[str, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
+    gradients: dict[str, Array] = field(default_factory=dict)
+
+    def step(self, step: object) -> Observation:
+        adapter = self.engine.adapter
+        match step:
+            case Leaf(name=name):
+                self.tensors[name] = self.engine.make(step.value, requires_grad=step.requires_grad)
+            case Apply(name=name):
+                self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
+            case Backward():
+                self.backward(step)
+            case ZeroGrad(name=name):
+                self.gradients.pop(name, None)
+            case Read(what="value", name=name):
+                return Observation(self.engine.read(adapter.value, x=self.tensors[name]))
+            case Read(name=name):
+                return Observation(self.gradients.get(name))
+        return Observation()
+
+    def backward(self, step: Backward) -> None:
+        adapter = self.engine.adapter
+        assert isinstance(adapter, FunctionalAdapter)  # noqa: S101
+        names = relevant_leaves(self.scenario, step.output)
+        if step.output not in self.pullbacks:
+            function = self.program(names, step.output)
+            primals = [self.tensors[name] for name in names]
+            self.pullbacks[step.output] = self.engine.run(adapter.vjp, function=function, primals=primals)
+        output, pullback = self.pullbacks[step.output]
+        array = np.ones_like(self.engine.read(adapter.value, x=output)) if step.seed is None else step.seed.to_numpy()
+        cotangents = pullback(self.engine.run(adapter.seed, array=array.copy()))
+        for name, cotangent in zip(names, cotangents, strict=True):
+            seen = np.array(self.engine.run(adapter.value, x=cotangent))
+            self.gradients[name] = seen if name not in self.gradients else self.gradients[name] + seen
+
+    def program(self, names: list[str], output: str) -> Callable[..., Any]:
+        """Return the scenario's forward part up to ``output`` as a function of the named leaves."""
+
+        def program(*primals: Any) -> Any:  # noqa: ANN401
+            tensors: dict[str, Any] = {**self.tensors, **dict(zip(names, primals, strict=True))}
+            for step in needed_applications(self.scenario, output):
+                tensors[step.name] = self.engine.apply(step, [tensors[a] for a in step.arguments])
+            return tensors[output]
+
+        return program
+
+
+def needed_applications(scenario: Scenario, output: str) -> list[Apply]:
+    """The applications that ``output`` depends on, in order."""
+    needed = {output}
+    found = []
+    for step in reversed(scenario.applications):
+        if step.name in needed:
+            needed.update(step.arguments)
+            found.append(step)
+    return found[::-1]
+
+
+def relevant_leaves(scenario: Scenario, output: str) -> list[str]:
+    """The leaves that require grad and that ``output`` depends on, in order."""
+    used: set[str] = {output}
+    for step in needed_applications(scenario, output):
+        used.update(step.arguments)
+    return [leaf.name for leaf in scenario.leaves if leaf.requires_grad and leaf.name in used]
+

@@ -1,0 +1,56 @@
+"""How is the forward part of a scenario evaluated, whatever its numbers are?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Apply, Leaf, Scenario, Slice
+
+
+class ScenarioEvaluationError(ValueError):
+    """A step cannot be evaluated, e.g. because shapes do not fit; the message names the step and the shapes."""
+
+
+class NumberSystem(Protocol):
+    """Makes leaves and applies operators. Values are arrays of whatever the system's numbers are."""
+
+    def leaf(self, leaf: Leaf) -> Any:  # noqa: ANN401
+        """Return the value of a leaf."""
+
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Return the value of an operator; the attributes have their defaults filled in."""
+
+
+def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
+    """Return the value of every name that the scenario defines, in order of definition.
+
+    Raises :class:`ScenarioEvaluationError` where an operator refuses its arguments.
+    """
+    table = operator_table()
+    values: dict[str, Any] = {}
+    for number, step in enumerate(scenario.steps, 1):
+        if isinstance(step, Leaf):
+            values[step.name] = system.leaf(step)
+        elif isinstance(step, Apply):
+            operator = table[step.operator]
+            arguments = [values[name] for name in step.arguments]
+            try:
+                values[step.name] = system.apply(operator, arguments, operator.bind(keywords(step)))
+            except (ValueError, IndexError, TypeError) as error:
+                shapes = ", ".join(str(getattr(value, "shape", ())) for value in arguments)
+                message = f"step {number}: {step.operator} of shapes {shapes}: {error}"
+                raise ScenarioEvaluationError(message) from error
+    return values
+
+
+def keywords(step: Apply) -> dict[str, Any]:
+    """Return the attributes of an application as Python's own values, with slices as ``slice``."""
+    return {name: _native(value) for name, value in step.attributes}
+
+
+def _native(value: Any) -> Any:  # noqa: ANN401 (any attribute value)
+    if isinstance(value, Slice):
+        return value.to_native()
+    return tuple(_native(item) for item in value) if isinstance(value, tuple) else value

@@ -1,0 +1,19 @@
+"""Which operators are there, and what are they? The table that everything else derives from."""
+
+from refgrad.operators.expression import Expression, ExpressionError
+from refgrad.operators.structure import RecordedNode, Structure
+from refgrad.operators.table import Argument, Attribute, Edge, Operator, OperatorError, load_operators, operator_table
+
+__all__ = [
+    "Argument",
+    "Attribute",
+    "Edge",
+    "Expression",
+    "ExpressionError",
+    "Operator",
+    "OperatorError",
+    "RecordedNode",
+    "Structure",
+    "load_operators",
+    "operator_table",
+]

@@ -1,0 +1,200 @@
+"""How is a formula differentiated mechanically, for the oracles?
+
+``differentiate`` turns a formula into a function that returns its value and its partial derivative with respect to each
+argument: sum, product, quotient and chain rule over the derivatives of the vocabulary. It never sees the ``partials`` of a
+row, so an oracle that uses it owes nothing to what it judges. Where a number system cannot decide a branch, both branches
+are evaluated and joined (``choose``), which yields the hull of the one-sided derivatives at a kink.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from refgrad.operators.expression import COMPARISONS, Expression, ExpressionError, is_exact
+from refgrad.operators.vocabulary import FUNCTIONS
+
+INFIX: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+
+ZERO = "0"
+ONE = "1"
+Partials = tuple[str, ...]
+
+
+def differentiate(
+    formula: Expression, arguments: tuple[str, ...], parameters: tuple[str, ...], system: Mapping[str, Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """Compile ``formula`` to a function of ``arguments + parameters`` returning ``(value, partial, …)``.
+
+    One partial an argument; a partial that is identically zero or one is the integer 0 or 1. ``system`` supplies the
+    vocabulary, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then, otherwise)``.
+    """
+    source = value_and_partials(formula, arguments, parameters)
+    namespace = dict(system)
+    exec(compile(source, f"<derivative of {formula.source}>", "exec"), namespace)
+    return namespace["derivative"]  # type: ignore[no-any-return]
+
+
+def value_and_partials(formula: Expression, arguments: tuple[str, ...], parameters: tuple[str, ...] = ()) -> str:
+    """Return the Python source of the function that :func:`differentiate` compiles."""
+    block = _Block(arguments)
+    environment = {name: _Dual(name, block.unit(name)) for name in arguments}
+    environment |= {name: _Dual(name, block.nothing) for name in parameters}
+    result = block.visit(formula.tree, environment)
+    body = "\n".join([*block.lines, f"return {', '.join([result.value, *result.partials])},"])
+    signature = ", ".join([*arguments, *parameters])
+    return f"def derivative({signature}):\n{_indented(body)}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Dual:
+    """The source of a value and of its partials."""
+
+    value: str
+    partials: Partials
+
+
+@dataclass(slots=True)
+class _Block:
+    """Statements under construction, with names that no other block of the function uses."""
+
+    arguments: tuple[str, ...]
+    prefix: str = "t"
+    lines: list[str] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def nothing(self) -> Partials:
+        return (ZERO,) * len(self.arguments)
+
+    def unit(self, name: str) -> Partials:
+        return tuple(ONE if name == argument else ZERO for argument in self.arguments)
+
+    def name(self, text: str) -> str:
+        """Give a value a name, so that it is computed once; names and small numbers stay as they are."""
+        if text.isidentifier() or text in {ZERO, ONE}:
+            return text
+        self.count += 1
+        name = f"{self.prefix}{self.count}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def visit(self, node: ast.expr, environment: Mapping[str, _Dual]) -> _Dual:
+        match node:
+            case ast.Name(id=name):
+                return environment.get(name, _Dual(name, self.nothing))
+            case ast.Constant(value=value):
+                text = repr(value)
+                exact = isinstance(value, int) or is_exact(text)
+                return _Dual(text if exact else f"number({text!r})", self.nothing)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner = self.visit(operand, environment)
+                return _Dual(self.name(f"-{inner.value}"), tuple(_minus(p) for p in inner.partials))
+            case ast.BinOp(left=left, op=operation, right=right):
+                return self.arithmetic(operation, self.visit(left, environment), self.visit(right, environment), right)
+            case ast.Call(func=ast.Name(id=name), args=operands):
+                return self.call(name, [self.visit(operand, environment) for operand in operands])
+            case ast.IfExp(test=test, body=then, orelse=otherwise):
+                return self.branch(self.condition(test, environment), then, otherwise, environment)
+        message = f"{ast.unparse(node)!r} cannot be differentiated"
+        raise ExpressionError(message)
+
+    def arithmetic(self, operation: ast.operator, left: _Dual, right: _Dual, exponent: ast.expr) -> _Dual:
+        a, b = left.value, right.value
+        value = self.name(f"({a}) {INFIX[type(operation)]} ({b})")
+        match operation:
+            case ast.Add():
+                partials = [_plus(p, q) for p, q in zip(left.partials, right.partials, strict=True)]
+            case ast.Sub():
+                partials = [_plus(p, _minus(q)) for p, q in zip(left.partials, right.partials, strict=True)]
+            case ast.Mult():
+                partials = [_plus(_times(p, b), _times(q, a)) for p, q in zip(left.partials, right.partials, strict=True)]
+            case ast.Div():
+                partials = [
+                    _over(_plus(p, _minus(_times(q, value))), b)
+                    for p, q in zip(left.partials, right.partials, strict=True)
+                ]
+            case _:
+                partials = self.power(left, right, value, exponent)
+        return _Dual(value, tuple(self.name(p) for p in partials))
+
+    def power(self, base: _Dual, exponent: _Dual, value: str, node: ast.expr) -> list[str]:
+        """d(a ** b) = b a ** (b - 1) da + log(a) a ** b db; a whole exponent keeps its own, exact, rule."""
+        a, b = base.value, exponent.value
+        whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
+        down = f"({a}) ** {node.value - 1}" if whole else f"({a}) ** ({b} - 1)"  # type: ignore[attr-defined]
+        by_base = self.name(f"({b}) * {down}") if base.partials != self.nothing else ZERO
+        by_exponent = self.name(f"log({a}) * {value}") if exponent.partials != self.nothing else ZERO
+        return [
+            _plus(_times(p, by_base), _times(q, by_exponent))
+            for p, q in zip(base.partials, exponent.partials, strict=True)
+        ]
+
+    def call(self, name: str, operands: list[_Dual]) -> _Dual:
+        function = FUNCTIONS[name]
+        inputs = [_Dual(self.name(operand.value), operand.partials) for operand in operands]
+        value = self.name(f"{name}({', '.join(operand.value for operand in inputs)})")
+        local = {p: _Dual(o.value, self.nothing) for p, o in zip(function.parameters, inputs, strict=True)}
+        local["out"] = _Dual(value, self.nothing)
+        totals = self.nothing
+        for operand, derivative in zip(inputs, function.derivatives, strict=True):
+            if operand.partials == self.nothing:
+                continue
+            slope = self.name(self.visit(ast.parse(derivative, mode="eval").body, local).value)
+            totals = tuple(_plus(t, _times(p, slope)) for t, p in zip(totals, operand.partials, strict=True))
+        return _Dual(value, tuple(self.name(total) for total in totals))
+
+    def condition(self, node: ast.expr, environment: Mapping[str, _Dual]) -> str:
+        match node:
+            case ast.Compare(left=left, ops=[operation], comparators=[right]):
+                a, b = self.visit(left, environment).value, self.visit(right, environment).value
+                return f"{COMPARISONS[type(operation)]}({a}, {b})"
+            case ast.BoolOp(op=operation, values=values):
+                name = "logical_and" if isinstance(operation, ast.And) else "logical_or"
+                result, *rest = [self.condition(value, environment) for value in values]
+                for text in rest:
+                    result = f"{name}({result}, {text})"
+                return result
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return f"logical_not({self.condition(operand, environment)})"
+        return self.visit(node, environment).value
+
+    def branch(self, condition: str, then: ast.expr, otherwise: ast.expr, environment: Mapping[str, _Dual]) -> _Dual:
+        self.count += 1
+        names = [f"{self.prefix}{self.count}_{side}" for side in ("then", "otherwise")]
+        for name, node in zip(names, (then, otherwise), strict=True):
+            inner = _Block(self.arguments, f"{name}_")
+            result = inner.visit(node, environment)
+            body = "\n".join([*inner.lines, f"return {', '.join([result.value, *result.partials])},"])
+            self.lines.append(f"def {name}():\n{_indented(body)}")
+        targets = [f"{self.prefix}{self.count}"] + [f"{self.prefix}{self.count}_d{i}" for i in range(len(self.arguments))]
+        self.lines.append(f"{', '.join(targets)}, = choose({condition}, {names[0]}, {names[1]})")
+        return _Dual(targets[0], tuple(targets[1:]))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _minus(a: str) -> str:
+    return a if a == ZERO else f"-({a})"
+
+
+def _plus(a: str, b: str) -> str:
+    if a == ZERO:
+        return b
+    return a if b == ZERO else f"({a}) + ({b})"
+
+
+def _times(a: str, b: str) -> str:
+    if ZERO in (a, b):
+        return ZERO
+    if a == ONE:
+        return b
+    return a if b == ONE else f"({a}) * ({b})"
+
+
+def _over(a: str, b: str) -> str:
+    return a if a == ZERO else f"({a}) / ({b})"

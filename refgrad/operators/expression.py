@@ -1,0 +1,141 @@
+"""What may a formula of the operator table say, and how does it become a function?
+
+The language is a small part of Python's expressions: numbers, names, ``+ - * / **``, comparisons, ``and``/``or``/``not``,
+``a if condition else b`` and calls of the functions in :mod:`refgrad.operators.vocabulary`. A number system supplies the
+functions, so one text serves float64 arrays, balls, complex numbers and symbols alike.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from refgrad.operators.vocabulary import CONSTANTS, FUNCTIONS
+
+COMPARISONS: Mapping[type[ast.cmpop], str] = {
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+
+
+class ExpressionError(ValueError):
+    """A formula uses something that the language does not have."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A formula, checked once constructed; two formulas are equal when their texts are."""
+
+    source: str
+
+    def __post_init__(self) -> None:
+        """Refuse everything outside of the language, with the text that is at fault."""
+        for node in ast.walk(self.tree):
+            _check(node, self.source)
+
+    @cached_property
+    def tree(self) -> ast.expr:
+        """The parsed formula."""
+        try:
+            return ast.parse(self.source, mode="eval").body
+        except SyntaxError as error:
+            message = f"formula {self.source!r} does not parse: {error.msg}"
+            raise ExpressionError(message) from error
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The free variables: names that are neither functions nor constants."""
+        called = {node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call)}  # type: ignore[attr-defined]
+        named = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        return frozenset(named - called - CONSTANTS)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The vocabulary functions that the formula calls."""
+        return frozenset(node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call))  # type: ignore[attr-defined]
+
+    @cached_property
+    def calls(self) -> str:
+        """The formula as Python text in which branches, comparisons and inexact numbers are calls."""
+        body = _ToCalls().visit(ast.parse(self.source, mode="eval").body)
+        return ast.unparse(ast.fix_missing_locations(body))
+
+    def function(self, parameters: tuple[str, ...], system: Mapping[str, Any]) -> Callable[..., Any]:
+        """Compile to a function of ``parameters`` over the functions of a number system that evaluates both branches.
+
+        ``system`` supplies the vocabulary, ``number`` (from a decimal text), ``where`` and the comparisons by name.
+        """
+        unknown = self.names - set(parameters)
+        if unknown:
+            message = f"formula {self.source!r} uses {sorted(unknown)}, which is not among {list(parameters)}"
+            raise ExpressionError(message)
+        text = f"lambda {', '.join(parameters)}: {self.calls}"
+        return eval(compile(text, f"<formula {self.source}>", "eval"), dict(system))  # type: ignore[no-any-return]
+
+
+def is_exact(text: str) -> bool:
+    """Whether a decimal text is exactly a float64 (0.5 is, 0.1 is not)."""
+    return Fraction(text) == Fraction(float(text))
+
+
+def _check(node: ast.AST, source: str) -> None:
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            if name not in FUNCTIONS:
+                message = f"formula {source!r} calls {name!r}, which the vocabulary does not have"
+                raise ExpressionError(message)
+            if len(arguments) != len(FUNCTIONS[name].parameters):
+                message = f"formula {source!r} calls {name!r} with {len(arguments)} arguments"
+                raise ExpressionError(message)
+        case ast.BinOp(op=operation) if not isinstance(operation, ARITHMETIC):
+            message = f"formula {source!r} uses {type(operation).__name__}, which the language does not have"
+            raise ExpressionError(message)
+        case ast.Compare(ops=[_]) | ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.BoolOp() | ast.Name():
+            return
+        case ast.Constant(value=bool()) | ast.Constant(value=int()) | ast.Constant(value=float()):
+            return
+        case ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop() | ast.expr_context():
+            return
+        case _:
+            message = f"formula {source!r} uses {type(node).__name__}, which the language does not have"
+            raise ExpressionError(message)
+
+
+class _ToCalls(ast.NodeTransformer):
+    """Turn comparisons, branches and inexact numbers into calls that a number system answers."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802 (the name is Python's)
+        return _call(COMPARISONS[type(node.ops[0])], self.visit(node.left), self.visit(node.comparators[0]))
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:  # noqa: N802
+        name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
+        result, *rest = [self.visit(value) for value in node.values]
+        for value in rest:
+            result = _call(name, result, value)
+        return result  # type: ignore[no-any-return]
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+        if isinstance(node.op, ast.Not):
+            return _call("logical_not", self.visit(node.operand))
+        return ast.UnaryOp(node.op, self.visit(node.operand))
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+        return _call("where", self.visit(node.test), self.visit(node.body), self.visit(node.orelse))
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:  # noqa: N802
+        if isinstance(node.value, float) and not is_exact(repr(node.value)):
+            return _call("number", ast.Constant(repr(node.value)))
+        return node
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])

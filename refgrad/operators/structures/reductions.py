@@ -1,0 +1,114 @@
+"""How are arrays reduced along axes, and how does a cotangent spread back?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.structure import Cotangents, RecordedNode, Shape, Structure
+
+Axes = None | int | tuple[int, ...]
+
+
+def reduced_axes(axis: Axes, rank: int) -> tuple[int, ...]:
+    """The axes that a reduction removes, each non-negative, in increasing order."""
+    if axis is None:
+        return tuple(range(rank))
+    axes = (axis,) if isinstance(axis, int) else axis
+    return tuple(sorted(a % rank for a in axes)) if rank else ()
+
+
+def kept_shape(shape: Shape, axis: Axes) -> Shape:
+    """The shape of the result as if ``keepdims`` had been said."""
+    axes = reduced_axes(axis, len(shape))
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def size_along(shape: Shape, axis: Axes) -> int:
+    """How many entries are reduced into one."""
+    size = 1
+    for a in reduced_axes(axis, len(shape)):
+        size *= shape[a]
+    return size
+
+
+def add_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+    """Sum of the entries along ``axis``."""
+    return np.add.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def sum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Every summand receives the sum's cotangent."""
+    (shape,) = node.shapes
+    kept = ops.reshape(cotangent, shape=kept_shape(shape, node.attributes["axis"]))
+    return (ops.broadcast_to(kept, shape=shape),)
+
+
+def mean_forward(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+    """Arithmetic mean of the entries along ``axis``."""
+    return np.add.reduce(x, axis=axis, keepdims=keepdims) / size_along(x.shape, axis)
+
+
+def mean_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Every entry receives the mean's cotangent divided by their number."""
+    (spread,) = sum_vjp(ops, cotangent, node)
+    return (spread / size_along(node.shapes[0], node.attributes["axis"]),)
+
+
+def multiply_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+    """Product of the entries along ``axis``."""
+    return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def prod_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Every factor receives the product of the *other* factors, which stays right where a factor is zero.
+
+    The reduced axes are moved to the end and flattened; factor i is left out by putting a one in its place
+    (``ones`` on the diagonal of an n-by-n copy), so that no division happens and all orders of derivatives are right.
+    """
+    (shape,) = node.shapes
+    axes = reduced_axes(node.attributes["axis"], len(shape))
+    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    n = size_along(shape, node.attributes["axis"])
+    outer = tuple(shape[i] for i in rest)
+    flat = ops.reshape(ops.transpose(node.saved("x"), axes=rest + axes), shape=(*outer, 1, n))
+    others = ops.prod(ops.where(np.eye(n, dtype=bool), np.ones(()), flat), axis=(len(outer) + 1,), keepdims=False)
+    spread = ops.reshape(cotangent, shape=(*outer, 1)) * others
+    moved = ops.reshape(spread, shape=outer + tuple(shape[i] for i in axes))
+    return (ops.transpose(moved, axes=tuple(int(i) for i in np.argsort(rest + axes))),)
+
+
+def maximum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+    """Largest entry along ``axis``."""
+    return _reduce(system.maximum, x, axis, keepdims=keepdims)
+
+
+def minimum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+    """Smallest entry along ``axis``."""
+    return _reduce(system.minimum, x, axis, keepdims=keepdims)
+
+
+def extremum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """The entries that attain the extremum share its cotangent equally (the row's edge states this convention)."""
+    (shape,) = node.shapes
+    axis = node.attributes["axis"]
+    kept = kept_shape(shape, axis)
+    attains = ops.equal(node.saved("x"), ops.reshape(node.saved("out"), shape=kept))
+    share = attains / np.add.reduce(attains, axis=reduced_axes(axis, len(shape)), keepdims=True)
+    return (ops.reshape(cotangent, shape=kept) * share,)
+
+
+def _reduce(function: Any, x: Any, axis: Axes, *, keepdims: bool) -> Any:  # noqa: ANN401
+    """Reduce one axis after the other: functions of Python objects cannot take several axes at once."""
+    result = x
+    for a in reversed(reduced_axes(axis, x.ndim)):
+        result = function.reduce(result, axis=a, keepdims=keepdims)
+    return result
+
+
+SUM = Structure(add_reduce, sum_vjp)
+MEAN = Structure(mean_forward, mean_vjp)
+PROD = Structure(multiply_reduce, prod_vjp, {"x": ("x",)})
+MAX = Structure(maximum_reduce, extremum_vjp, {"x": ("x", "out")})
+MIN = Structure(minimum_reduce, extremum_vjp, {"x": ("x", "out")})

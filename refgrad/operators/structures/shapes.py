@@ -1,0 +1,114 @@
+"""How do operators that only move entries (reshape, transpose, concatenate …) work, forward and in reverse?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.structure import Cotangents, RecordedNode, Shape, Structure
+
+
+def sum_to(ops: Any, cotangent: Any, shape: Shape) -> Any:  # noqa: ANN401
+    """Undo broadcasting: sum ``cotangent`` over the axes along which ``shape`` was stretched."""
+    have = cotangent.shape
+    if have == shape:
+        return cotangent
+    lead = len(have) - len(shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and have[lead + i] != 1)
+    return ops.reshape(ops.sum(cotangent, axis=axes, keepdims=False), shape=shape)
+
+
+def reshape_forward(_system: Any, x: Any, *, shape: Shape) -> Any:  # noqa: ANN401
+    """Same entries in row-major order, another shape; one entry of ``shape`` may be -1."""
+    return np.reshape(x, shape)
+
+
+def reshape_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Shape the cotangent back."""
+    return (ops.reshape(cotangent, shape=node.shapes[0]),)
+
+
+def transpose_forward(_system: Any, x: Any, *, axes: tuple[int, ...] | None) -> Any:  # noqa: ANN401
+    """Permute the axes; None reverses them."""
+    return np.transpose(x, axes)
+
+
+def transpose_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Apply the inverse permutation."""
+    axes = node.attributes["axes"]
+    if axes is None:
+        return (ops.transpose(cotangent, axes=None),)
+    rank = len(axes)
+    inverse = np.argsort([a % rank for a in axes])
+    return (ops.transpose(cotangent, axes=tuple(int(i) for i in inverse)),)
+
+
+def broadcast_forward(_system: Any, x: Any, *, shape: Shape) -> Any:  # noqa: ANN401
+    """Stretch axes of length one, and add leading axes, to reach ``shape``."""
+    return np.broadcast_to(x, shape)
+
+
+def broadcast_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Sum over the stretched axes."""
+    return (sum_to(ops, cotangent, node.shapes[0]),)
+
+
+def expand_dims_forward(_system: Any, x: Any, *, axis: int) -> Any:  # noqa: ANN401
+    """Insert an axis of length one."""
+    return np.expand_dims(x, axis)
+
+
+def squeeze_forward(_system: Any, x: Any, *, axis: int) -> Any:  # noqa: ANN401
+    """Remove an axis of length one."""
+    return np.squeeze(x, axis)
+
+
+def flip_forward(_system: Any, x: Any, *, axis: int | tuple[int, ...] | None) -> Any:  # noqa: ANN401
+    """Reverse the order along the axes (all of them where ``axis`` is None)."""
+    return np.flip(x, axis)
+
+
+def flip_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Flip back."""
+    return (ops.flip(cotangent, axis=node.attributes["axis"]),)
+
+
+def concatenate_forward(_system: Any, *arrays: Any, axis: int) -> Any:  # noqa: ANN401
+    """Join arrays along an axis that they have."""
+    return np.concatenate(arrays, axis=axis)
+
+
+def concatenate_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Every operand receives its own stretch of the cotangent."""
+    axis = node.attributes["axis"] % len(node.shapes[0])
+    ends = np.cumsum([shape[axis] for shape in node.shapes])
+    before = (slice(None),) * axis
+    return tuple(
+        ops.index(cotangent, index=(*before, slice(int(end) - shape[axis], int(end)))) if needed else None
+        for end, shape, needed in zip(ends, node.shapes, node.needs, strict=True)
+    )
+
+
+def stack_forward(_system: Any, *arrays: Any, axis: int) -> Any:  # noqa: ANN401
+    """Join arrays of one shape along a new axis."""
+    return np.stack(arrays, axis=axis)
+
+
+def stack_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+    """Every operand receives its own entry of the new axis."""
+    axis = node.attributes["axis"] % (len(node.shapes[0]) + 1)
+    before = (slice(None),) * axis
+    return tuple(
+        ops.index(cotangent, index=(*before, position)) if needed else None for position, needed in enumerate(node.needs)
+    )
+
+
+RESHAPE = Structure(reshape_forward, reshape_vjp)
+TRANSPOSE = Structure(transpose_forward, transpose_vjp)
+BROADCAST_TO = Structure(broadcast_forward, broadcast_vjp)
+EXPAND_DIMS = Structure(expand_dims_forward, reshape_vjp)
+SQUEEZE = Structure(squeeze_forward, reshape_vjp)
+FLIP = Structure(flip_forward, flip_vjp)
+CONCATENATE = Structure(concatenate_forward, concatenate_vjp)
+STACK = Structure(stack_forward, stack_vjp)

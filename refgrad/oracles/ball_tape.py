@@ -1,0 +1,228 @@
+"""What is a scenario's gradient, certainly? A reverse sweep over scalar operations in FLINT balls.
+
+The ordinary forward interpreter runs on object arrays of :class:`Ball`; each scalar operation that a ball goes through is
+recorded with its local partials. The sweep back over that tape knows nothing of arrays, so it shares no rule for
+broadcasting, reducing or indexing with any engine. Cost: linear in the number of scalar operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from refgrad.interpreter import evaluate
+from refgrad.operators import Operator
+from refgrad.oracles.ball_functions import precision, true_derivative, usual_derivative
+from refgrad.scenario import Constant, Leaf, Scenario
+
+Edges = tuple[tuple[int, Any], ...]
+ObjectArray = npt.NDArray[np.object_]
+CONSTANT = -1
+
+
+class Ball:
+    """A scalar that records what happens to it: a FLINT ball and its place on the tape (-1 for a constant)."""
+
+    __slots__ = ("slot", "tape", "value")
+
+    def __init__(self, value: arb, slot: int, tape: list[Edges]) -> None:
+        """Wrap a value that stands at ``slot`` of ``tape``."""
+        self.value = value
+        self.slot = slot
+        self.tape = tape
+
+    def _record(self, value: arb, edges: Iterable[tuple[int, Any]]) -> Ball:
+        live = tuple(edge for edge in edges if edge[0] >= 0)
+        if not live:
+            return Ball(value, CONSTANT, self.tape)
+        self.tape.append(live)
+        return Ball(value, len(self.tape) - 1, self.tape)
+
+    def __add__(self, other: Ball | int) -> Ball:
+        """Sum; integers come from numpy's neutral elements."""
+        if not isinstance(other, Ball):
+            return Ball(self.value + other, self.slot, self.tape)
+        return self._record(self.value + other.value, ((self.slot, 1), (other.slot, 1)))
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Ball | int) -> Ball:
+        """Product."""
+        if not isinstance(other, Ball):
+            return self._record(self.value * other, ((self.slot, other),))
+        return self._record(self.value * other.value, ((self.slot, other.value), (other.slot, self.value)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, count: int) -> Ball:
+        """Quotient by a whole number, as a mean needs it."""
+        return self._record(self.value / count, ((self.slot, 1 / arb(count)),))
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """How the tape computes: ``truth`` with the rows' formulas, ``rounding`` the way engines do, leaves inflated.
+
+    ``bits`` is the precision of the balls; with ``rounding`` it is the engine's own (53 for float64, 24 for float32).
+    """
+
+    purpose: Literal["truth", "rounding"]
+    bits: int
+
+    def derivative(self, operator: Operator) -> Callable[..., tuple[Any, ...]]:
+        """Return the scalar function that gives an operator's value and partials."""
+        compiled = true_derivative if self.purpose == "truth" else usual_derivative
+        return compiled(operator, self.bits)
+
+    def enter(self, number: float) -> arb:
+        """Return the ball of a given number: exact, or half an ulp wide in the engine's precision."""
+        if self.purpose == "truth" or number == 0:
+            return arb(number)
+        return arb(number, abs(number) * 2.0**-self.bits)
+
+
+class BallTape:
+    """The number system of certified evaluation, and the tape that it records."""
+
+    def __init__(self, arithmetic: Arithmetic) -> None:
+        """Start an empty tape."""
+        self.arithmetic = arithmetic
+        self.edges: list[Edges] = []
+        extremum = np.frompyfunc
+        self.maximum = extremum(self._extremum("maximum"), 2, 1)
+        self.minimum = extremum(self._extremum("minimum"), 2, 1)
+        self.leaf_slots: dict[str, int] = {}
+
+    def leaf(self, leaf: Leaf) -> npt.NDArray[Any]:
+        """Return a leaf's entries as balls; boolean leaves stay plain."""
+        array = leaf.value.to_numpy()
+        if array.dtype == np.bool_:
+            return array.astype(object)
+        enter, tape = self.arithmetic.enter, self.edges
+        numbers = array.astype(np.float64).ravel().tolist()
+        if not leaf.requires_grad:
+            return _filled(array.shape, [Ball(enter(x), CONSTANT, tape) for x in numbers])
+        start = self.leaf_slots[leaf.name] = len(tape)
+        tape.extend([()] * len(numbers))
+        return _filled(array.shape, [Ball(enter(x), slot, tape) for slot, x in enumerate(numbers, start)])
+
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
+        """Apply an operator to arrays of balls."""
+        if operator.structure is not None:
+            result = operator.structure.forward(self, *arguments, **attributes)
+            return self._lifted(_as_objects(result))
+        derivative = self.arithmetic.derivative(operator)
+        parameters = tuple(attributes.values())
+        if len(arguments) == 1:
+            (x,) = arguments
+            return _filled(x.shape, [self._one(derivative, ball, parameters) for ball in x.ravel()])
+        shape = np.broadcast_shapes(*(a.shape for a in arguments))
+        columns = [(a if a.shape == shape else np.broadcast_to(a, shape)).ravel().tolist() for a in arguments]
+        return _filled(shape, [self._many(derivative, balls, parameters) for balls in zip(*columns, strict=True)])
+
+    def _one(self, derivative: Callable[..., tuple[Any, ...]], ball: Ball, parameters: tuple[Any, ...]) -> Ball:
+        value, partial = derivative(ball.value, *parameters)
+        tape = self.edges
+        if ball.slot < 0:
+            return Ball(arb(value), CONSTANT, tape)
+        tape.append(((ball.slot, partial),))
+        return Ball(value if type(value) is arb else arb(value), len(tape) - 1, tape)
+
+    def _many(
+        self, derivative: Callable[..., tuple[Any, ...]], balls: tuple[Any, ...], parameters: tuple[Any, ...]
+    ) -> Ball:
+        value, *partials = derivative(*[b.value if type(b) is Ball else b for b in balls], *parameters)
+        tape = self.edges
+        edges = tuple([
+            (b.slot, p) for b, p in zip(balls, partials, strict=True) if type(b) is Ball and b.slot >= 0
+        ])
+        if not edges:
+            return Ball(arb(value), CONSTANT, tape)
+        tape.append(edges)
+        return Ball(value if type(value) is arb else arb(value), len(tape) - 1, tape)
+
+    def _extremum(self, name: str) -> Callable[[Ball, Ball], Ball]:
+        from refgrad.operators import operator_table
+
+        derivative = self.arithmetic.derivative(operator_table()[name])
+        return lambda x, y: self._many(derivative, (x, y), ())
+
+    def _lifted(self, array: ObjectArray) -> ObjectArray:
+        """Turn the plain numbers that numpy puts in (neutral elements of empty sums, zeros) into constants."""
+        flat = array.ravel()
+        if all(type(entry) is Ball for entry in flat):
+            return array
+        return _filled(array.shape, [x if type(x) is Ball else Ball(arb(int(x or 0)), CONSTANT, self.edges) for x in flat])
+
+    def sweep(self, outputs: Mapping[int, arb]) -> list[Any]:
+        """Return the cotangent of every slot (None for untouched ones), given those of some slots."""
+        cotangents: list[Any] = [None] * len(self.edges)
+        for slot, value in outputs.items():
+            cotangents[slot] = value
+        edges = self.edges
+        for slot in range(max(outputs, default=-1), -1, -1):
+            cotangent = cotangents[slot]
+            if cotangent is None:
+                continue
+            for parent, partial in edges[slot]:
+                share = cotangent if partial is ONE else cotangent * partial
+                before = cotangents[parent]
+                cotangents[parent] = share if before is None else before + share
+        return cotangents
+
+
+ONE = 1
+
+
+class BallTrace:
+    """A scenario's forward part, evaluated once in balls; gradients of any of its outputs follow by sweeps."""
+
+    def __init__(self, scenario: Scenario, arithmetic: Arithmetic) -> None:
+        """Evaluate the forward part; raises ScenarioEvaluationError where shapes do not fit."""
+        self.scenario = scenario
+        self.arithmetic = arithmetic
+        self.tape = BallTape(arithmetic)
+        with precision(arithmetic.bits):
+            self.values = evaluate(scenario, self.tape)
+
+    def value(self, name: str) -> ObjectArray:
+        """Return the balls of a named value, in its shape."""
+        return _filled(self.values[name].shape, [ball.value for ball in self.values[name].ravel()])
+
+    def vjp(self, output: str, seed: Constant | None) -> dict[str, ObjectArray]:
+        """Return, for each leaf that ``output`` depends on, the cotangent that ``seed`` (ones if None) sends to it."""
+        balls = self.values[output].ravel()
+        numbers = [1.0] * len(balls) if seed is None else seed.to_numpy().astype(np.float64).ravel().tolist()
+        enter = arb if seed is None else self.arithmetic.enter
+        with precision(self.arithmetic.bits):
+            starts: dict[int, arb] = {}
+            for ball, number in zip(balls, numbers, strict=True):
+                if ball.slot >= 0:
+                    starts[ball.slot] = starts[ball.slot] + enter(number) if ball.slot in starts else enter(number)
+            cotangents = self.tape.sweep(starts)
+        return {name: self._leaf_cotangent(name, start, cotangents) for name, start in self.tape.leaf_slots.items()}
+
+    def _leaf_cotangent(self, name: str, start: int, cotangents: list[Any]) -> ObjectArray:
+        shape = self.values[name].shape
+        size = int(np.prod(shape))
+        zero = arb(0)
+        return _filled(shape, [zero if c is None else c for c in cotangents[start : start + size]])
+
+
+def _filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array.reshape(shape)
+
+
+def _as_objects(result: Any) -> ObjectArray:  # noqa: ANN401 (an array, or one ball where numpy unwraps it)
+    if isinstance(result, np.ndarray):
+        return result
+    array = np.empty((), dtype=object)
+    array[()] = result
+    return array

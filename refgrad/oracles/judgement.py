@@ -1,0 +1,119 @@
+"""Is an observed array right, inaccurate, wrong, or not to be decided, given the certified truth?
+
+Entries are compared one by one, and no tolerance depends on the size of the array. An entry passes within
+``ALLOWANCE`` times its rounding budget (and one unit roundoff of its own size). The allowance was measured: over 1.1 million
+random graphs the largest ratio of a correct engine's error to its budget was 1.31.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from refgrad.oracles.ball_functions import precision
+from refgrad.oracles.certified import Certified
+
+Outcome = Literal["wrong", "inaccurate", "convention", "inconclusive", "passed"]
+SEVERITY: tuple[Outcome, ...] = ("wrong", "inaccurate", "convention", "inconclusive", "passed")
+
+ALLOWANCE = 4.0
+INACCURATE_BELOW = 1e-5
+"""Relative error up to which an answer past its budget still counts as right in its leading digits."""
+
+VAGUE_ABOVE = 1e-6
+"""A budget above this fraction of max(1, |truth|) says nothing about the engine: a kink or a pole is too near."""
+
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryError:
+    """The worst entry of an array: where it is, what was observed, and the certified interval it should lie in."""
+
+    index: tuple[int, ...]
+    observed: float
+    lower: str
+    upper: str
+    relative_error: float
+    budgets: float
+
+    def describe(self) -> str:
+        """Say it in one line, e.g. ``entry (0, 1): 4.0, but the truth lies in [6.0, 6.0] (relative error 3.3e-01)``."""
+        place = f"entry {self.index}: " if self.index else ""
+        size = "" if np.isnan(self.relative_error) else f" (relative error {self.relative_error:.1e}"
+        size += f", {self.budgets:.3g} times what rounding explains)" if np.isfinite(self.budgets) and size else ")" if size else ""
+        interval = self.lower if self.lower == self.upper else f"in [{self.lower}, {self.upper}]"
+        return f"{place}{self.observed!r}, but the truth is {interval}{size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The outcome for an array, and the entry that decided it where it is not ``passed``."""
+
+    outcome: Outcome
+    entry: EntryError | None = None
+    reason: str = ""
+
+
+def judge(observed: npt.NDArray[np.generic], certified: Certified, unit: float = 2.0**-53) -> Judgement:
+    """Compare an observed array with the truth.
+
+    ``unit`` is the unit roundoff of the engine's precision. A shape other than the certified one is ``wrong``.
+    """
+    if observed.shape != certified.shape:
+        return Judgement("wrong", reason=f"has the shape {observed.shape}, but it should be {certified.shape}")
+    if observed.size == 0:
+        return Judgement("passed")
+    outcomes, errors = _outcomes(observed.astype(np.float64), certified, unit)
+    for outcome in SEVERITY:
+        at = np.flatnonzero(outcomes.ravel() == outcome)
+        if at.size and outcome != "passed":
+            worst = at[int(np.argmax(np.nan_to_num(errors.ravel()[at], nan=np.inf)))]
+            return Judgement(outcome, _entry(observed, certified, int(worst), unit))
+    return Judgement("passed")
+
+
+def _outcomes(
+    observed: npt.NDArray[np.float64], certified: Certified, unit: float
+) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.float64]]:
+    truth, radius, budget = certified.midpoint, certified.radius, certified.budget
+    with np.errstate(all="ignore"):
+        error = np.abs(observed - truth)
+        size = np.maximum(1.0, np.abs(truth))
+        tolerance = ALLOWANCE * (budget + unit * np.abs(truth)) + SMALLEST_NORMAL
+        within = error <= tolerance + radius
+        open_truth = radius > np.maximum(tolerance, VAGUE_ABOVE * size)
+        vague = budget > VAGUE_ABOVE * size
+        close = error <= INACCURATE_BELOW * np.abs(truth) + radius
+        outcome = np.where(within, "passed", np.where(close, "inaccurate", "wrong")).astype("<U12")
+        outcome[within & vague & (error > VAGUE_ABOVE * size)] = "inconclusive"
+        outcome[within & open_truth] = "convention"
+        outcome[~np.isfinite(radius) | ~np.isfinite(budget) | ~np.isfinite(truth)] = "inconclusive"
+    return outcome, error
+
+
+def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int, unit: float) -> EntryError:
+    index = tuple(int(i) for i in np.unravel_index(flat, certified.shape))
+    ball = certified.balls[index]
+    value = float(observed[index])  # type: ignore[arg-type]
+    truth = float(certified.midpoint[index])
+    error = abs(value - truth)
+    budget = float(certified.budget[index]) + unit * abs(truth)
+    with precision(certified_bits(ball)):
+        lower, upper = (_decimal(ball.lower()), _decimal(ball.upper()))
+    relative = error / abs(truth) if truth else float("nan")
+    return EntryError(index, value, lower, upper, relative, error / budget if budget else float("inf"))
+
+
+def certified_bits(ball: arb) -> int:
+    """Enough bits to print a ball's ends."""
+    return max(64, ball.bits() + 16)
+
+
+def _decimal(ball: arb) -> str:
+    """Seventeen digits: enough to tell any two float64 numbers apart."""
+    return ball.str(17, radius=False) if ball.is_finite() else str(float(ball))

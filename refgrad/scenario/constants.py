@@ -1,0 +1,176 @@
+"""Which numbers does a leaf or a seed hold, to the bit?"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refgrad.scenario.errors import ScenarioError, check_type, quoted, suggestion
+from refgrad.scenario.numerals import read_boolean, read_float, read_integer, write_boolean, write_float
+from refgrad.scenario.tokens import Cursor
+
+MAXIMUM_DIMENSIONS: Final = 32
+# Lengths other than 0 multiply to at most this, so that numpy can make every array, empty ones too.
+MAXIMUM_SIZE: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """How the elements of one dtype are packed (a format of `struct`, little-endian), read and written."""
+
+    code: str
+    size: int
+    read: Callable[[str], Any]
+    write: Callable[[Any], str]
+    floating: bool
+
+
+ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType(
+    {
+        "float64": ElementType("d", 8, read_float, write_float, floating=True),
+        "float32": ElementType("f", 4, read_float, write_float, floating=True),
+        "int64": ElementType("q", 8, read_integer, str, floating=False),
+        "bool": ElementType("?", 1, read_boolean, write_boolean, floating=False),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An array: dtype (float64, float32, int64 or bool), shape, and little-endian bytes in C order.
+
+    Equality is to the bit: NaN equals itself and -0.0 differs from 0.0. There is one NaN: the payload and the sign
+    of a NaN are not kept, since engines do not keep them either.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+    fields: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {
+            "dtype": {"enum": list(ELEMENT_TYPES)},
+            "shape": {
+                "type": "array",
+                "items": {"type": "integer", "minimum": 0, "maximum": MAXIMUM_SIZE},
+                "maxItems": MAXIMUM_DIMENSIONS,
+            },
+            "values": {"type": "array", "items": {"$ref": "#/$defs/number"}},
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Check that dtype, shape and bytes fit together, and make every NaN the same."""
+        element = _element_type(self.dtype)
+        _check_shape(self.shape)
+        check_type("data", self.data, bytes)
+        if len(self.data) != self.size * element.size:
+            raise ScenarioError(f"the data of a {_write_type(self)} must be {self.size * element.size} bytes")
+        if element.floating:
+            _unify_nans(self)
+        elif self.dtype == "bool" and max(self.data, default=0) > 1:
+            raise ScenarioError("the bytes of a bool must be 0 or 1")
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> Constant:
+        """Return the constant that holds an array; its dtype must be one of the four, in any byte order."""
+        dtype = array.dtype.name
+        _element_type(dtype)
+        return cls(dtype, array.shape, array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return a new array, writable, of this dtype and shape."""
+        stored = np.dtype(self.dtype).newbyteorder("<")
+        return np.ndarray(self.shape, stored, bytearray(self.data)).astype(self.dtype, copy=False)
+
+    def words(self) -> list[str]:
+        """Return the spelling of every element, in C order."""
+        element = _element_type(self.dtype)
+        return [element.write(number) for number in struct.unpack(f"<{self.size}{element.code}", self.data)]
+
+    @classmethod
+    def from_words(cls, dtype: str, shape: tuple[int, ...], words: Sequence[str]) -> Constant:
+        """Return the constant whose elements are spelled so; each is rounded to the nearest of its dtype."""
+        element = _element_type(dtype)
+        _check_shape(shape)
+        if len(words) != math.prod(shape):
+            raise ScenarioError(f"shape {quoted(shape)} needs {math.prod(shape)} values, not {len(words)}")
+        return cls(dtype, shape, _pack(dtype, [element.read(word) for word in words]))
+
+    def to_text(self) -> str:
+        """Return dtype, shape and values: float64[2] {0x1p+0 nan}."""
+        return f"{_write_type(self)} {{{' '.join(self.words())}}}"
+
+    @classmethod
+    def from_text(cls, cursor: Cursor) -> Constant:
+        """Read what `to_text` writes."""
+        dtype = cursor.take("a dtype")
+        _element_type(dtype)
+        cursor.expect("[")
+        shape = _read_shape(cursor.take_until("]"))
+        cursor.expect("{")
+        return cls.from_words(dtype, shape, cursor.take_until("}"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return dtype, shape, and the values spelled as in the text form."""
+        return {"dtype": self.dtype, "shape": list(self.shape), "values": self.words()}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Constant:
+        """Read what `to_json` writes."""
+        return cls.from_words(fields["dtype"], tuple(fields["shape"]), fields["values"])
+
+
+def _element_type(dtype: str) -> ElementType:
+    element = ELEMENT_TYPES.get(dtype)
+    if element is None:
+        raise ScenarioError(f"unknown dtype {quoted(dtype)}{suggestion(dtype, ELEMENT_TYPES)}")
+    return element
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    check_type("shape", shape, tuple)
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ScenarioError(f"the lengths of a shape must be integers that are not negative, not {quoted(shape)}")
+    if len(shape) > MAXIMUM_DIMENSIONS:
+        raise ScenarioError(f"a shape may have at most {MAXIMUM_DIMENSIONS} dimensions, not {len(shape)}")
+    if math.prod(length or 1 for length in shape) > MAXIMUM_SIZE:
+        raise ScenarioError(f"shape {quoted(shape)} is too large")
+
+
+def _unify_nans(constant: Constant) -> None:
+    numbers = np.frombuffer(constant.data, np.dtype(constant.dtype).newbyteorder("<"))
+    missing = np.isnan(numbers)
+    if missing.any():
+        numbers = numbers.copy()
+        numbers[missing] = np.nan
+        object.__setattr__(constant, "data", numbers.tobytes())
+
+
+def _pack(dtype: str, numbers: list[Any]) -> bytes:
+    try:
+        return struct.pack(f"<{len(numbers)}{_element_type(dtype).code}", *numbers)
+    except OverflowError:
+        raise ScenarioError(f"a value is too large for {dtype}") from None
+
+
+def _write_type(constant: Constant) -> str:
+    return f"{constant.dtype}[{', '.join(map(str, constant.shape))}]"
+
+
+def _read_shape(words: list[str]) -> tuple[int, ...]:
+    if any(word != "," for word in words[1::2]) or (words and len(words) % 2 == 0):
+        raise ScenarioError(f"the lengths of a shape are separated by commas: {quoted(' '.join(words))}")
+    return tuple(read_integer(word) for word in words[::2])

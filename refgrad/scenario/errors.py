@@ -1,0 +1,57 @@
+"""What is said when a scenario is malformed?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import NoneType
+
+_LONGEST_QUOTE = 60
+_LONGEST_SUGGESTED = 40
+
+
+class ScenarioError(ValueError):
+    """One broken rule, and where: the line of a text, or the number of a step, both counted from 1."""
+
+    def __init__(self, rule: str, step: int | None = None, line: int | None = None) -> None:
+        """Say which rule was broken, and where if that is known."""
+        super().__init__(rule, step, line)
+        self.rule = rule
+        self.step = step
+        self.line = line
+
+    def __str__(self) -> str:
+        """Give the place, then the rule."""
+        if self.line is not None:
+            return f"line {self.line}: {self.rule}"
+        if self.step is not None:
+            return f"step {self.step}: {self.rule}"
+        return self.rule
+
+
+def shortened(text: str) -> str:
+    """Return a text that fits in a message, whatever was put in."""
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."
+
+
+def quoted(value: object) -> str:
+    """Return a value as it is shown in a message: its repr, cut when long."""
+    if isinstance(value, str):
+        return repr(shortened(value))
+    try:
+        return shortened(repr(value))
+    except ValueError:  # Python refuses to write integers of more than 4300 digits
+        return f"a {type(value).__name__} too long to show"
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ", did you mean ...?" when a known word is close to this one, else nothing."""
+    matches = get_close_matches(word, known, n=1) if len(word) <= _LONGEST_SUGGESTED else []
+    return f", did you mean {matches[0]!r}?" if matches else ""
+
+
+def check_type(what: str, value: object, *kinds: type) -> None:
+    """Refuse a value whose type is none of these; a bool is no int."""
+    if type(value) not in kinds:
+        names = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
+        raise ScenarioError(f"{what} must be {names}, not {type(value).__name__}")

@@ -1,0 +1,111 @@
+"""Which lists of steps are scenarios, and what can be asked of one?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario.encoding import decode_steps, encode_steps
+from refgrad.scenario.errors import ScenarioError, quoted
+from refgrad.scenario.step import Scope, Step
+from refgrad.scenario.steps.apply import Apply
+from refgrad.scenario.steps.backward import Backward
+from refgrad.scenario.steps.leaf import Leaf
+from refgrad.scenario.text import read_steps, write_steps
+
+Definition: TypeAlias = Leaf | Apply
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Scenario:
+    """A straight-line list of steps, valid once constructed.
+
+    Names are unique and defined before use; operators are in the table and get the number of arguments and the
+    attributes that they take. Otherwise the constructor raises ScenarioError naming the step, counted from 1.
+    Whether shapes and dtypes fit is for the interpreter to say. `table` defaults to `operator_table()`.
+    """
+
+    steps: tuple[Step, ...]
+    table: InitVar[Mapping[str, Operator] | None] = None
+    _text: str | None = field(default=None, init=False, compare=False)
+
+    def __post_init__(self, table: Mapping[str, Operator] | None) -> None:
+        """Check every step where it stands."""
+        object.__setattr__(self, "steps", tuple(self.steps))
+        scope = Scope(operator_table() if table is None else table)
+        for number, step in enumerate(self.steps, start=1):
+            try:
+                _check_step(step, scope)
+            except ScenarioError as error:
+                raise ScenarioError(error.rule, step=number) from None
+
+    def __repr__(self) -> str:
+        """Return an expression that can be pasted."""
+        plain = "\\" not in self.text and '"""' not in self.text
+        return f'parse("""\n{self.text}""")' if plain else f"parse({self.text!r})"
+
+    @property
+    def text(self) -> str:
+        """The canonical text: one line a step, each with its end."""
+        if self._text is None:
+            object.__setattr__(self, "_text", write_steps(self.steps))
+        return self._text or ""
+
+    @property
+    def id(self) -> str:
+        """The first 16 hex digits of the sha256 of the text."""
+        return sha256(self.text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form, which specs/schema/scenario.schema.json describes."""
+        return encode_steps(self.steps)
+
+    @classmethod
+    def from_json(cls, document: object, table: Mapping[str, Operator] | None = None) -> Scenario:
+        """Read a JSON form. Raises ScenarioError naming the step."""
+        return cls(decode_steps(document), table)
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves, in order."""
+        return tuple(step for step in self.steps if isinstance(step, Leaf))
+
+    @property
+    def applications(self) -> tuple[Apply, ...]:
+        """The applied operators, in order."""
+        return tuple(step for step in self.steps if isinstance(step, Apply))
+
+    @property
+    def definitions(self) -> Mapping[str, Definition]:
+        """The step that makes each name, in order."""
+        return MappingProxyType({step.name: step for step in self.steps if isinstance(step, Leaf | Apply)})
+
+    @property
+    def backwards(self) -> tuple[tuple[int, Backward], ...]:
+        """Each backward with its index in `steps`, in order."""
+        return tuple((index, step) for index, step in enumerate(self.steps) if isinstance(step, Backward))
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """The names of the operators that are applied."""
+        return frozenset(step.operator for step in self.steps if isinstance(step, Apply))
+
+
+def _check_step(step: object, scope: Scope) -> None:
+    if not isinstance(step, Step):
+        raise ScenarioError(f"{quoted(step)} is not a step")
+    step.check(scope)
+
+
+def parse(text: str, table: Mapping[str, Operator] | None = None) -> Scenario:
+    """Return the scenario that a text describes. Raises ScenarioError naming the line."""
+    numbered = read_steps(text)
+    try:
+        return Scenario(tuple(step for _, step in numbered), table)
+    except ScenarioError as error:
+        line = None if error.step is None else numbered[error.step - 1][0]
+        raise ScenarioError(error.rule, line=line) from None

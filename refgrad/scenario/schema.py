@@ -1,0 +1,117 @@
+"""Which JSON documents have the form of a scenario?
+
+`python -m refgrad.scenario.schema > specs/schema/scenario.schema.json` writes the schema that other languages read.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from refgrad.scenario.attributes import MAXIMUM_DEPTH
+from refgrad.scenario.constants import Constant
+from refgrad.scenario.errors import ScenarioError, quoted, shortened, suggestion
+from refgrad.scenario.identifiers import IDENTIFIER_PATTERN
+from refgrad.scenario.numerals import LARGEST_INTEGER, SMALLEST_INTEGER
+from refgrad.scenario.step import Step
+from refgrad.scenario.vocabulary import VOCABULARY
+
+SCHEMA_NAME: Final = "refgrad/scenario/1"
+# document, steps, step, attributes; then the tuples; then the array of a slice
+_MAXIMUM_NESTING: Final = MAXIMUM_DEPTH + 6
+_FLOAT_PATTERN: Final = r"-?0x[0-9a-f]+(\.[0-9a-f]+)?p[+-][0-9]+|-?inf|nan"
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a scenario, as published in specs/schema."""
+    steps = {"type": "array", "items": {"oneOf": [_step_schema(kind) for kind in VOCABULARY.steps]}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A scenario: a straight-line list of steps, with every number to the bit",
+        **_object({"schema": {"const": SCHEMA_NAME}, "steps": steps}),
+        "$defs": _definitions(),
+    }
+
+
+def check_document(document: object) -> None:
+    """Refuse what is not a document of this schema, steps aside."""
+    _check_nesting(document)
+    if not isinstance(document, dict) or set(document) != {"schema", "steps"}:
+        raise ScenarioError("a scenario in JSON is an object with the members 'schema' and 'steps'")
+    if document["schema"] != SCHEMA_NAME:
+        raise ScenarioError(f"the member 'schema' must be {SCHEMA_NAME!r}")
+    if not isinstance(document["steps"], list):
+        raise ScenarioError("the member 'steps' must be an array")
+
+
+def kind_of_step(step: object) -> type[Step]:
+    """Return the kind of a step in JSON, whose members must satisfy its schema."""
+    tag = step.get("step") if isinstance(step, dict) else None
+    if not isinstance(tag, str):
+        raise ScenarioError("a step in JSON is an object whose member 'step' is a string")
+    if tag not in VOCABULARY.by_tag:
+        raise ScenarioError(f"unknown step {quoted(tag)}{suggestion(tag, VOCABULARY.by_tag)}")
+    error = best_match(_validator(VOCABULARY.by_tag[tag]).iter_errors(step))
+    if error is not None:
+        place = "".join(f"{part}: " for part in error.absolute_path)
+        raise ScenarioError(f"{place}{shortened(error.message)}")
+    return VOCABULARY.by_tag[tag]
+
+
+def _check_nesting(document: object) -> None:
+    level = [document]
+    for _ in range(_MAXIMUM_NESTING):
+        arrays = [item for item in level if isinstance(item, list)]
+        objects = [item for item in level if isinstance(item, dict)]
+        level = [inner for item in arrays for inner in item]
+        level += [inner for item in objects for inner in item.values()]
+    if level:
+        raise ScenarioError("the document is nested too deep")
+
+
+@cache
+def _validator(kind: type[Step]) -> Draft202012Validator:
+    return Draft202012Validator({**_step_schema(kind), "$defs": _definitions()})
+
+
+def _step_schema(kind: type[Step]) -> dict[str, Any]:
+    return _object({"step": {"const": kind.tag}, **kind.fields})
+
+
+def _object(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(members),
+        "required": list(members),
+        "additionalProperties": False,
+    }
+
+
+def _definitions() -> dict[str, Any]:
+    integer = {"type": "integer", "minimum": SMALLEST_INTEGER, "maximum": LARGEST_INTEGER}
+    part = {"anyOf": [{"type": "null"}, integer]}
+    attribute = {"$ref": "#/$defs/attribute"}
+    return {
+        "name": {"type": "string", "pattern": IDENTIFIER_PATTERN},
+        "number": {"type": "string", "pattern": f"^(true|false|-?[0-9]+|{_FLOAT_PATTERN})$"},
+        "constant": _object(Constant.fields),
+        "attribute": {
+            "anyOf": [
+                {"type": ["null", "boolean", "string"]},
+                integer,
+                {"type": "array", "items": attribute},
+                _object({"float": {"type": "string", "pattern": f"^({_FLOAT_PATTERN})$"}}),
+                _object({"slice": {"type": "array", "items": part, "minItems": 3, "maxItems": 3}}),
+            ],
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(scenario_schema(), indent=2) + "\n")

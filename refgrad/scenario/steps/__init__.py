@@ -1,0 +1,1 @@
+"""Which kinds of step are there? One file each."""

@@ -1,0 +1,48 @@
+"""How is a list of steps written as lines, and read from them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from refgrad.scenario.errors import ScenarioError, quoted, suggestion
+from refgrad.scenario.step import Step
+from refgrad.scenario.steps.apply import Apply
+from refgrad.scenario.tokens import Cursor, tokenize
+from refgrad.scenario.vocabulary import VOCABULARY
+
+
+def write_steps(steps: Iterable[Step]) -> str:
+    """Return one canonical line for each step."""
+    return "".join(f"{step.to_text()}\n" for step in steps)
+
+
+def read_steps(text: str) -> list[tuple[int, Step]]:
+    """Return the steps of a text, each with the number of its line, counted from 1.
+
+    `#` starts a comment; blank lines are passed over. Raises ScenarioError naming the line.
+    """
+    numbered: list[tuple[int, Step]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            tokens = tokenize(line)
+            if tokens:
+                numbered.append((number, _read_step(tokens)))
+        except ScenarioError as error:
+            raise ScenarioError(error.rule, line=number) from None
+    return numbered
+
+
+def _read_step(tokens: list[str]) -> Step:
+    cursor = Cursor(tokens)
+    if cursor.peek(1) == "=":
+        kind: type[Step] = VOCABULARY.assignments.get(cursor.peek(2), Apply)
+    elif cursor.peek() in VOCABULARY.actions:
+        kind = VOCABULARY.actions[cursor.peek()]
+    else:
+        word = cursor.peek()
+        raise ScenarioError(
+            f"unknown step {quoted(word)}{suggestion(word, VOCABULARY.actions) or '; write NAME = ... to make a tensor'}"
+        )
+    step = kind.from_text(cursor)
+    cursor.finish()
+    return step

@@ -1,0 +1,83 @@
+"""What are the tokens of one line, and which comes next?"""
+
+from __future__ import annotations
+
+import re
+
+from refgrad.scenario.errors import ScenarioError, quoted
+from refgrad.scenario.identifiers import check_identifier
+
+# A quote that never closes takes the rest of the line, so that reading stays linear.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[=\[\](){},:]|#.*|[^\s=\[\](){},:"#]+|".*')
+_CLOSED_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_END = ""
+
+
+def tokenize(line: str) -> list[str]:
+    """Return the tokens of a line, without its comment; an unclosed string is an error."""
+    tokens: list[str] = _TOKEN.findall(line)
+    if tokens and tokens[-1].startswith("#"):
+        del tokens[-1]
+    if tokens and tokens[-1].startswith('"') and not _CLOSED_STRING.fullmatch(tokens[-1]):
+        raise ScenarioError(f"the string {quoted(tokens[-1])} is not closed")
+    return tokens
+
+
+class Cursor:
+    """A place in the tokens of one line; a step reads itself from it."""
+
+    __slots__ = ("_position", "_tokens")
+
+    def __init__(self, tokens: list[str]) -> None:
+        """Stand before the first token."""
+        self._tokens = tokens
+        self._position = 0
+
+    def peek(self, ahead: int = 0) -> str:
+        """Return a token without moving; past the end it is empty."""
+        place = self._position + ahead
+        return self._tokens[place] if place < len(self._tokens) else _END
+
+    def at_end(self) -> bool:
+        """Tell whether all was read."""
+        return self._position >= len(self._tokens)
+
+    def take(self, wanted: str) -> str:
+        """Return the next token; `wanted` says in the error what is missing when there is none."""
+        if self.at_end():
+            raise ScenarioError(f"the line ends where {wanted} should be")
+        self._position += 1
+        return self._tokens[self._position - 1]
+
+    def accept(self, token: str) -> bool:
+        """Pass over the next token if it is this one, and tell whether it was."""
+        found = self.peek() == token
+        self._position += found
+        return found
+
+    def expect(self, token: str) -> None:
+        """Pass over this token; anything else is an error."""
+        found = self.take(repr(token))
+        if found != token:
+            raise ScenarioError(f"{quoted(found)} stands where {token!r} should be")
+
+    def take_identifier(self, wanted: str) -> str:
+        """Return the next token, which must be an identifier."""
+        name = self.take(wanted)
+        check_identifier(name)
+        return name
+
+    def take_until(self, token: str) -> list[str]:
+        """Return all tokens before this one and pass over it."""
+        try:
+            end = self._tokens.index(token, self._position)
+        except ValueError:
+            raise ScenarioError(f"the line ends where {token!r} should be") from None
+        taken = self._tokens[self._position : end]
+        self._position = end + 1
+        return taken
+
+    def finish(self) -> None:
+        """Refuse what is left on the line."""
+        if not self.at_end():
+            raise ScenarioError(f"{quoted(self.peek())} follows what should be the end of the line")

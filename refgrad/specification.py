@@ -1,0 +1,43 @@
+"""Where on this machine are the language-independent specifications, `specs/`?"""
+
+import os
+from pathlib import Path
+
+OVERRIDE = "REFGRAD_SPECS"
+
+
+class SpecificationNotFoundError(FileNotFoundError):
+    """No folder of specifications is where it should be; the message names every place that was tried."""
+
+
+def specs_directory() -> Path:
+    """The folder that holds `operators/`, `behaviours/`, `schema/` and so on.
+
+    The environment variable `REFGRAD_SPECS` comes first, for tables of your own; then the data inside an installed
+    wheel; then the top of a checkout.
+
+    Raises:
+        SpecificationNotFoundError: there is none, or `REFGRAD_SPECS` names a folder without `operators/`.
+
+    """
+    override = os.environ.get(OVERRIDE)
+    candidates = (Path(override),) if override else _shipped_locations()
+    for candidate in candidates:
+        if (candidate / "operators").is_dir():
+            return candidate.resolve()
+    raise SpecificationNotFoundError(_not_found(candidates, overridden=bool(override)))
+
+
+def _shipped_locations() -> tuple[Path, Path]:
+    package = Path(__file__).resolve().parent
+    return package / "specs", package.parent / "specs"
+
+
+def _not_found(candidates: tuple[Path, ...], *, overridden: bool) -> str:
+    places = " or ".join(str(candidate) for candidate in candidates)
+    remedy = (
+        f"{OVERRIDE} must name a folder that holds operators/; unset it to use the specifications of refgrad itself"
+        if overridden
+        else f"reinstall refgrad, or set {OVERRIDE} to the folder specs/ of a checkout"
+    )
+    return f"found no specifications (a folder that holds operators/) at {places}: {remedy}"

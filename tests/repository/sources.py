@@ -1,0 +1,60 @@
+"""Which files make up this repository?"""
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "refgrad"
+TESTS = ROOT / "tests"
+MADE_BY_TOOLS = frozenset({"__pycache__", "build", "dist"})
+
+
+@cache
+def kept_files() -> tuple[Path, ...]:
+    """Every file that git tracks or would add; outside of git, every file that no tool has made."""
+    if not (ROOT / ".git").exists():
+        return tuple(sorted(_walk(ROOT)))
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 (the git of the PATH)
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    paths = {ROOT / name for name in listing.stdout.split("\0") if name}
+    return tuple(sorted(path for path in paths if path.is_file()))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        hidden = path.name.startswith(".") and path.name != ".ci"
+        if path.is_dir() and not hidden and path.name not in MADE_BY_TOOLS and path.suffix != ".egg-info":
+            yield from _walk(path)
+        elif path.is_file():
+            yield path
+
+
+def python_files(folder: Path) -> tuple[Path, ...]:
+    """The Python files below a folder."""
+    return tuple(sorted(folder.rglob("*.py")))
+
+
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    """The parsed source of a Python file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def name_of(path: Path) -> str:
+    """A file as people write it: relative to the top of the repository."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def layers() -> tuple[str, ...]:
+    """The modules and packages right below `refgrad`, which are the units that the layers are made of."""
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    modules = {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")}
+    return tuple(sorted(packages | modules))

@@ -1,0 +1,28 @@
+"""Does any kept file tell of the machine that it was written on?"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.repository.sources import kept_files, name_of
+
+MACHINE_PATH = re.compile(r"(?<![\w./-])/(?:home|root|Users|work|tmp)/\w|\b[A-Z]:\\\\?Users\b")
+REGISTRY = re.compile(r"\b(?:pypi|pythonhosted|npmjs|anaconda)\.(?:org|com)\b|pytorch\.org/whl|--(?:extra-)?index-url")
+
+
+@pytest.mark.parametrize("path", kept_files(), ids=name_of)
+def test_a_file_names_no_machine_path_and_no_package_registry(path: Path) -> None:
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    found = [match.group() for pattern in (MACHINE_PATH, REGISTRY) for match in pattern.finditer(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize("parts", [("", "home", "ada", "refgrad"), ("", "tmp", "x"), ("see ", "Users", "ada")])
+def test_this_very_check_sees_a_machine_path(parts: tuple[str, ...]) -> None:
+    assert MACHINE_PATH.search("/".join(parts))
+
+
+@pytest.mark.parametrize("parts", [("https://", "pypi", ".org/simple"), ("pip install --", "index", "-url x")])
+def test_this_very_check_sees_a_registry(parts: tuple[str, ...]) -> None:
+    assert REGISTRY.search("".join(parts))

@@ -1,0 +1,54 @@
+"""Does everything that is skipped, or expected to fail, say why?"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.repository.sources import TESTS, name_of, python_files, syntax_tree
+
+MARKS = frozenset({"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"})
+CALLS = frozenset({"pytest.skip", "pytest.xfail"})
+REASONS = frozenset({"reason", "msg"})
+
+
+def unexplained(tree: ast.Module) -> Iterator[str]:
+    """Every mark and call without a reason, as `line 3: pytest.skip`."""
+    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and (name := ast.unparse(node)) in MARKS | CALLS:
+            call = called.get(id(node))
+            if (name in MARKS or call is not None) and not explained(name, call):
+                yield f"line {node.lineno}: {name}"
+
+
+def explained(name: str, call: ast.Call | None) -> bool:
+    if call is None:
+        return False
+    by_position = call.args[:1] if name in {"pytest.skip", "pytest.xfail", "pytest.mark.skip"} else []
+    given = by_position + [keyword.value for keyword in call.keywords if keyword.arg in REASONS]
+    return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)
+
+
+@pytest.mark.parametrize("path", python_files(TESTS), ids=name_of)
+def test_a_skip_or_an_expected_failure_has_a_reason(path: Path) -> None:
+    assert list(unexplained(syntax_tree(path))) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("@pytest.mark.skip\ndef test_a(): ...", 1),
+        ("@pytest.mark.skipif(True)\ndef test_a(): ...", 1),
+        ("@pytest.mark.xfail(raises=ValueError)\ndef test_a(): ...", 1),
+        ("pytest.skip()", 1),
+        ("pytest.skip('')", 1),
+        ("@pytest.mark.skip('because')\ndef test_a(): ...", 0),
+        ("@pytest.mark.skipif(True, reason='because')\ndef test_a(): ...", 0),
+        ("pytest.skip(f'because of {x}')", 0),
+        ("with pytest.raises(pytest.skip.Exception): ...", 0),
+    ],
+)
+def test_this_very_check_sees_what_lacks_a_reason(source: str, count: int) -> None:
+    assert len(list(unexplained(ast.parse(source)))) == count

@@ -1,0 +1,44 @@
+"""Does the published schema say what the code accepts?"""
+
+import json
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
+
+from refgrad.scenario import Scenario
+from refgrad.scenario.schema import scenario_schema
+from refgrad.specification import specs_directory
+from tests.scenario.arbitrary_scenarios import scenarios
+
+VALIDATOR = Draft202012Validator(scenario_schema())
+
+
+def test_the_published_schema_is_that_of_the_steps() -> None:
+    published = (specs_directory() / "schema" / "scenario.schema.json").read_text(encoding="utf-8")
+    assert json.loads(published) == scenario_schema(), (
+        "write it anew: python -m refgrad.scenario.schema > specs/schema/scenario.schema.json"
+    )
+
+
+def test_the_schema_is_one_of_json_schema() -> None:
+    Draft202012Validator.check_schema(scenario_schema())
+
+
+@given(scenarios())
+def test_every_scenario_satisfies_the_published_schema(scenario: Scenario) -> None:
+    VALIDATOR.validate(scenario.to_json())
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"schema": "refgrad/scenario/2", "steps": []},
+        {"schema": "refgrad/scenario/1", "steps": [{"step": "zero_grad"}]},
+        {"schema": "refgrad/scenario/1", "steps": [{"step": "zero_grad", "name": "2x"}]},
+        {"schema": "refgrad/scenario/1", "steps": [{"step": "zero_grad", "name": "x", "other": 1}]},
+    ],
+)
+def test_the_schema_refuses_what_the_code_refuses(document: object) -> None:
+    assert not VALIDATOR.is_valid(document)
