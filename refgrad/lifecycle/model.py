@@ -26,7 +26,7 @@ class Policy:
     """What an engine promises about the life of its graphs.
 
     ``frees``: what a backward without retain_graph frees: the ``saved`` buffers of visited nodes, ``never`` anything, or
-    ``always`` every visited node. ``implicit_seed``: whether a backward from a non-scalar without a seed is an ``error`` or
+    ``always`` every visited node (a second backward from the very same output is then the engine's own affair). ``implicit_seed``: whether a backward from a non-scalar without a seed is an ``error`` or
     means a seed of ``ones``.
     """
 
@@ -145,7 +145,8 @@ class _Model:
         reached = [name for name in visited if name in self.leaves]
         if any(self.nodes[name].freed for name in visited if name in self.nodes):
             self.unknown.update(reached)
-            return Fails("freed-graph")
+            cleared = self.policy.frees == "always" and self.nodes[step.output].freed
+            return Open() if cleared else Fails("freed-graph")
         for name in reached:
             self.gradients[name] = (*self.gradients.get(name, ()), (step.output, step.seed))
         if not step.retain_graph:

@@ -29,7 +29,8 @@ def differentiate(
     """Compile ``formula`` to a function of ``arguments + parameters`` returning ``(value, partial, …)``.
 
     One partial an argument; a partial that is identically zero or one is the integer 0 or 1. ``system`` supplies the
-    vocabulary, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then, otherwise)``.
+    vocabulary, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then, otherwise)``,
+    whose branches are tuples of value and partials, or functions that return such a tuple.
     """
     source = value_and_partials(formula, arguments, parameters)
     namespace = dict(system)
@@ -163,15 +164,24 @@ class _Block:
 
     def branch(self, condition: str, then: ast.expr, otherwise: ast.expr, environment: Mapping[str, _Dual]) -> _Dual:
         self.count += 1
-        names = [f"{self.prefix}{self.count}_{side}" for side in ("then", "otherwise")]
-        for name, node in zip(names, (then, otherwise), strict=True):
-            inner = _Block(self.arguments, f"{name}_")
-            result = inner.visit(node, environment)
-            body = "\n".join([*inner.lines, f"return {', '.join([result.value, *result.partials])},"])
-            self.lines.append(f"def {name}():\n{_indented(body)}")
-        targets = [f"{self.prefix}{self.count}"] + [f"{self.prefix}{self.count}_d{i}" for i in range(len(self.arguments))]
-        self.lines.append(f"{', '.join(targets)}, = choose({condition}, {names[0]}, {names[1]})")
+        name = f"{self.prefix}{self.count}"
+        sides = [
+            self.side(f"{name}_{word}", node, environment) for word, node in (("then", then), ("otherwise", otherwise))
+        ]
+        targets = [name] + [f"{name}_d{i}" for i in range(len(self.arguments))]
+        self.lines.append(f"{', '.join(targets)}, = choose({condition}, {', '.join(sides)})")
         return _Dual(targets[0], tuple(targets[1:]))
+
+    def side(self, name: str, node: ast.expr, environment: Mapping[str, _Dual]) -> str:
+        """Return a branch as a tuple where it computes nothing, else the name of a function that computes it when asked."""
+        inner = _Block(self.arguments, f"{name}_")
+        result = inner.visit(node, environment)
+        texts = ", ".join([result.value, *result.partials])
+        if not inner.lines:
+            return f"({texts},)"
+        body = "\n".join([*inner.lines, f"return {texts},"])
+        self.lines.append(f"def {name}():\n{_indented(body)}")
+        return name
 
 
 def _indented(text: str) -> str:

@@ -82,13 +82,18 @@ def where(condition: Decision, x: Any, y: Any) -> Any:  # noqa: ANN401
     return x if condition else y
 
 
-def choose(
-    condition: Decision, then: Callable[[], tuple[Any, ...]], otherwise: Callable[[], tuple[Any, ...]]
-) -> tuple[Any, ...]:
+Branch = tuple[Any, ...] | Callable[[], tuple[Any, ...]]
+
+
+def choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, ...]:
     """Return one branch's value and partials, or the hulls over both branches where the condition is open."""
     if condition is None:
-        return tuple(hull(a, b) for a, b in zip(then(), otherwise(), strict=True))
-    return then() if condition else otherwise()
+        return tuple(hull(a, b) for a, b in zip(_taken(then), _taken(otherwise), strict=True))
+    return _taken(then if condition else otherwise)
+
+
+def _taken(branch: Branch) -> tuple[Any, ...]:
+    return branch if type(branch) is tuple else branch()  # type: ignore[operator]
 
 
 def _absolute(x: arb) -> arb:

@@ -7,8 +7,9 @@ broadcasting, reducing or indexing with any engine. Cost: linear in the number o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,13 +17,16 @@ import numpy.typing as npt
 from flint import arb
 
 from refgrad.interpreter import evaluate
-from refgrad.operators import Operator
+from refgrad.operators import Operator, operator_table
 from refgrad.oracles.ball_functions import precision, true_derivative, usual_derivative
 from refgrad.scenario import Constant, Leaf, Scenario
 
 Edges = tuple[tuple[int, Any], ...]
 ObjectArray = npt.NDArray[np.object_]
+Derivative = Callable[..., tuple[Any, ...]]
+Contribution = tuple[str, Constant | None]
 CONSTANT = -1
+ONE = 1
 
 
 class Ball:
@@ -36,32 +40,39 @@ class Ball:
         self.slot = slot
         self.tape = tape
 
-    def _record(self, value: arb, edges: Iterable[tuple[int, Any]]) -> Ball:
-        live = tuple(edge for edge in edges if edge[0] >= 0)
-        if not live:
+    def _scaled(self, value: arb, slope: Any) -> Ball:  # noqa: ANN401 (a ball or a small integer)
+        if self.slot < 0:
             return Ball(value, CONSTANT, self.tape)
-        self.tape.append(live)
+        self.tape.append(((self.slot, slope),))
+        return Ball(value, len(self.tape) - 1, self.tape)
+
+    def _joined(self, other: Ball, value: arb, by_self: Any, by_other: Any) -> Ball:  # noqa: ANN401
+        if other.slot < 0:
+            return self._scaled(value, by_self)
+        if self.slot < 0:
+            return other._scaled(value, by_other)  # noqa: SLF001 (the same class)
+        self.tape.append(((self.slot, by_self), (other.slot, by_other)))
         return Ball(value, len(self.tape) - 1, self.tape)
 
     def __add__(self, other: Ball | int) -> Ball:
         """Sum; integers come from numpy's neutral elements."""
-        if not isinstance(other, Ball):
+        if type(other) is not Ball:
             return Ball(self.value + other, self.slot, self.tape)
-        return self._record(self.value + other.value, ((self.slot, 1), (other.slot, 1)))
+        return self._joined(other, self.value + other.value, ONE, ONE)
 
     __radd__ = __add__
 
     def __mul__(self, other: Ball | int) -> Ball:
         """Product."""
-        if not isinstance(other, Ball):
-            return self._record(self.value * other, ((self.slot, other),))
-        return self._record(self.value * other.value, ((self.slot, other.value), (other.slot, self.value)))
+        if type(other) is not Ball:
+            return self._scaled(self.value * other, other)
+        return self._joined(other, self.value * other.value, other.value, self.value)
 
     __rmul__ = __mul__
 
     def __truediv__(self, count: int) -> Ball:
         """Quotient by a whole number, as a mean needs it."""
-        return self._record(self.value / count, ((self.slot, 1 / arb(count)),))
+        return self._scaled(self.value / count, 1 / arb(count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,7 @@ class Arithmetic:
     purpose: Literal["truth", "rounding"]
     bits: int
 
-    def derivative(self, operator: Operator) -> Callable[..., tuple[Any, ...]]:
+    def derivative(self, operator: Operator) -> Derivative:
         """Return the scalar function that gives an operator's value and partials."""
         compiled = true_derivative if self.purpose == "truth" else usual_derivative
         return compiled(operator, self.bits)
@@ -93,10 +104,17 @@ class BallTape:
         """Start an empty tape."""
         self.arithmetic = arithmetic
         self.edges: list[Edges] = []
-        extremum = np.frompyfunc
-        self.maximum = extremum(self._extremum("maximum"), 2, 1)
-        self.minimum = extremum(self._extremum("minimum"), 2, 1)
         self.leaf_slots: dict[str, int] = {}
+
+    @cached_property
+    def maximum(self) -> np.ufunc:
+        """The larger of two balls, reducible as numpy's is."""
+        return np.frompyfunc(self._extremum("maximum"), 2, 1)
+
+    @cached_property
+    def minimum(self) -> np.ufunc:
+        """The smaller of two balls, reducible as numpy's is."""
+        return np.frompyfunc(self._extremum("minimum"), 2, 1)
 
     def leaf(self, leaf: Leaf) -> npt.NDArray[Any]:
         """Return a leaf's entries as balls; boolean leaves stay plain."""
@@ -117,40 +135,59 @@ class BallTape:
             result = operator.structure.forward(self, *arguments, **attributes)
             return self._lifted(_as_objects(result))
         derivative = self.arithmetic.derivative(operator)
-        parameters = tuple(attributes.values())
+        if attributes:
+            derivative = partial(derivative, **attributes)
         if len(arguments) == 1:
             (x,) = arguments
-            return _filled(x.shape, [self._one(derivative, ball, parameters) for ball in x.ravel()])
+            return _filled(x.shape, self._unary(derivative, x.ravel().tolist()))
         shape = np.broadcast_shapes(*(a.shape for a in arguments))
         columns = [(a if a.shape == shape else np.broadcast_to(a, shape)).ravel().tolist() for a in arguments]
-        return _filled(shape, [self._many(derivative, balls, parameters) for balls in zip(*columns, strict=True)])
+        if len(columns) == 2:  # noqa: PLR2004 (the common case, without the general one's packing)
+            return _filled(shape, self._binary(derivative, *columns))
+        return _filled(shape, [self._many(derivative, balls) for balls in zip(*columns, strict=True)])
 
-    def _one(self, derivative: Callable[..., tuple[Any, ...]], ball: Ball, parameters: tuple[Any, ...]) -> Ball:
-        value, partial = derivative(ball.value, *parameters)
+    def _unary(self, derivative: Derivative, balls: list[Ball]) -> list[Ball]:
         tape = self.edges
-        if ball.slot < 0:
-            return Ball(arb(value), CONSTANT, tape)
-        tape.append(((ball.slot, partial),))
-        return Ball(value if type(value) is arb else arb(value), len(tape) - 1, tape)
+        results = []
+        for ball in balls:
+            value, slope = derivative(ball.value)
+            slot = CONSTANT
+            if ball.slot >= 0:
+                slot = len(tape)
+                tape.append(((ball.slot, slope),))
+            results.append(Ball(value, slot, tape))
+        return results
 
-    def _many(
-        self, derivative: Callable[..., tuple[Any, ...]], balls: tuple[Any, ...], parameters: tuple[Any, ...]
-    ) -> Ball:
-        value, *partials = derivative(*[b.value if type(b) is Ball else b for b in balls], *parameters)
+    def _binary(self, derivative: Derivative, lefts: list[Ball], rights: list[Ball]) -> list[Ball]:
+        tape = self.edges
+        results = []
+        for left, right in zip(lefts, rights, strict=True):
+            value, by_left, by_right = derivative(left.value, right.value)
+            slot = len(tape)
+            if left.slot >= 0:
+                first = (left.slot, by_left)
+                tape.append((first, (right.slot, by_right)) if right.slot >= 0 else (first,))
+            elif right.slot >= 0:
+                tape.append(((right.slot, by_right),))
+            else:
+                slot = CONSTANT
+            results.append(Ball(value, slot, tape))
+        return results
+
+    def _many(self, derivative: Derivative, balls: tuple[Any, ...]) -> Ball:
+        value, *partials = derivative(*[b.value if type(b) is Ball else b for b in balls])
         tape = self.edges
         edges = tuple([
             (b.slot, p) for b, p in zip(balls, partials, strict=True) if type(b) is Ball and b.slot >= 0
         ])
         if not edges:
-            return Ball(arb(value), CONSTANT, tape)
+            return Ball(value, CONSTANT, tape)
         tape.append(edges)
-        return Ball(value if type(value) is arb else arb(value), len(tape) - 1, tape)
+        return Ball(value, len(tape) - 1, tape)
 
     def _extremum(self, name: str) -> Callable[[Ball, Ball], Ball]:
-        from refgrad.operators import operator_table
-
         derivative = self.arithmetic.derivative(operator_table()[name])
-        return lambda x, y: self._many(derivative, (x, y), ())
+        return lambda x, y: self._many(derivative, (x, y))
 
     def _lifted(self, array: ObjectArray) -> ObjectArray:
         """Turn the plain numbers that numpy puts in (neutral elements of empty sums, zeros) into constants."""
@@ -176,9 +213,6 @@ class BallTape:
         return cotangents
 
 
-ONE = 1
-
-
 class BallTrace:
     """A scenario's forward part, evaluated once in balls; gradients of any of its outputs follow by sweeps."""
 
@@ -194,22 +228,25 @@ class BallTrace:
         """Return the balls of a named value, in its shape."""
         return _filled(self.values[name].shape, [ball.value for ball in self.values[name].ravel()])
 
-    def vjp(self, output: str, seed: Constant | None) -> dict[str, ObjectArray]:
-        """Return, for each leaf that ``output`` depends on, the cotangent that ``seed`` (ones if None) sends to it."""
-        balls = self.values[output].ravel()
-        numbers = [1.0] * len(balls) if seed is None else seed.to_numpy().astype(np.float64).ravel().tolist()
-        enter = arb if seed is None else self.arithmetic.enter
+    def vjp(self, contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
+        """Return, for each leaf, the sum over (output, seed) of what the seed (ones if None) sends to it."""
         with precision(self.arithmetic.bits):
             starts: dict[int, arb] = {}
-            for ball, number in zip(balls, numbers, strict=True):
-                if ball.slot >= 0:
-                    starts[ball.slot] = starts[ball.slot] + enter(number) if ball.slot in starts else enter(number)
+            for output, seed in contributions:
+                for ball, number in zip(self.values[output].ravel().tolist(), self._seed(output, seed), strict=True):
+                    if ball.slot >= 0:
+                        starts[ball.slot] = starts[ball.slot] + number if ball.slot in starts else number
             cotangents = self.tape.sweep(starts)
         return {name: self._leaf_cotangent(name, start, cotangents) for name, start in self.tape.leaf_slots.items()}
 
+    def _seed(self, output: str, seed: Constant | None) -> list[arb]:
+        if seed is None:
+            return [arb(1)] * self.values[output].size
+        return [self.arithmetic.enter(x) for x in seed.to_numpy().astype(np.float64).ravel().tolist()]
+
     def _leaf_cotangent(self, name: str, start: int, cotangents: list[Any]) -> ObjectArray:
         shape = self.values[name].shape
-        size = int(np.prod(shape))
+        size = self.values[name].size
         zero = arb(0)
         return _filled(shape, [zero if c is None else c for c in cotangents[start : start + size]])
 

@@ -6,7 +6,7 @@ precision with leaves and cotangents half an ulp wide (the rounding budget: how 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from refgrad.oracles.ball_functions import precision
-from refgrad.oracles.ball_tape import Arithmetic, BallTrace, ObjectArray
-from refgrad.scenario import Constant, Scenario
+from refgrad.oracles.ball_tape import Arithmetic, BallTrace, Contribution, ObjectArray
+from refgrad.scenario import Scenario
 
-Contribution = tuple[str, Constant | None]
 Floats = npt.NDArray[np.float64]
 
 TRUTH_BITS = 128
@@ -30,18 +28,23 @@ HIGHEST_BITS = 2048
 ENGINE_BITS: Mapping[str, int] = {"float64": 53, "float32": 24}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Certified:
     """An array of certified intervals with the rounding budget of each entry.
 
-    ``balls`` holds FLINT balls; ``midpoint`` and ``radius`` are the same rounded to float64 (outwards for the radius);
-    ``budget`` is what rounding in the engine's precision can do to each entry, in the units of the entry. All have one shape.
+    ``balls`` holds FLINT balls; ``midpoint`` and ``radius`` are the same rounded to float64 (outwards for the radius).
+    ``rounding`` gives the balls whose radii are the budget; it is asked only if an answer is not right to the last few bits.
     """
 
     balls: ObjectArray
     midpoint: Floats
     radius: Floats
-    budget: Floats
+    rounding: Callable[[], ObjectArray]
+
+    @cached_property
+    def budget(self) -> Floats:
+        """What rounding in the engine's precision can do to each entry, in the units of the entry."""
+        return _radii(self.rounding())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -57,7 +60,7 @@ class CertifiedOracle:
         self.scenario = scenario
         self.unit_bits = ENGINE_BITS[dtype]
         self._truths: dict[int, BallTrace] = {}
-        self._sweeps: dict[tuple[BallTrace, Contribution], dict[str, ObjectArray]] = {}
+        self._sweeps: dict[tuple[BallTrace, tuple[Contribution, ...]], dict[str, ObjectArray]] = {}
 
     @cached_property
     def _rounding(self) -> BallTrace:
@@ -70,12 +73,12 @@ class CertifiedOracle:
 
     def value(self, name: str, bits: int = TRUTH_BITS) -> Certified:
         """Return the certified value of a name."""
-        return _certified(self._truth(bits).value(name), self._rounding.value(name))
+        return _certified(self._truth(bits).value(name), lambda: self._rounding.value(name))
 
     def gradient(self, leaf: str, contributions: tuple[Contribution, ...], bits: int = TRUTH_BITS) -> Certified:
         """Return the certified sum, over (output, seed) pairs, of seed · ∂output/∂leaf, in the leaf's shape."""
         truth = self._total(self._truth(bits), leaf, contributions)
-        return _certified(truth, self._total(self._rounding, leaf, contributions))
+        return _certified(truth, lambda: self._total(self._rounding, leaf, contributions))
 
     def narrowest_gradient(self, leaf: str, contributions: tuple[Contribution, ...]) -> Certified:
         """Raise the precision until the intervals are narrower than the budget, or until it no longer helps."""
@@ -87,27 +90,19 @@ class CertifiedOracle:
             bits *= 4
 
     def _total(self, trace: BallTrace, leaf: str, contributions: tuple[Contribution, ...]) -> ObjectArray:
-        arrays = [self._sweep(trace, contribution)[leaf] for contribution in contributions]
-        total = arrays[0]
-        with precision(trace.arithmetic.bits):
-            for array in arrays[1:]:
-                total = np.asarray(total + array, dtype=object)
-        return total
-
-    def _sweep(self, trace: BallTrace, contribution: Contribution) -> dict[str, ObjectArray]:
-        key = (trace, contribution)
+        key = (trace, contributions)
         if key not in self._sweeps:
-            self._sweeps[key] = trace.vjp(*contribution)
-        return self._sweeps[key]
+            self._sweeps[key] = trace.vjp(contributions)
+        return self._sweeps[key][leaf]
 
 
-def _certified(truth: ObjectArray, rounding: ObjectArray) -> Certified:
-    balls = truth.ravel()
-    shape = truth.shape
-    midpoint = np.array([float(ball) for ball in balls], dtype=np.float64).reshape(shape)
-    radius = np.array([_radius(ball) for ball in balls], dtype=np.float64).reshape(shape)
-    budget = np.array([_radius(ball) for ball in rounding.ravel()], dtype=np.float64).reshape(shape)
-    return Certified(truth, midpoint, radius, budget)
+def _certified(truth: ObjectArray, rounding: Callable[[], ObjectArray]) -> Certified:
+    midpoint = np.array([float(ball) for ball in truth.ravel()], dtype=np.float64).reshape(truth.shape)
+    return Certified(truth, midpoint, _radii(truth), rounding)
+
+
+def _radii(balls: ObjectArray) -> Floats:
+    return np.array([_radius(ball) for ball in balls.ravel().tolist()], dtype=np.float64).reshape(balls.shape)
 
 
 def _radius(ball: arb) -> float:

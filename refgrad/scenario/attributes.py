@@ -136,9 +136,7 @@ def _read_word(word: str) -> AttributeValue:
         return read_integer(word)
     if is_float(word):
         return read_float(word)
-    raise ScenarioError(
-        f"{quoted(word)} is not a value: write none, true, false, a number, a string, a slice or a tuple"
-    )
+    raise ScenarioError(f"{quoted(word)} is no value: write none, true, false, a number, a string, a slice or a tuple")
 
 
 def _read_string(word: str) -> str:

@@ -105,8 +105,9 @@ class Constant:
         """Return the constant whose elements are spelled so; each is rounded to the nearest of its dtype."""
         element = _element_type(dtype)
         _check_shape(shape)
-        if len(words) != math.prod(shape):
-            raise ScenarioError(f"shape {quoted(shape)} needs {math.prod(shape)} values, not {len(words)}")
+        size = math.prod(shape)
+        if len(words) != size:
+            raise ScenarioError(f"shape {quoted(shape)} needs {size} value{'s' * (size != 1)}, not {len(words)}")
         return cls(dtype, shape, _pack(dtype, [element.read(word) for word in words]))
 
     def to_text(self) -> str:

@@ -29,9 +29,9 @@ class ScenarioError(ValueError):
         return self.rule
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, length: int = _LONGEST_QUOTE) -> str:
     """Return a text that fits in a message, whatever was put in."""
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."
+    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def quoted(value: object) -> str:

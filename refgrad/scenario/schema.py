@@ -1,18 +1,14 @@
-"""Which JSON documents have the form of a scenario?
-
-`python -m refgrad.scenario.schema > specs/schema/scenario.schema.json` writes the schema that other languages read.
-"""
+"""Which JSON documents have the form of a scenario?"""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from jsonschema.exceptions import ValidationError, best_match
 
 from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.constants import Constant
@@ -25,6 +21,7 @@ from refgrad.scenario.vocabulary import VOCABULARY
 SCHEMA_NAME: Final = "refgrad/scenario/1"
 # document, steps, step, attributes; then the tuples; then the array of a slice
 _MAXIMUM_NESTING: Final = MAXIMUM_DEPTH + 6
+_LONGEST_EXPLANATION: Final = 120
 _FLOAT_PATTERN: Final = r"-?0x[0-9a-f]+(\.[0-9a-f]+)?p[+-][0-9]+|-?inf|nan"
 
 
@@ -37,6 +34,11 @@ def scenario_schema() -> dict[str, Any]:
         **_object({"schema": {"const": SCHEMA_NAME}, "steps": steps}),
         "$defs": _definitions(),
     }
+
+
+def schema_text() -> str:
+    """Return what specs/schema/scenario.schema.json holds, for other languages to read."""
+    return json.dumps(scenario_schema(), indent=2) + "\n"
 
 
 def check_document(document: object) -> None:
@@ -57,11 +59,15 @@ def kind_of_step(step: object) -> type[Step]:
         raise ScenarioError("a step in JSON is an object whose member 'step' is a string")
     if tag not in VOCABULARY.by_tag:
         raise ScenarioError(f"unknown step {quoted(tag)}{suggestion(tag, VOCABULARY.by_tag)}")
-    error = best_match(_validator(VOCABULARY.by_tag[tag]).iter_errors(step))
-    if error is not None:
-        place = "".join(f"{part}: " for part in error.absolute_path)
-        raise ScenarioError(f"{place}{shortened(error.message)}")
+    for error in _validator(VOCABULARY.by_tag[tag]).iter_errors(step):
+        raise ScenarioError(_explain(error))
     return VOCABULARY.by_tag[tag]
+
+
+def _explain(error: ValidationError) -> str:
+    deepest = best_match([error]) or error
+    place = "".join(f"{shortened(str(part))}: " for part in deepest.absolute_path)
+    return f"{place}{shortened(deepest.message, _LONGEST_EXPLANATION)}"
 
 
 def _check_nesting(document: object) -> None:
@@ -111,7 +117,3 @@ def _definitions() -> dict[str, Any]:
             ],
         },
     }
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(scenario_schema(), indent=2) + "\n")

@@ -39,10 +39,8 @@ def _read_step(tokens: list[str]) -> Step:
     elif cursor.peek() in VOCABULARY.actions:
         kind = VOCABULARY.actions[cursor.peek()]
     else:
-        word = cursor.peek()
-        raise ScenarioError(
-            f"unknown step {quoted(word)}{suggestion(word, VOCABULARY.actions) or '; write NAME = ... to make a tensor'}"
-        )
+        hint = suggestion(cursor.peek(), VOCABULARY.actions) or "; write NAME = ... to make a tensor"
+        raise ScenarioError(f"unknown step {quoted(cursor.peek())}{hint}")
     step = kind.from_text(cursor)
     cursor.finish()
     return step

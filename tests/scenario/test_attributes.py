@@ -109,4 +109,4 @@ def test_a_slice_of_step_zero_is_refused() -> None:
 
 def test_a_slice_of_bools_is_refused() -> None:
     with pytest.raises(ScenarioError, match="True is not an integer"):
-        Slice(True)
+        Slice(stop=True)

@@ -1,0 +1,169 @@
+"""How does a user ask for gradients? ``backward`` adds them to the leaves, ``grad`` returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine import errors
+from refgrad.engine.modes import RECORDING
+from refgrad.engine.node import AccumulateGrad, GraphNode, shape_and_dtype
+from refgrad.engine.sweep import Cotangents, Sweep, leading_to, reachable
+from refgrad.engine.tensor import Tensor
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Tensors | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to ``.grad`` of the leaves (or of ``inputs`` only).
+
+    A seed has its tensor's shape; that of a single number may be left out, and is then one. Saved values are freed unless
+    ``retain_graph``, which is by default what ``create_graph`` is: whether the gradients can be differentiated again.
+
+    Raises:
+        RuntimeError: nothing was recorded, a seed is missing or of another shape, or a node needs a value that was freed or
+            overwritten. No gradient is changed then.
+
+    """
+    targets = None if inputs is None else [_node(tensor, i) for i, tensor in enumerate(_listed(inputs))]
+    sweep = _swept(_listed(tensors), _seeds(grad_tensors), retain_graph, create_graph, targets)
+    totals = sweep.pending if targets is None else sweep.found
+    arrived = [(node, total) for node, total in totals.items() if isinstance(node, AccumulateGrad)]
+    _accumulate(arrived, sweep, _listed(grad_tensors) if grad_tensors is not None else [])
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Tensors | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of ``outputs``, weighted by ``grad_outputs``, one of its shape for each of ``inputs``.
+
+    No ``.grad`` is touched. An input that the outputs do not depend on gives None if ``allow_unused``.
+
+    Raises:
+        RuntimeError: as :func:`backward`; or an input does not require grad, or was not used.
+
+    """
+    wanted = _listed(inputs)
+    nodes = [_node(tensor, position) for position, tensor in enumerate(wanted)]
+    sweep = _swept(_listed(outputs), _seeds(grad_outputs), retain_graph, create_graph, nodes)
+    unused = [position for position, node in enumerate(nodes) if node not in sweep.found]
+    if unused and not allow_unused:
+        raise RuntimeError(errors.INPUT_UNUSED.format(position=unused[0]))
+    _keep(sweep)
+    return tuple(_separate(sweep.found[node], create_graph) if node in sweep.found else None for node in nodes)
+
+
+def _listed(tensors: Any) -> list[Any]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _seeds(seeds: Any) -> list[Tensor | None]:
+    return [] if seeds is None else _listed(seeds)
+
+
+def _node(tensor: Tensor, position: int) -> GraphNode:
+    if tensor.node is None:
+        raise RuntimeError(errors.INPUT_WITHOUT_GRAD.format(position=position))
+    return tensor.node
+
+
+def _swept(
+    outputs: list[Tensor],
+    seeds: list[Tensor | None],
+    retain_graph: bool | None,
+    create_graph: bool,
+    targets: list[GraphNode] | None,
+) -> Sweep:
+    """Run one pass from ``outputs``; without targets, to all leaves."""
+    pending = _pending(outputs, seeds, create_graph)
+    order = reachable(list(pending))
+    sweep = Sweep(pending, retain=create_graph if retain_graph is None else retain_graph, recorded=create_graph)
+    mode = RECORDING.set(create_graph)
+    try:
+        if targets is None:
+            sweep.run(order)
+        else:
+            sweep.run(order, set(targets), leading_to(targets, order))
+    finally:
+        RECORDING.reset(mode)
+    return sweep
+
+
+def _pending(outputs: list[Tensor], seeds: list[Tensor | None], recorded: bool) -> Cotangents:
+    if seeds and len(seeds) != len(outputs):
+        message = f"got {len(outputs)} tensors and {len(seeds)} gradients: give every tensor a seed, or None"
+        raise RuntimeError(message)
+    pending: Cotangents = {}
+    for position, output in enumerate(outputs):
+        if output.node is None:
+            raise RuntimeError(errors.NO_GRAD_FN)
+        seed = _seed(output, seeds[position] if seeds else None, position)
+        cotangent = seed if recorded else seed.array
+        pending[output.node] = pending[output.node] + cotangent if output.node in pending else cotangent
+    return pending
+
+
+def _seed(output: Tensor, seed: Any, position: int) -> Tensor:
+    if seed is None:
+        if output.numel() != 1:
+            raise RuntimeError(errors.not_scalar(output.shape))
+        return Tensor(np.ones(output.shape, output.dtype)[()])
+    if not isinstance(seed, Tensor):
+        message = f"gradients can be either Tensors or None, not {type(seed).__name__}: wrap it in tensor(…)"
+        raise TypeError(message)
+    if seed.shape != output.shape:
+        raise RuntimeError(errors.seed_mismatch(position, seed.shape, output.shape))
+    return seed if seed.dtype == output.dtype else seed.to(output.dtype)  # type: ignore[no-any-return]
+
+
+def _accumulate(arrived: Iterable[tuple[AccumulateGrad, Any]], sweep: Sweep, seeds: list[Tensor | None]) -> None:
+    """Give every leaf its total, all of them or none."""
+    taken = {id(seed.array) for seed in seeds if seed is not None}
+    updates: list[tuple[AccumulateGrad, Tensor]] = []
+    for leaf, total in arrived:
+        if leaf.grad is None:
+            updates.append((leaf, _unshared(total, sweep.recorded, taken)))
+        elif sweep.recorded:
+            updates.append((leaf, leaf.grad + total))
+        else:
+            updates.append((leaf, Tensor(leaf.grad.array + total)))
+    _keep(sweep)
+    for leaf, new in updates:
+        if leaf.grad is None or sweep.recorded or leaf.grad.node is not None:
+            leaf.grad = new
+        else:
+            leaf.grad.overwrite(new.array)
+
+
+def _unshared(total: Any, recorded: bool, taken: set[int]) -> Tensor:
+    """Return a gradient that shares memory with no seed and no other gradient."""
+    array = total.array if recorded else total
+    if isinstance(array, np.ndarray) and (array.base is not None or id(array) in taken):
+        return _separate(total, recorded)
+    taken.add(id(array))
+    if not recorded:
+        return Tensor(total)
+    return total if id(total) not in taken and not taken.add(id(total)) else _separate(total, recorded)
+
+
+def _separate(total: Any, recorded: bool) -> Tensor:
+    return total.clone() if recorded else Tensor(total.copy())  # type: ignore[no-any-return]
+
+
+def _keep(sweep: Sweep) -> None:
+    """Store the gradients of computed tensors that asked for it."""
+    for watch, total in sweep.kept:
+        watch.grad = total.clone() if watch.grad is None else watch.grad + total

@@ -1,0 +1,55 @@
+"""Which functions of tensors have no gradient? Comparisons, tests and counts: they return constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine.tensor import Tensor
+
+NUMPY_NAMES: Mapping[str, str] = MappingProxyType({
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not", "logical_xor": "logical_xor",
+    "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
+    "sign": "sign", "floor": "floor", "ceil": "ceil", "round": "round",
+})  # fmt: skip
+REDUCTIONS = ("argmax", "argmin", "all", "any")
+OPERATORS: Mapping[str, str] = MappingProxyType({
+    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+    "__invert__": "logical_not", "__and__": "logical_and", "__or__": "logical_or",
+})  # fmt: skip
+
+
+def discrete_functions() -> Mapping[str, Callable[..., Any]]:
+    """Return the functions by PyTorch's names."""
+    entrywise = {name: _entrywise(getattr(np, numpy_name)) for name, numpy_name in NUMPY_NAMES.items()}
+    reductions = {name: _reduction(getattr(np, name)) for name in REDUCTIONS}
+    return MappingProxyType({**entrywise, **reductions, "equal": equal, "allclose": allclose})
+
+
+def equal(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors have the same shape and entries."""
+    return np.array_equal(x.array, y.array)
+
+
+def allclose(x: Tensor, y: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all entries are within ``atol + rtol * abs(y)``."""
+    return np.allclose(x.array, y.array, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def _value(x: Any) -> Any:
+    return x.array if isinstance(x, Tensor) else x
+
+
+def _entrywise(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    return lambda *operands: Tensor(function(*map(_value, operands)))
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    def reduce(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        return Tensor(function(x.array, axis=dim, keepdims=keepdim))
+
+    return reduce

@@ -1,0 +1,197 @@
+"""How does a row of the operator table become the classes of its nodes?
+
+One class for every choice of arguments that need a gradient, because that decides what has to be saved. Its ``pull`` is
+the row's rule on arrays, compiled when the class is made; its ``pull_recorded`` is the same rule on tensors, compiled when a
+backward with ``create_graph`` first comes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import SimpleNamespace
+from typing import Any
+
+from refgrad.engine.conversions import cast_with
+from refgrad.engine.fitting import fitted
+from refgrad.engine.naming import node_name
+from refgrad.engine.node import Node, Shape
+from refgrad.engine.partials import compile_weighted, saved_names
+from refgrad.engine.tensor import Tensor
+from refgrad.engine.vocabulary import ON_ARRAYS, on_tensors
+from refgrad.operators import Operator
+from refgrad.operators.structure import Structure
+
+Pull = Callable[[Any, Any], Sequence[Any]]
+
+
+class Dialects:
+    """The operators as rules use them: on arrays, and on tensors once those have been made."""
+
+    def __init__(self, arrays: SimpleNamespace, functions: Mapping[str, Callable[..., Tensor]]) -> None:
+        self.arrays = arrays
+        self.functions = functions
+
+    @cached_property
+    def tensors(self) -> SimpleNamespace:
+        """Operators on tensors; ``equal`` answers with an array, since truth values have no gradient."""
+        shortcut = {
+            "cast": cast_with(self.functions),
+            "equal": self.vocabulary["equal"],
+            "reshape": skip_identity(self.functions["reshape"]),
+        }
+        return SimpleNamespace(**{**self.functions, **shortcut})
+
+    @cached_property
+    def vocabulary(self) -> Mapping[str, Any]:
+        """Functions that formulas call, on tensors."""
+        return on_tensors(self.functions)
+
+
+def skip_identity(reshape: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reshape that hands back what has the shape already, rather than a view of it."""
+    return lambda x, shape: x if x.shape == shape else reshape(x, shape=shape)
+
+
+class GeneralNode(Node):
+    """A node of an operator with attributes, of more than two arguments, or of a structure."""
+
+    __slots__ = ("attributes", "shapes")
+
+    attributes: Mapping[str, Any]
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A general node as its reverse rule sees it: ``refgrad.operators.RecordedNode``."""
+
+    node: GeneralNode
+    values: Mapping[str, Any]
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Shapes of the arguments."""
+        return self.node.shapes
+
+    @property
+    def needs(self) -> tuple[bool, ...]:
+        """Which arguments want a cotangent."""
+        return self.node.needs
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The attributes, defaults filled in."""
+        return self.node.attributes
+
+    def saved(self, name: str) -> Any:
+        """Return a saved array or tensor by its name."""
+        return self.values[name]
+
+
+def node_class(operator: Operator, needs: tuple[bool, ...], dialects: Dialects) -> type[Any]:
+    """Return the class of nodes that apply ``operator`` where the arguments in ``needs`` want a gradient."""
+    saves = saved_names(operator, needs)
+    needed = [name for name, wanted in zip(operator.argument_names, needs, strict=False) if wanted]
+    if operator.structure is not None:
+        pull, pull_recorded = _structure_pulls(operator.structure, saves, needs, dialects)
+        base: type[Node] = GeneralNode
+    else:
+        pull, pull_recorded = _formula_pulls(operator, saves, needs, dialects)
+        base = Node if is_plain(operator) else GeneralNode
+    sources = tuple(needed.index(name) if name in needed else None for name in saves)
+    members = {"needs": needs, "saves": saves, "sources": sources, "pull": pull, "pull_recorded": pull_recorded}
+    return type(node_name(operator), (base,), {"__slots__": (), "__doc__": operator.summary, **members})
+
+
+def is_plain(operator: Operator) -> bool:
+    """Whether an operator is a formula of one or two arguments without attributes: those are recorded on a fast path."""
+    return operator.elementwise and len(operator.arguments) in {1, 2} and not operator.attributes
+
+
+def recovered(node: Any) -> list[Any]:
+    """Return the saved values as tensors with the history that they had; numbers stay numbers."""
+    tensors: list[Any] = []
+    for name, source, value, writes in zip(node.saves, node.sources, node.values, node.guards, strict=True):
+        if isinstance(value, float | int) and not hasattr(value, "dtype"):
+            tensors.append(value)
+        else:
+            origin = node if name == "out" else None if source is None else node.parents[source]
+            tensors.append(Tensor(value, origin, writes))
+    return tensors
+
+
+def _formula_pulls(
+    operator: Operator, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
+) -> tuple[Pull, Pull]:
+    names = [argument.name for argument, needed in zip(operator.arguments, needs, strict=True) if needed]
+
+    @cache
+    def functions_on_tensors() -> tuple[Callable[..., Any], ...]:
+        return tuple(compile_weighted(operator, name, saves, dialects.vocabulary) for name in names)
+
+    def pull_recorded(node: Any, cotangent: Any) -> Sequence[Any]:
+        values = [*recovered(node), *node.attributes.values()] if operator.attributes else recovered(node)
+        return [
+            fitted(dialects.tensors, function(cotangent, *values), parent)
+            for function, parent in zip(functions_on_tensors(), node.parents, strict=True)
+        ]
+
+    functions = tuple(compile_weighted(operator, name, saves, ON_ARRAYS) for name in names)
+    if not is_plain(operator):
+        return _pull_of_many(functions, dialects.arrays), pull_recorded
+    pull = (_pull_of_one if len(names) == 1 else _pull_of_two)(*functions, dialects.arrays)
+    return pull, pull_recorded
+
+
+def _pull_of_one(function: Callable[..., Any], arrays: Any) -> Pull:
+    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
+        contribution = function(cotangent, *node.values)
+        (parent,) = node.parents
+        return (contribution if type(contribution) is parent.like else fitted(arrays, contribution, parent),)
+
+    return pull
+
+
+def _pull_of_two(first: Callable[..., Any], second: Callable[..., Any], arrays: Any) -> Pull:
+    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
+        values = node.values
+        a, b = node.parents
+        to_a = first(cotangent, *values)
+        to_b = second(cotangent, *values)
+        return (
+            to_a if type(to_a) is a.like else fitted(arrays, to_a, a),
+            to_b if type(to_b) is b.like else fitted(arrays, to_b, b),
+        )
+
+    return pull
+
+
+def _pull_of_many(functions: tuple[Callable[..., Any], ...], arrays: Any) -> Pull:
+    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
+        values = (*node.values, *node.attributes.values())
+        return [
+            fitted(arrays, function(cotangent, *values), parent)
+            for function, parent in zip(functions, node.parents, strict=True)
+        ]
+
+    return pull
+
+
+def _structure_pulls(
+    structure: Structure, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
+) -> tuple[Pull, Pull]:
+    def pull_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Sequence[Any]:
+        application = Application(node, dict(zip(saves, values, strict=True)))
+        contributions = structure.vjp(operators, cotangent, application)
+        wanted = [c for c, needed in zip(contributions, needs, strict=True) if needed]
+        return [fitted(operators, c, parent) for c, parent in zip(wanted, node.parents, strict=True)]
+
+    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
+        return pull_in(dialects.arrays, node, cotangent, node.values)
+
+    def pull_recorded(node: Any, cotangent: Any) -> Sequence[Any]:
+        return pull_in(dialects.tensors, node, cotangent, recovered(node))
+
+    return pull, pull_recorded

@@ -1,0 +1,70 @@
+"""What do the functions that formulas call mean for arrays, and for tensors whose use is recorded?"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from math import pi
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine.tensor import Tensor
+from refgrad.operators.expression import COMPARISONS
+from refgrad.operators.vocabulary import FUNCTIONS
+
+float64 = np.float64
+
+COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+})
+
+
+def where(condition: Any, then: Any, otherwise: Any) -> Any:
+    """``numpy.where``, with a short way for scalars, whose choice may already be a float64."""
+    if type(condition) is np.bool_:
+        chosen = then if condition else otherwise
+        if type(chosen) is float64:
+            return chosen
+    result = np.where(condition, then, otherwise)
+    return result if result.ndim else result[()]
+
+
+ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
+    {name: getattr(np, name) for name in FUNCTIONS}
+    | COMPARE
+    # Python's own spellings do the same, and are several times faster on scalars.
+    | {"abs": abs, "where": where, "logical_not": np.logical_not, "number": float, "pi": pi}
+)
+
+
+def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, Any]:
+    """Return the vocabulary for tensors, spoken with the operators of the table.
+
+    What the table lacks (``sign``, ``floor``) has to be constant between its jumps, by its derivative in the vocabulary.
+    """
+    absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
+    present = {name: operators[name] for name in FUNCTIONS if name in operators}
+    comparisons = {name: _on_values(COMPARE[name]) for name in (*COMPARISONS.values(), "logical_and", "logical_or")}
+    rest = {"where": operators["where"], "logical_not": _on_values(np.logical_not), "number": float, "pi": pi}
+    return MappingProxyType({**present, **absent, **comparisons, **rest})
+
+
+def _constant_function(name: str) -> Callable[..., Tensor]:
+    if set(FUNCTIONS[name].derivatives) != {"0"}:
+        message = f"formulas may call {name!r}, but no row of the operator table says how to differentiate it again"
+        raise LookupError(message)
+    function = _on_values(getattr(np, name))
+    return lambda *arguments: Tensor(function(*arguments))
+
+
+def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments: function(*(a.array if isinstance(a, Tensor) else a for a in arguments))

@@ -1,0 +1,189 @@
+"""What is the verdict of a check on an engine?
+
+A fault is reported once: where a behaviour or a random graph fails on an operator that is wrong by itself, the operator's own
+check says so, and the other check goes on without that operator.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from refgrad.harness.behaviours import all_behaviours
+from refgrad.harness.checks import BehaviourCheck, Check, EdgeCheck, GraphCheck, OperatorCheck, chapter
+from refgrad.harness.examination import examine
+from refgrad.harness.execution import Engine
+from refgrad.harness.reproduction import reproduce
+from refgrad.harness.seedless import without_seeds
+from refgrad.harness.settings import Settings
+from refgrad.harness.verdict import Finding, Outcome, Verdict, worst
+from refgrad.lifecycle import required_features
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Scenario, parse
+from refgrad.strategies import Profile, edge_scenario, find_counterexample, operator_scenario, random_scenario
+
+
+@dataclass(slots=True)
+class Grader:
+    """Grades one started engine; verdicts on operators are kept, since other checks ask for them."""
+
+    engine: Engine
+    settings: Settings = field(default_factory=Settings)
+    _operators: dict[str, Verdict] = field(default_factory=dict)
+    _takes_seeds: bool | None = None
+
+    def grade(self, check: Check) -> Verdict:
+        """Run one check."""
+        match check:
+            case OperatorCheck(operator=operator):
+                return self._of_operator(operator)
+            case EdgeCheck(operator=operator):
+                return self._of_edges(check, operator)
+            case BehaviourCheck():
+                return self._of_behaviour(check)
+            case GraphCheck():
+                return self._of_graphs(check)
+
+    @property
+    def takes_seeds(self) -> bool:
+        """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead."""
+        if self._takes_seeds is None:
+            scenarios = [s for b in all_behaviours() if b.chapter == "seeds" for s in b.scenarios if self.runnable(s)]
+            offered = "seed" in self.engine.adapter.features
+            self._takes_seeds = offered and not any(examine(s, self.engine).failed for s in scenarios)
+        return self._takes_seeds
+
+    def lacking(self, scenario: Scenario) -> list[str]:
+        """What the engine would need for a scenario: features, and operators."""
+        adapter = self.engine.adapter
+        features = sorted(required_features(scenario) - adapter.features)
+        return features + [f"operator {name}" for name in sorted(scenario.operators - adapter.operators.keys())]
+
+    def runnable(self, scenario: Scenario) -> bool:
+        """Whether the engine has all that a scenario uses."""
+        return not self.lacking(scenario)
+
+    def _of_operator(self, operator: Operator) -> Verdict:
+        if operator.name not in self._operators:
+            self._operators[operator.name] = self._judge_operator(operator)
+        return self._operators[operator.name]
+
+    def _judge_operator(self, operator: Operator) -> Verdict:
+        check = OperatorCheck(operator)
+        profile = self._profile(seeds=True, operators=frozenset({operator.name}), edges=0.0)
+        if not self._offers(operator):
+            return self._verdict(check, "unsupported", message=f"the engine has no {operator.name}")
+        return self._search(
+            check, lambda seed: self._prepared(operator_scenario(seed, operator.name, profile)), self.settings.effort.per_operator
+        )
+
+    def _of_edges(self, check: EdgeCheck, operator: Operator) -> Verdict:
+        if not self._offers(operator):
+            return self._verdict(check, "unsupported", message=f"the engine has no {operator.name}")
+        if self._of_operator(operator).failed:
+            return self._verdict(check, "inconclusive", message=f"operators/{operator.name} fails already")
+        profile = self._profile(seeds=True, operators=frozenset({operator.name}), edges=1.0)
+        return self._search(
+            check, lambda seed: self._prepared(edge_scenario(seed, operator.name, profile)), self.settings.effort.per_edge
+        )
+
+    def _of_behaviour(self, check: BehaviourCheck) -> Verdict:
+        scenarios = [s for s in check.behaviour.scenarios if self.runnable(s)]
+        if not scenarios:
+            lacking = self.lacking(check.behaviour.scenarios[0])
+            return self._verdict(check, "unsupported", message=f"the engine has no {', no '.join(lacking)}")
+        findings = [(examine(scenario, self.engine), scenario) for scenario in scenarios]
+        finding = worst([f for f, _ in findings])
+        scenario = next(s for f, s in findings if f is finding) if finding.outcome != "passed" else None
+        blamed = self._blamed(scenario) if finding.failed and scenario else []
+        if blamed:
+            message = f"cannot be judged: operators/{blamed[0]} fails by itself"
+            return self._verdict(check, "inconclusive", message=message, examples=len(scenarios))
+        return self._shown(check, finding, scenario, len(scenarios))
+
+    def _of_graphs(self, check: GraphCheck) -> Verdict:
+        if check.kind == "several_backwards" and not {"accumulate", "retain_graph"} <= self.engine.adapter.features:
+            return self._verdict(check, "unsupported", message="the engine has no accumulate or no retain_graph")
+        allowed = {name for name in self.engine.adapter.operators if self._offers(operator_table()[name])}
+        while True:
+            several = check.kind == "several_backwards"
+            profile = self._profile(
+                seeds=self.takes_seeds,
+                operators=frozenset(allowed),
+                max_backwards=3 if several else 1,
+                accumulate=several,
+            )
+            verdict = self._search(
+                check, lambda seed: random_scenario(seed, profile), self.settings.effort.per_graph_check  # noqa: B023
+            )
+            blamed = self._blamed_in(verdict)
+            if not blamed:
+                return verdict
+            allowed -= set(blamed)
+
+    def _profile(self, **fields: Any) -> Profile:  # noqa: ANN401 (fields of Profile)
+        return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
+
+    def _offers(self, operator: Operator) -> bool:
+        fits = operator.elementwise or not self.engine.adapter.scalars_only
+        return operator.name in self.engine.adapter.operators and fits
+
+    def _prepared(self, scenario: Scenario) -> Scenario:
+        return scenario if self.takes_seeds else without_seeds(scenario)
+
+    def _blamed(self, scenario: Scenario) -> list[str]:
+        table = operator_table()
+        return [name for name in sorted(scenario.operators) if self._of_operator(table[name]).failed]
+
+    def _blamed_in(self, verdict: Verdict) -> list[str]:
+        return self._blamed(parse(verdict.scenario)) if verdict.failed else []
+
+    def _search(self, check: Check, make: Callable[[int], Scenario], examples: int) -> Verdict:
+        outcomes: Counter[Outcome] = Counter()
+
+        def fails(scenario: Scenario) -> bool:
+            finding = examine(scenario, self.engine)
+            outcomes[finding.outcome] += 1
+            return finding.failed
+
+        found = find_counterexample(
+            make, fails, seed=self.settings.seed, max_examples=examples, database=self.settings.database
+        )
+        if found.scenario is not None:
+            return self._shown(check, examine(found.scenario, self.engine), found.scenario, found.examples)
+        return self._verdict(check, *_summary(outcomes), examples=found.examples)
+
+    def _shown(self, check: Check, finding: Finding, scenario: Scenario | None, examples: int) -> Verdict:
+        if scenario is None:
+            return self._verdict(check, finding.outcome, examples=examples)
+        message = f"step {finding.step}, `{scenario.steps[finding.step - 1].to_text()}`: {finding.message}"
+        return self._verdict(check, finding.outcome, message=message, scenario=scenario, examples=examples)
+
+    def _verdict(
+        self, check: Check, outcome: Outcome, message: str = "", scenario: Scenario | None = None, examples: int = 0
+    ) -> Verdict:
+        return Verdict(
+            id=check.id,
+            chapter=chapter(check),
+            operator=check.operator.name if isinstance(check, OperatorCheck | EdgeCheck) else "",
+            level=check.level,
+            verdict=outcome,
+            statement=check.statement,
+            message=message,
+            scenario=scenario.text if scenario else "",
+            scenario_id=scenario.id if scenario else "",
+            reproduction=reproduce(scenario, self.engine.adapter) if scenario else "",
+            examples=examples,
+        )
+
+
+def _summary(outcomes: Counter[Outcome]) -> tuple[Outcome, str]:
+    """Nothing failed: passed, unless conventions were met or nothing could be decided."""
+    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()) if outcome != "passed")
+    if outcomes["convention"]:
+        return "convention", f"a legal subgradient was chosen: {told}"
+    if outcomes["inconclusive"] and not outcomes["passed"]:
+        return "inconclusive", told
+    return "passed", told

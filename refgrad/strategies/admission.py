@@ -1,0 +1,76 @@
+"""May an operator be applied to these values, and how near to a kink are they?"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.interpreter import NUMPY_FUNCTIONS
+from refgrad.operators import Expression, Operator
+from refgrad.operators.structures.reductions import kept_shape, reduced_axes
+
+Array = npt.NDArray[Any]
+
+MARGIN: Final = 1e-3
+"""Values this near to a kink, or to one another where they tie, are drawn again unless they are meant to be there."""
+
+
+def in_domain(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
+    """Whether every entry lies in the operator's domain; ``attributes`` have their defaults filled in."""
+    domain = _domain(operator)
+    return domain is None or bool(np.all(domain(*arrays, **attributes)))
+
+
+def distance_to_kink(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], result: Array) -> float:
+    """Return how far the nearest entry is from a kink: 0 on one, infinite where the operator has none."""
+    if operator.elementwise:
+        gaps = [np.abs(gap(*arrays, **attributes)) for gap in _gaps(operator)]
+        return min((float(gap.min()) for gap in gaps if gap.size), default=math.inf)
+    if not has_ties(operator):
+        return math.inf
+    (axis,) = (attributes[attribute.name] for attribute in operator.attributes if attribute.type == "axes")
+    return _distance_to_tie(arrays[0], result, axis)
+
+
+def has_ties(operator: Operator) -> bool:
+    """Whether the operator reduces along axes, and its edges are therefore ties of the entry that it picks out."""
+    return bool(operator.edges) and any(attribute.type == "axes" for attribute in operator.attributes)
+
+
+def _distance_to_tie(array: Array, result: Array, axis: None | int | tuple[int, ...]) -> float:
+    axes = reduced_axes(axis, array.ndim)
+    distance = np.abs(array - result.reshape(kept_shape(array.shape, axis)))
+    count = math.prod(array.shape[i] for i in axes)
+    rest = [i for i in range(array.ndim) if i not in axes]
+    groups = distance.transpose(*rest, *axes).reshape(-1, count) if distance.size else distance
+    if groups.size == 0 or count == 1:
+        return math.inf
+    return float(np.partition(groups, 1, axis=-1)[:, 1].min())
+
+
+@cache
+def _domain(operator: Operator) -> Callable[..., Any] | None:
+    if operator.domain is None:
+        return None
+    return operator.domain.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+
+
+@cache
+def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
+    """Return the differences that vanish where a comparison of the formula, or of an edge's condition, turns over."""
+    assert operator.formula is not None  # noqa: S101 (only elementwise operators are asked)
+    conditions = [operator.formula, *(Expression(edge.where) for edge in operator.edges)]
+    sides = dict.fromkeys(
+        f"({ast.unparse(node.left)}) - ({ast.unparse(node.comparators[0])})"
+        for condition in conditions
+        for node in ast.walk(condition.tree)
+        if isinstance(node, ast.Compare)
+    )
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    return tuple(Expression(source).function(parameters, NUMPY_FUNCTIONS) for source in sides)

@@ -1,0 +1,128 @@
+"""What does a scenario under construction know of itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from refgrad.interpreter import numpy_forward
+from refgrad.operators import Operator
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Slice, Step
+from refgrad.strategies.admission import Array, distance_to_kink, in_domain
+from refgrad.strategies.profile import LARGEST_SIZE, LARGEST_VALUE, Profile
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """A leaf or a result, with what generation asks of it over and over.
+
+    ``condition`` says that the entries are booleans, ``low`` and ``high`` bound them. ``graph`` and ``leaves`` are sets of results and of leaves, one bit each: those
+    that a backward from here walks over. ``step`` is None for a leaf that is not yet part of the draft.
+    """
+
+    array: Array
+    shape: Shape
+    condition: bool
+    requires_grad: bool
+    low: float
+    high: float
+    step: Leaf | Apply | None = None
+    arguments: tuple[Value, ...] = ()
+    graph: int = 0
+    leaves: int = 0
+    uses: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name by which later steps refer to it."""
+        assert self.step is not None  # noqa: S101 (a draft names what it holds)
+        return self.step.name
+
+    @classmethod
+    def of(cls, array: Array, *, requires_grad: bool, arguments: tuple[Value, ...] = ()) -> Value:
+        """Return a value with its bounds; those of an array without entries are 0."""
+        condition = array.dtype.kind == "b"
+        low, high = (0.0, 0.0) if condition or array.size == 0 else _bounds(array)
+        return cls(array, array.shape, condition, requires_grad, low, high, None, arguments)
+
+    def within(self, low: float, high: float) -> bool:
+        """Whether every entry lies between these bounds."""
+        return low <= self.low and self.high <= high
+
+
+@dataclass(slots=True)
+class Draft:
+    """The steps so far, and the values that they define. ``base`` is the shape that leaves are derived from."""
+
+    profile: Profile
+    base: Shape
+    steps: list[Step] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    results: list[Value] = field(default_factory=list)
+    leaves: list[Value] = field(default_factory=list)
+
+    def add_leaf(self, value: Value) -> None:
+        """Make the leaf part of the scenario."""
+        name = f"{'c' if value.condition else 'x'}{len(self.leaves) + 1}"
+        if value.requires_grad:
+            value.leaves = 1 << len(self.leaves)
+        value.step = Leaf(name, Constant.of(value.array), value.requires_grad)
+        self.steps.append(value.step)
+        self.leaves.append(value)
+        self.values.append(value)
+
+    def add_result(self, value: Value, operator: str, attributes: Mapping[str, Any]) -> None:
+        """Make the result part of the scenario, and before it those of its arguments that are not."""
+        for argument in value.arguments:
+            if argument.step is None:
+                self.add_leaf(argument)
+            argument.uses += 1
+            value.graph |= argument.graph
+            value.leaves |= argument.leaves
+        if value.requires_grad:
+            value.graph |= 1 << len(self.results)
+        names = tuple(argument.name for argument in value.arguments)
+        value.step = Apply(f"a{len(self.results) + 1}", operator, names, tuple(attributes.items()))
+        self.steps.append(value.step)
+        self.results.append(value)
+        self.values.append(value)
+
+    def compute(
+        self, operator: Operator, arguments: Sequence[Value], attributes: Mapping[str, Any], *, margin: float
+    ) -> Value | None:
+        """Return the operator's result, or None where it is refused.
+
+        Refused are shapes that do not fit, points outside of the domain or within ``margin`` of a kink, results that
+        are too large, not finite or of too high a rank.
+        """
+        arrays = [argument.array for argument in arguments]
+        bound = operator.bind({name: _native(value) for name, value in attributes.items()})
+        if not in_domain(operator, arrays, bound):
+            return None
+        try:
+            array = np.asarray(numpy_forward(operator)(*arrays, **bound))
+        except (ValueError, IndexError, TypeError):
+            return None
+        if array.size > LARGEST_SIZE or array.ndim > self.profile.max_rank:
+            return None
+        requires_grad = any(argument.requires_grad for argument in arguments)
+        value = Value.of(array, requires_grad=requires_grad, arguments=tuple(arguments))
+        if not value.within(-LARGEST_VALUE, LARGEST_VALUE):
+            return None
+        near = margin >= 0 and distance_to_kink(operator, arrays, bound, array) <= margin
+        return None if near else value
+
+
+def _bounds(array: Array) -> tuple[float, float]:
+    entries = array.ravel()
+    return float(np.minimum.reduce(entries)), float(np.maximum.reduce(entries))
+
+
+def _native(value: AttributeValue) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    return tuple(item.to_native() if isinstance(item, Slice) else item for item in value)

@@ -1,0 +1,87 @@
+"""Which numbers does a fresh leaf hold?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from refgrad.operators import Argument, Operator
+from refgrad.operators.structure import Shape
+from refgrad.strategies.admission import Array
+from refgrad.strategies.attributes import DEFAULT_RANGE
+from refgrad.strategies.choices import Choices
+from refgrad.strategies.draft import Value
+from refgrad.strategies.operands import broadcast_shape
+from refgrad.strategies.profile import LARGEST_VALUE
+
+TAME: Final = 0.7
+"""How often a leaf stays within DEFAULT_RANGE, where many operators can use it, though its first one allows for more."""
+
+AT_LEAST: Final = 0.5
+"""The narrowed range is no shorter than this."""
+
+
+def sample_range(operator: Operator, argument: Argument) -> tuple[float, float]:
+    """Return the range from which the argument's entries are drawn."""
+    return operator.samples.get(argument.name, DEFAULT_RANGE)
+
+
+def accepted_range(operator: Operator, argument: Argument) -> tuple[float, float]:
+    """Return the range in which the argument's entries have to lie; an operator without one takes anything."""
+    return operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
+
+
+def fresh_leaf(
+    choices: Choices, operator: Operator, argument: Argument, shape: Shape, dtype: str, *, constant: bool
+) -> Value:
+    """Return a leaf of this shape for this argument, which is not yet part of any draft."""
+    size = math.prod(shape)
+    if argument.dtype == "bool":
+        array: Array = np.array([choices.boolean(0.5) for _ in range(size)], dtype=bool).reshape(shape)
+        return Value.of(array, requires_grad=False)
+    low, high = sample_range(operator, argument)
+    tame_low, tame_high = max(low, DEFAULT_RANGE[0]), min(high, DEFAULT_RANGE[1])
+    if tame_high - tame_low >= AT_LEAST and choices.boolean(TAME):
+        low, high = tame_low, tame_high
+    return Value.of(random_array(choices, low, high, shape, dtype), requires_grad=not constant)
+
+
+def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype: str) -> Array:
+    """Return an array of short decimal numbers between the bounds."""
+    return np.array(choices.decimals(low, high, math.prod(shape)), dtype=dtype).reshape(shape)
+
+
+def put_on_edge(choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float]) -> list[Value]:
+    """Return the operands with some entries, at least one, moved onto an example of an edge.
+
+    Entries that meet one another under broadcasting are moved together. Operands must have entries.
+    """
+    result = broadcast_shape(*(operand.shape for operand in operands))
+    assert result is not None  # noqa: S101 (operands were chosen to broadcast)
+    certain = choices.integer(0, math.prod(result) - 1)
+    places = [place for place in range(math.prod(result)) if place == certain or choices.boolean(0.2)]
+    moved = []
+    for argument, operand in zip(operator.arguments, operands, strict=True):
+        array = operand.array.copy()
+        if argument.name in example:
+            for place in places:
+                array[_projected(np.unravel_index(place, result), array.shape)] = example[argument.name]
+        moved.append(Value.of(array, requires_grad=operand.requires_grad))
+    return moved
+
+
+def with_ties(choices: Choices, operand: Value) -> Value:
+    """Return the operand with two of its numbers in every place, so that most reductions meet a tie."""
+    entries = operand.array.ravel().tolist()
+    pair = [choices.choice(entries), choices.choice(entries)]
+    array = np.array([choices.choice(pair) for _ in entries], dtype=operand.array.dtype).reshape(operand.shape)
+    return Value.of(array, requires_grad=operand.requires_grad)
+
+
+def _projected(index: tuple[np.intp, ...], shape: Shape) -> tuple[int, ...]:
+    """Return the place in an operand of this shape that broadcasting carries to ``index``."""
+    last = index[len(index) - len(shape) :]
+    return tuple(0 if length == 1 else int(place) for place, length in zip(last, shape, strict=True))

@@ -1,0 +1,99 @@
+"""Which scenarios try one operator on its own, and which put it onto its edges?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from refgrad.interpreter import keywords
+from refgrad.operators import Operator, operator_table
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Apply, Scenario
+from refgrad.strategies.admission import MARGIN, distance_to_kink
+from refgrad.strategies.application import apply_on_edge, choose_operands, commit
+from refgrad.strategies.choices import Choices, SeededChoices
+from refgrad.strategies.draft import Draft
+from refgrad.strategies.generation import STANDARD
+from refgrad.strategies.losses import completed
+from refgrad.strategies.profile import GenerationError, Profile
+
+ATTEMPTS: Final = 200
+
+CONSTANTS: Final = 0.2
+"""How often an operand does not require grad; at least one of them always does."""
+
+SHAPES: Final[tuple[Shape, ...]] = (
+    (2, 3),
+    (),
+    (3,),
+    (3, 3),
+    (1,),
+    (2, 3, 2),
+    (1, 3),
+    (3, 1),
+    (2, 2),
+    (2,),
+    (1, 1),
+    (2, 1, 3),
+    (0,),
+    (2, 0),
+    (2, 2, 2),
+    (4,),
+)
+"""Shapes that tell mistakes apart: square ones for a wrong transpose, others for wrong axes, length 1, 0-d, no entries."""
+
+
+def operator_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario, following from a seed, that applies one operator once to fresh leaves.
+
+    The operator need not be among those that the profile allows. Without seeds, its output is reduced by an operator
+    that is, or is a scalar.
+
+    Raises :class:`GenerationError` where the profile admits none.
+    """
+    return _first_success(seed, operator_table()[operator], profile, _apply_once)
+
+
+def edge_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario, following from a seed, that applies one operator with at least one entry on a declared edge.
+
+    Raises :class:`GenerationError` where the operator has no edge, or the profile admits none.
+    """
+    row = operator_table()[operator]
+    if not row.edges:
+        raise GenerationError(f"operator {operator!r} declares no edge")
+    return _first_success(seed, row, profile, _apply_on_edge)
+
+
+def _first_success(
+    seed: int, operator: Operator, profile: Profile, apply: Callable[[Choices, Draft, Operator], bool]
+) -> Scenario:
+    choices = SeededChoices(seed)
+    single = replace(profile, max_backwards=1, unused_leaves=0.0)
+    with np.errstate(all="ignore"):
+        for _ in range(ATTEMPTS):
+            draft = Draft(single, choices.choice([shape for shape in SHAPES if len(shape) <= single.rank]))
+            if not apply(choices, draft, operator) or not draft.results[0].requires_grad:
+                continue
+            try:
+                return completed(choices, draft)
+            except GenerationError:
+                continue
+    raise GenerationError(f"the profile admits no scenario for operator {operator.name!r}")
+
+
+def _apply_once(choices: Choices, draft: Draft, operator: Operator) -> bool:
+    operands = choose_operands(choices, draft, operator, 1.0, CONSTANTS)
+    return commit(choices, draft, operator, operands, margin=MARGIN)
+
+
+def _apply_on_edge(choices: Choices, draft: Draft, operator: Operator) -> bool:
+    if not apply_on_edge(choices, draft, operator, CONSTANTS):
+        return False
+    result = draft.results[0]
+    assert isinstance(result.step, Apply)  # noqa: S101 (it was just applied)
+    arrays = [argument.array for argument in result.arguments]
+    return distance_to_kink(operator, arrays, operator.bind(keywords(result.step)), result.array) == 0
