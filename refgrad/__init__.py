@@ -1,5 +1,74 @@
 """What is refgrad? A conformance suite for automatic differentiation, with a reference engine that passes it.
 
-Importing this package loads nothing else: no engine, no oracle, no test runner. Import the part that you need, such as
-`refgrad.engine`, `refgrad.strategies` or `refgrad.harness`.
+Importing this package loads nothing else: no engine, no oracle, no test runner. The names below are loaded when they are
+first asked for; everything else is imported from its part, such as `refgrad.engine`, `refgrad.strategies` or `refgrad.harness`.
 """
+
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refgrad.harness import AdapterError, FunctionalAdapter, TapeAdapter, Verdict, examine, reproduce, spell, start
+    from refgrad.lifecycle import Policy
+    from refgrad.scenario import Scenario, ScenarioError, parse
+
+    __version__: str
+
+__all__ = [
+    "AdapterError",
+    "FunctionalAdapter",
+    "Policy",
+    "Scenario",
+    "ScenarioError",
+    "TapeAdapter",
+    "Verdict",
+    "__version__",
+    "examine",
+    "parse",
+    "reproduce",
+    "spell",
+    "start",
+]
+
+_HOMES: Mapping[str, str] = MappingProxyType({
+    "AdapterError": "refgrad.harness",
+    "FunctionalAdapter": "refgrad.harness",
+    "Policy": "refgrad.lifecycle",
+    "Scenario": "refgrad.scenario",
+    "ScenarioError": "refgrad.scenario",
+    "TapeAdapter": "refgrad.harness",
+    "Verdict": "refgrad.harness",
+    "examine": "refgrad.harness",
+    "parse": "refgrad.scenario",
+    "reproduce": "refgrad.harness",
+    "spell": "refgrad.harness",
+    "start": "refgrad.harness",
+})
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from the part that it lives in. Raises AttributeError for any other."""
+    if name == "__version__":
+        value: object = _installed_version()
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'refgrad' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Every name, loaded or not."""
+    return sorted({*globals(), *__all__})
+
+
+def _installed_version() -> str:
+    """The version that the installed distribution carries; a bare checkout has none."""
+    metadata = importlib.import_module("importlib.metadata")
+    try:
+        return str(metadata.version("refgrad"))
+    except metadata.PackageNotFoundError:
+        return "unknown"

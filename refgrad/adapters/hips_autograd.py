@@ -2,13 +2,6 @@
 
 from refgrad.harness import FunctionalAdapter, spell
 
-SAME = (
-    "add", "subtract", "multiply", "divide", "power", "maximum", "minimum", "arctan2", "logaddexp", "where", "negative",
-    "abs", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "square", "reciprocal", "sin", "cos", "tan",
-    "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sum", "mean", "prod", "max", "min",
-    "transpose", "broadcast_to", "expand_dims", "squeeze", "concatenate", "stack", "matmul",
-)  # fmt: skip
-
 ADAPTER = FunctionalAdapter(
     name="autograd",
     distribution="autograd",
@@ -25,11 +18,15 @@ def as_index(index):
 """,
     leaf="{array}",
     vjp="vjp({function}, {primals})",
-    operators=spell("np", SAME)
+    alike=("np",),
+    operators=spell(
+        "np",
+        ("sum", "mean", "prod", "max", "min", "transpose", "expand_dims", "squeeze", "flip", "concatenate", "stack", "matmul"),
+    )
     | {
         "clip": "np.clip({x}, {lower}, {upper})",
         "reshape": "np.reshape({x}, {shape})",
-        "flip": "np.flip({x}, {axis})",
+        "broadcast_to": "np.broadcast_to({x}, {shape})",
         "index": "{x}[as_index({index})]",
         "take": "{x}[(slice(None),) * ({axis} % {x}.ndim) + (np.array({indices}, dtype=int),)]",
     },

@@ -3,20 +3,13 @@
 from refgrad.harness import TapeAdapter, spell
 from refgrad.lifecycle import Policy
 
-SAME = (
-    "add", "subtract", "multiply", "divide", "power", "maximum", "minimum", "arctan2", "logaddexp", "where", "negative",
-    "abs", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "square", "reciprocal", "sin", "cos", "tan",
-    "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sum", "mean", "prod", "max", "min",
-    "broadcast_to", "expand_dims", "squeeze", "concatenate", "stack", "matmul",
-)  # fmt: skip
-
 ADAPTER = TapeAdapter(
     name="mygrad",
     distribution="mygrad",
     setup="""
 import numpy as np
 import mygrad as mg
-from mygrad.nnet.activations import relu, sigmoid
+from mygrad.nnet import activations
 
 def as_index(index):
     return tuple(np.array(i) if isinstance(i, tuple) else i for i in index)
@@ -27,11 +20,12 @@ def as_index(index):
     backward="{output}.backward({seed})",
     gradient="{leaf}.grad",
     zero_grad="{leaf}.null_grad()",
-    operators=spell("mg", SAME)
+    alike=("mg", "activations"),
+    operators=spell(
+        "mg", ("sum", "mean", "prod", "max", "min", "broadcast_to", "expand_dims", "squeeze", "concatenate", "stack", "matmul")
+    )
     | {
         "clip": "mg.clip({x}, {lower}, {upper})",
-        "relu": "relu({x})",
-        "sigmoid": "sigmoid({x})",
         "reshape": "mg.reshape({x}, {shape})",
         "transpose": "mg.transpose({x}, *({axes} or ()))",
         "index": "{x}[as_index({index})]",

@@ -1,12 +1,6 @@
 """How is PyTorch driven?"""
 
-from refgrad.harness import TapeAdapter, spell
-
-SAME = (
-    "add", "subtract", "multiply", "divide", "maximum", "minimum", "arctan2", "hypot", "logaddexp", "where", "negative",
-    "abs", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "square", "reciprocal", "sin", "cos", "tan",
-    "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sigmoid", "relu", "matmul",
-)  # fmt: skip
+from refgrad.harness import TapeAdapter
 
 ADAPTER = TapeAdapter(
     name="torch",
@@ -43,8 +37,9 @@ def flipped_steps(x, index):  # PyTorch has no negative steps: flip the axis and
     seed="torch.tensor({array})",
     gradient="{leaf}.grad if {leaf}.grad is None else {leaf}.grad.numpy()",
     zero_grad="setattr({leaf}, 'grad', None)",
-    operators=spell("torch", SAME)
-    | {
+    alike=("torch",),
+    operators={
+        "matmul": "torch.matmul({x}, {y})",
         "power": "torch.pow({x}, {y})",
         "clip": "torch.clamp({x}, {lower}, {upper})",
         "softplus": "torch.nn.functional.softplus({x}, threshold=1000)",
@@ -64,8 +59,8 @@ def flipped_steps(x, index):  # PyTorch has no negative steps: flip the axis and
         "stack": "torch.stack({arrays}, dim={axis})",
         "index": "flipped_steps({x}, {index})",
         "take": "{x}[(slice(None),) * ({axis} % {x}.ndim) + (torch.tensor({indices}, dtype=torch.int64),)]",
-        "add_at": "torch.zeros({shape}, dtype={x}.dtype).index_put(tuple(torch.tensor(np.ascontiguousarray(i)) "
-        "for i in np.broadcast_arrays(*(a[{index}] for a in np.indices({shape})))), {x}, accumulate=True)",
+        "add_at": "torch.zeros({shape}, dtype={x}.dtype).index_put(tuple(torch.tensor(np.array(a[{index}])) "
+        "for a in np.indices({shape})), {x}, accumulate=True)",
     },
     errors={
         "freed-graph": "RuntimeError: Trying to backward through the graph a second time",

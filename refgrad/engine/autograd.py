@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from refgrad.engine import errors
 from refgrad.engine.modes import RECORDING
-from refgrad.engine.node import AccumulateGrad, GraphNode, shape_and_dtype
+from refgrad.engine.node import AccumulateGrad, GraphNode
 from refgrad.engine.sweep import Cotangents, Sweep, leading_to, reachable
 from refgrad.engine.tensor import Tensor
 
@@ -35,9 +35,9 @@ def backward(
     """
     targets = None if inputs is None else [_node(tensor, i) for i, tensor in enumerate(_listed(inputs))]
     sweep = _swept(_listed(tensors), _seeds(grad_tensors), retain_graph, create_graph, targets)
-    totals = sweep.pending if targets is None else sweep.found
-    arrived = [(node, total) for node, total in totals.items() if isinstance(node, AccumulateGrad)]
-    _accumulate(arrived, sweep, _listed(grad_tensors) if grad_tensors is not None else [])
+    totals = sweep.arrived if targets is None else sweep.found
+    leaves = [node for node in totals if isinstance(node, AccumulateGrad)]
+    _accumulate(leaves, sweep, totals, _seeds(grad_tensors))
 
 
 def grad(
@@ -63,7 +63,9 @@ def grad(
     if unused and not allow_unused:
         raise RuntimeError(errors.INPUT_UNUSED.format(position=unused[0]))
     _keep(sweep)
-    return tuple(_separate(sweep.found[node], create_graph) if node in sweep.found else None for node in nodes)
+    reached = [node for node in nodes if node in sweep.found]
+    gradients = iter(_separate([sweep.found[node] for node in reached], create_graph, _seeds(grad_outputs)))
+    return tuple(next(gradients) if node in sweep.found else None for node in nodes)
 
 
 def _listed(tensors: Any) -> list[Any]:
@@ -129,38 +131,33 @@ def _seed(output: Tensor, seed: Any, position: int) -> Tensor:
     return seed if seed.dtype == output.dtype else seed.to(output.dtype)  # type: ignore[no-any-return]
 
 
-def _accumulate(arrived: Iterable[tuple[AccumulateGrad, Any]], sweep: Sweep, seeds: list[Tensor | None]) -> None:
+def _accumulate(leaves: list[AccumulateGrad], sweep: Sweep, totals: Cotangents, seeds: list[Any]) -> None:
     """Give every leaf its total, all of them or none."""
-    taken = {id(seed.array) for seed in seeds if seed is not None}
-    updates: list[tuple[AccumulateGrad, Tensor]] = []
-    for leaf, total in arrived:
-        if leaf.grad is None:
-            updates.append((leaf, _unshared(total, sweep.recorded, taken)))
-        elif sweep.recorded:
-            updates.append((leaf, leaf.grad + total))
-        else:
-            updates.append((leaf, Tensor(leaf.grad.array + total)))
+    first = [leaf for leaf in leaves if leaf.grad is None]
+    updates = dict(zip(first, _separate([totals[leaf] for leaf in first], sweep.recorded, seeds), strict=True))
+    for leaf in leaves:
+        if leaf.grad is not None:
+            updates[leaf] = leaf.grad + totals[leaf] if sweep.recorded else Tensor(leaf.grad.array + totals[leaf])
     _keep(sweep)
-    for leaf, new in updates:
+    for leaf, new in updates.items():
         if leaf.grad is None or sweep.recorded or leaf.grad.node is not None:
             leaf.grad = new
         else:
             leaf.grad.overwrite(new.array)
 
 
-def _unshared(total: Any, recorded: bool, taken: set[int]) -> Tensor:
-    """Return a gradient that shares memory with no seed and no other gradient."""
-    array = total.array if recorded else total
-    if isinstance(array, np.ndarray) and (array.base is not None or id(array) in taken):
-        return _separate(total, recorded)
-    taken.add(id(array))
-    if not recorded:
-        return Tensor(total)
-    return total if id(total) not in taken and not taken.add(id(total)) else _separate(total, recorded)
-
-
-def _separate(total: Any, recorded: bool) -> Tensor:
-    return total.clone() if recorded else Tensor(total.copy())  # type: ignore[no-any-return]
+def _separate(totals: list[Any], recorded: bool, seeds: list[Any]) -> list[Tensor]:
+    """Return every total as a tensor that shares memory neither with a seed nor with another total."""
+    taken = {id(item) for seed in seeds if seed is not None for item in (seed, seed.array)}
+    tensors = []
+    for total in totals:
+        tensor = total if recorded else Tensor(total)
+        array = tensor.array
+        if id(total) in taken or (isinstance(array, np.ndarray) and (array.base is not None or id(array) in taken)):
+            tensor = tensor.clone()
+        taken.update((id(total), id(array)))
+        tensors.append(tensor)
+    return tensors
 
 
 def _keep(sweep: Sweep) -> None:

@@ -91,11 +91,11 @@ class Node:
     like: Likeness
     watch: Watch | None
 
-    def pull(self, cotangent: Any) -> Sequence[Any]:
-        """One contribution of an array for each of ``parents``, from the cotangent of the output."""
+    def pull(self, cotangent: Any) -> Contributions:
+        """Each of ``parents`` with the array that it receives if the output's cotangent is the array ``cotangent``."""
         raise NotImplementedError
 
-    def pull_recorded(self, cotangent: Any) -> Sequence[Any]:
+    def pull_recorded(self, cotangent: Any) -> Contributions:
         """The same on tensors, so that it can itself be differentiated."""
         raise NotImplementedError
 
@@ -153,3 +153,4 @@ class AccumulateGrad:
 
 
 GraphNode: TypeAlias = Node | AccumulateGrad
+Contributions: TypeAlias = Sequence[tuple[GraphNode, Any]]

@@ -13,17 +13,19 @@ from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from refgrad.engine.conversions import cast_with
 from refgrad.engine.fitting import fitted
 from refgrad.engine.naming import node_name
-from refgrad.engine.node import Node, Shape
+from refgrad.engine.node import Contributions, Node, Shape
 from refgrad.engine.partials import compile_weighted, saved_names
 from refgrad.engine.tensor import Tensor
 from refgrad.engine.vocabulary import ON_ARRAYS, on_tensors
 from refgrad.operators import Operator
 from refgrad.operators.structure import Structure
 
-Pull = Callable[[Any, Any], Sequence[Any]]
+Pull = Callable[[Any, Any], Contributions]
 
 
 class Dialects:
@@ -122,76 +124,69 @@ def recovered(node: Any) -> list[Any]:
     return tensors
 
 
+# Written out as text, because passing the values on as `*node.values` would take half of a scalar's time.
+PULL = """
+def pull(node, cotangent):
+    {unpack_values}
+    {unpack_attributes}
+    {parents} = node.parents
+    if type(cotangent) is float64:  # so are the value and its arguments: all contributions fit
+        return ({plain})
+    return ({fitting})
+"""
+
+
 def _formula_pulls(
     operator: Operator, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
 ) -> tuple[Pull, Pull]:
     names = [argument.name for argument, needed in zip(operator.arguments, needs, strict=True) if needed]
 
-    @cache
-    def functions_on_tensors() -> tuple[Callable[..., Any], ...]:
-        return tuple(compile_weighted(operator, name, saves, dialects.vocabulary) for name in names)
-
-    def pull_recorded(node: Any, cotangent: Any) -> Sequence[Any]:
-        values = [*recovered(node), *node.attributes.values()] if operator.attributes else recovered(node)
-        return [
-            fitted(dialects.tensors, function(cotangent, *values), parent)
-            for function, parent in zip(functions_on_tensors(), node.parents, strict=True)
-        ]
-
-    functions = tuple(compile_weighted(operator, name, saves, ON_ARRAYS) for name in names)
-    if not is_plain(operator):
-        return _pull_of_many(functions, dialects.arrays), pull_recorded
-    pull = (_pull_of_one if len(names) == 1 else _pull_of_two)(*functions, dialects.arrays)
-    return pull, pull_recorded
-
-
-def _pull_of_one(function: Callable[..., Any], arrays: Any) -> Pull:
-    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
-        contribution = function(cotangent, *node.values)
-        (parent,) = node.parents
-        return (contribution if type(contribution) is parent.like else fitted(arrays, contribution, parent),)
-
-    return pull
-
-
-def _pull_of_two(first: Callable[..., Any], second: Callable[..., Any], arrays: Any) -> Pull:
-    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
-        values = node.values
-        a, b = node.parents
-        to_a = first(cotangent, *values)
-        to_b = second(cotangent, *values)
-        return (
-            to_a if type(to_a) is a.like else fitted(arrays, to_a, a),
-            to_b if type(to_b) is b.like else fitted(arrays, to_b, b),
+    def compiled(system: Mapping[str, Any], values: str, operators: Any) -> Pull:
+        parameters = ", ".join(["cotangent", *saves, *operator.attribute_names])
+        calls = {name: f"to_{name}({parameters})" for name in names}
+        text = PULL.format(
+            unpack_values=_unpacking(saves, values),
+            unpack_attributes=_unpacking(operator.attribute_names, "node.attributes.values()"),
+            parents=_listing([f"at_{name}" for name in names]),
+            plain=_listing([f"(at_{name}, {call})" for name, call in calls.items()]),
+            fitting=_listing([f"(at_{name}, fitted(operators, {call}, at_{name}))" for name, call in calls.items()]),
         )
+        functions = {f"to_{name}": compile_weighted(operator, name, saves, system) for name in names}
+        namespace = {**functions, "float64": np.float64, "fitted": fitted, "operators": operators, "recovered": recovered}
+        exec(text, namespace)  # noqa: S102 (names of the table, which are identifiers)
+        return namespace["pull"]  # type: ignore[return-value]
 
-    return pull
+    @cache
+    def on_tensors() -> Pull:
+        return compiled(dialects.vocabulary, "recovered(node)", dialects.tensors)
+
+    def pull_recorded(node: Any, cotangent: Any) -> Contributions:
+        return on_tensors()(node, cotangent)
+
+    return compiled(ON_ARRAYS, "node.values", dialects.arrays), pull_recorded
 
 
-def _pull_of_many(functions: tuple[Callable[..., Any], ...], arrays: Any) -> Pull:
-    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
-        values = (*node.values, *node.attributes.values())
-        return [
-            fitted(arrays, function(cotangent, *values), parent)
-            for function, parent in zip(functions, node.parents, strict=True)
-        ]
+def _listing(items: Sequence[str]) -> str:
+    return "".join(f"{item}, " for item in items)
 
-    return pull
+
+def _unpacking(names: Sequence[str], source: str) -> str:
+    return f"{_listing(names)} = {source}" if names else "pass"
 
 
 def _structure_pulls(
     structure: Structure, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
 ) -> tuple[Pull, Pull]:
-    def pull_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Sequence[Any]:
+    def pull_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Contributions:
         application = Application(node, dict(zip(saves, values, strict=True)))
         contributions = structure.vjp(operators, cotangent, application)
         wanted = [c for c, needed in zip(contributions, needs, strict=True) if needed]
-        return [fitted(operators, c, parent) for c, parent in zip(wanted, node.parents, strict=True)]
+        return [(parent, fitted(operators, c, parent)) for c, parent in zip(wanted, node.parents, strict=True)]
 
-    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
+    def pull(node: Any, cotangent: Any) -> Contributions:
         return pull_in(dialects.arrays, node, cotangent, node.values)
 
-    def pull_recorded(node: Any, cotangent: Any) -> Sequence[Any]:
+    def pull_recorded(node: Any, cotangent: Any) -> Contributions:
         return pull_in(dialects.tensors, node, cotangent, recovered(node))
 
     return pull, pull_recorded

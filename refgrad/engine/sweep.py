@@ -22,13 +22,14 @@ by_number = attrgetter("number")
 def reachable(roots: Collection[GraphNode]) -> list[GraphNode]:
     """All nodes that lead to ``roots``, in the order of recording, leaves first."""
     seen = set(roots)
-    stack = list(roots)
-    while stack:
-        for parent in stack.pop().parents:
+    found = list(seen)
+    for node in found:  # which grows while it is walked
+        for parent in node.parents:
             if parent not in seen:
                 seen.add(parent)
-                stack.append(parent)
-    return sorted(seen, key=by_number)
+                found.append(parent)
+    found.sort(key=by_number)
+    return found
 
 
 def leading_to(targets: Collection[GraphNode], order: list[GraphNode]) -> set[GraphNode]:
@@ -52,6 +53,7 @@ class Sweep:
         self.pending = pending
         self.retain = retain
         self.recorded = recorded
+        self.arrived: Cotangents = {}
         self.found: Cotangents = {}
         self.kept: list[tuple[Watch, Tensor]] = []
 
@@ -64,25 +66,27 @@ class Sweep:
         """
         pending, retain, recorded = self.pending, self.retain, self.recorded
         for node in reversed(order):
-            if node not in pending:
+            cotangent = pending.pop(node, None)
+            if cotangent is None:
                 continue
             if node.watch is not None:
-                pending[node] = self.observed(node, node.watch, pending[node])
-            if node in targets:
-                self.found[node] = pending[node]
-            if isinstance(node, AccumulateGrad):
+                cotangent = self.observed(node, node.watch, cotangent)
+            if targets and node in targets:
+                self.found[node] = cotangent
+            parents = node.parents
+            if not parents:
+                self.arrived[node] = cotangent
                 continue
-            cotangent = pending.pop(node)
-            if wanted is not None and wanted.isdisjoint(node.parents):
+            if wanted is not None and wanted.isdisjoint(parents):
                 continue
             if node.values is None:
                 raise RuntimeError(errors.FREED.format(node=node.name()))
             if LAST_WRITE.number > node.number:
                 node.check()
             contributions = node.pull_recorded(cotangent) if recorded else node.pull(cotangent)
-            if not retain:
-                node.free()
-            for parent, contribution in zip(node.parents, contributions, strict=True):
+            if not retain and node.values:
+                node.values = None
+            for parent, contribution in contributions:
                 if parent in pending:
                     pending[parent] = pending[parent] + contribution
                 elif wanted is None or parent in wanted:

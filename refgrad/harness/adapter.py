@@ -36,13 +36,15 @@ class Adapter:
     ``{array}`` (a numpy array) or ``{scalar}`` (a Python number) and ``{requires_grad}``; ``constant`` likewise for arrays that
     need no gradient and for boolean ones (default: ``leaf`` with False). ``value`` turns a tensor ``{x}`` into a numpy array.
     ``operators`` spells each operator that the library has, with the fields of its row: arguments, attributes, and a list for a
-    variadic argument. ``distribution`` is the installed package whose version is reported.
+    variadic argument. ``alike`` names the library's modules whose functions are called by the table's own names: every
+    elementwise operator without attributes that one of them has need not be spelled. ``distribution`` is the installed package whose version is reported.
     """
 
     name: str
     setup: str
     leaf: str
-    operators: Mapping[str, str]
+    operators: Mapping[str, str] = field(default_factory=dict)
+    alike: tuple[str, ...] = ()
     value: str = "np.asarray({x})"
     constant: str | None = None
     distribution: str | None = None
@@ -156,5 +158,5 @@ def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:  # noqa: ANN401 
     """Return the adapter, or say in one error what was found instead of one."""
     if isinstance(candidate, TapeAdapter | FunctionalAdapter):
         return candidate
-    message = f"{origin} is {type(candidate).__name__}, not a refgrad.TapeAdapter or refgrad.FunctionalAdapter"
+    message = f"{origin} is {type(candidate).__name__}, not a refgrad.harness.TapeAdapter or FunctionalAdapter"
     raise AdapterError(message)

@@ -17,7 +17,9 @@ UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24}
 
 
 def examine(scenario: Scenario, engine: Engine) -> Finding:
-    """Run a scenario on an engine and return the worst that it showed.
+    """Run a scenario on an engine and return the worst that it showed, up to the first unexpected error.
+
+    An error that says that something is not implemented is ``unsupported``.
 
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
@@ -26,9 +28,10 @@ def examine(scenario: Scenario, engine: Engine) -> Finding:
     oracle = CertifiedOracle(scenario, adapter.dtype)
     findings: list[Finding] = []
     for number, (prediction, observation) in enumerate(zip(predictions, observe(scenario, engine), strict=True), 1):
-        if observation.ran:
-            finding = _compare(prediction, observation, oracle, adapter)
-            findings.append(Finding(finding.outcome, finding.message, number))
+        finding = _compare(prediction, observation, oracle, adapter)
+        findings.append(Finding(finding.outcome, finding.message, number))
+        if finding.outcome in ("unexpected-error", "unsupported"):
+            break  # whatever is missing or wrong behind it follows from it
     return worst(findings)
 
 
@@ -39,7 +42,8 @@ def _compare(
         case Fails(kind=kind):
             return _compare_error(kind, observation, adapter)
         case Succeeds() | Value() | NoGradient() | Gradient() if observation.error is not None:
-            return Finding("unexpected-error", f"raised {observation.error_text}")
+            unsupported = isinstance(observation.error, NotImplementedError)
+            return Finding("unsupported" if unsupported else "unexpected-error", f"raised {observation.error_text}")
         case Value(name=name):
             return _compare_array(f"the value of {name}", observation, oracle, prediction, adapter)
         case Gradient(leaf=leaf):
@@ -71,8 +75,11 @@ def _compare_array(
     judgement = _judge(observation, oracle, prediction, adapter)
     if judgement.outcome == "passed":
         return Finding("passed")
-    said = judgement.entry.describe() if judgement.entry else judgement.reason
-    return Finding(judgement.outcome, f"{what} {'is ' if judgement.entry else ''}{said}")
+    if judgement.entry is None:
+        return Finding(judgement.outcome, f"{what} {judgement.reason}")
+    choice = judgement.outcome == "convention"
+    said = judgement.entry.describe_choice() if choice else judgement.entry.describe()
+    return Finding(judgement.outcome, f"{what} is {said}")
 
 
 def _judge(

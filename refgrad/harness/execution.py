@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ class Observation:
 
     array: Array | None = None
     error: BaseException | None = None
-    ran: bool = True
 
     @property
     def error_text(self) -> str:
@@ -51,6 +50,18 @@ class Engine:
             raise EngineStartError(message) from error
         self._compiled: dict[str, Callable[..., Any]] = {}
 
+    @cached_property
+    def operators(self) -> Mapping[str, str]:
+        """How each operator that the engine has is spelled: those of the adapter, and those that the library calls alike."""
+        found = {
+            operator.name: f"{module}.{name}({', '.join(f'{{{a}}}' for a in operator.argument_names)})"
+            for module in reversed(self.adapter.alike)
+            for operator in operator_table().values()
+            for name in reversed((operator.name, *operator.aliases))
+            if operator.elementwise and not operator.attributes and hasattr(eval(module, self.namespace), name)
+        }
+        return {**found, **self.adapter.operators}
+
     def run(self, template: str, **fields: Any) -> Any:  # noqa: ANN401
         """Run a template of the adapter with its fields."""
         if template not in self._compiled:
@@ -69,7 +80,7 @@ class Engine:
         operator = operator_table()[step.operator]
         variadic = operator.arguments[0].variadic
         fields = {operator.arguments[0].name: arguments} if variadic else dict(zip(operator.argument_names, arguments, strict=True))
-        return self.run(self.adapter.operators[step.operator], **fields, **operator.bind(keywords(step)))
+        return self.run(self.operators[step.operator], **fields, **operator.bind(keywords(step)))
 
     def read(self, template: str, **fields: Any) -> Array | None:  # noqa: ANN401
         """Read an array out of the library; None stays None."""
@@ -84,16 +95,10 @@ def start(adapter: AnyAdapter) -> Engine:
 
 
 def observe(scenario: Scenario, engine: Engine) -> tuple[Observation, ...]:
-    """Run a scenario on an engine. Steps behind an operator that failed are not run."""
+    """Run a scenario on an engine, step by step; a step that fails does not keep the others from being tried."""
     run = _TapeRun(engine) if isinstance(engine.adapter, TapeAdapter) else _FunctionalRun(engine, scenario)
-    observations: list[Observation] = []
-    broken = False
     with np.errstate(all="ignore"):
-        for step in scenario.steps:
-            observation = Observation(ran=False) if broken else _attempt(run, step)
-            observations.append(observation)
-            broken = broken or (observation.error is not None and isinstance(step, Leaf | Apply))
-    return tuple(observations)
+        return tuple(_attempt(run, step) for step in scenario.steps)
 
 
 def _attempt(run: _TapeRun | _FunctionalRun, step: object) -> Observation:

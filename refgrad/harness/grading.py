@@ -7,9 +7,11 @@ check says so, and the other check goes on without that operator.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 from refgrad.harness.behaviours import all_behaviours
 from refgrad.harness.checks import BehaviourCheck, Check, EdgeCheck, GraphCheck, OperatorCheck, chapter
@@ -21,7 +23,7 @@ from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Finding, Outcome, Verdict, worst
 from refgrad.lifecycle import required_features
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Scenario, parse
+from refgrad.scenario import Scenario
 from refgrad.strategies import Profile, edge_scenario, find_counterexample, operator_scenario, random_scenario
 
 
@@ -57,9 +59,8 @@ class Grader:
 
     def lacking(self, scenario: Scenario) -> list[str]:
         """What the engine would need for a scenario: features, and operators."""
-        adapter = self.engine.adapter
-        features = sorted(required_features(scenario) - adapter.features)
-        return features + [f"operator {name}" for name in sorted(scenario.operators - adapter.operators.keys())]
+        features = sorted(required_features(scenario) - self.engine.adapter.features)
+        return features + [f"operator {name}" for name in sorted(scenario.operators - self.engine.operators.keys())]
 
     def runnable(self, scenario: Scenario) -> bool:
         """Whether the engine has all that a scenario uses."""
@@ -106,29 +107,26 @@ class Grader:
     def _of_graphs(self, check: GraphCheck) -> Verdict:
         if check.kind == "several_backwards" and not {"accumulate", "retain_graph"} <= self.engine.adapter.features:
             return self._verdict(check, "unsupported", message="the engine has no accumulate or no retain_graph")
-        allowed = {name for name in self.engine.adapter.operators if self._offers(operator_table()[name])}
-        while True:
-            several = check.kind == "several_backwards"
-            profile = self._profile(
-                seeds=self.takes_seeds,
-                operators=frozenset(allowed),
-                max_backwards=3 if several else 1,
-                accumulate=several,
-            )
-            verdict = self._search(
-                check, lambda seed: random_scenario(seed, profile), self.settings.effort.per_graph_check  # noqa: B023
-            )
-            blamed = self._blamed_in(verdict)
-            if not blamed:
-                return verdict
-            allowed -= set(blamed)
+        several = check.kind == "several_backwards"
+        profile = self._profile(
+            seeds=self.takes_seeds and not self.engine.adapter.scalars_only,
+            operators=frozenset(o.name for o in operator_table().values() if self._sound(o)),
+            max_backwards=3 if several else 1,
+            accumulate=several,
+        )
+        examples = self.settings.effort.per_graph_check
+        return self._search(check, lambda seed: random_scenario(seed, profile), examples)
 
     def _profile(self, **fields: Any) -> Profile:  # noqa: ANN401 (fields of Profile)
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
 
     def _offers(self, operator: Operator) -> bool:
         fits = operator.elementwise or not self.engine.adapter.scalars_only
-        return operator.name in self.engine.adapter.operators and fits
+        return operator.name in self.engine.operators and fits
+
+    def _sound(self, operator: Operator) -> bool:
+        """Whether an operator is there and right by itself, so that what fails on it in a graph is the graph's fault."""
+        return self._offers(operator) and self._of_operator(operator).verdict == "passed"
 
     def _prepared(self, scenario: Scenario) -> Scenario:
         return scenario if self.takes_seeds else without_seeds(scenario)
@@ -137,23 +135,29 @@ class Grader:
         table = operator_table()
         return [name for name in sorted(scenario.operators) if self._of_operator(table[name]).failed]
 
-    def _blamed_in(self, verdict: Verdict) -> list[str]:
-        return self._blamed(parse(verdict.scenario)) if verdict.failed else []
-
     def _search(self, check: Check, make: Callable[[int], Scenario], examples: int) -> Verdict:
         outcomes: Counter[Outcome] = Counter()
+        said: dict[Outcome, str] = {}
 
         def fails(scenario: Scenario) -> bool:
             finding = examine(scenario, self.engine)
             outcomes[finding.outcome] += 1
-            return finding.failed
+            said[finding.outcome] = finding.message
+            return finding.failed and self.runnable(scenario)
 
+        settings = self.settings
         found = find_counterexample(
-            make, fails, seed=self.settings.seed, max_examples=examples, database=self.settings.database
+            make,
+            fails,
+            seed=settings.seed,
+            max_examples=examples,
+            database=None if settings.database is None else DirectoryBasedExampleDatabase(settings.database),
+            key=f"{self.engine.adapter.name}/{check.id}",
         )
-        if found.scenario is not None:
-            return self._shown(check, examine(found.scenario, self.engine), found.scenario, found.examples)
-        return self._verdict(check, *_summary(outcomes), examples=found.examples)
+        if found.counterexample is None:
+            return self._verdict(check, *_summary(outcomes, said), examples=found.examples)
+        scenario = found.counterexample.shrunk
+        return self._shown(check, examine(scenario, self.engine), scenario, found.examples)
 
     def _shown(self, check: Check, finding: Finding, scenario: Scenario | None, examples: int) -> Verdict:
         if scenario is None:
@@ -174,16 +178,19 @@ class Grader:
             message=message,
             scenario=scenario.text if scenario else "",
             scenario_id=scenario.id if scenario else "",
-            reproduction=reproduce(scenario, self.engine.adapter) if scenario else "",
+            reproduction=reproduce(scenario, self.engine) if scenario else "",
             examples=examples,
         )
 
 
-def _summary(outcomes: Counter[Outcome]) -> tuple[Outcome, str]:
-    """Nothing failed: passed, unless conventions were met or nothing could be decided."""
+def _summary(outcomes: Counter[Outcome], said: Mapping[Outcome, str]) -> tuple[Outcome, str]:
+    """Nothing failed: passed, unless conventions were met, nothing could be decided, or nothing is implemented."""
     told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()) if outcome != "passed")
     if outcomes["convention"]:
-        return "convention", f"a legal subgradient was chosen: {told}"
-    if outcomes["inconclusive"] and not outcomes["passed"]:
-        return "inconclusive", told
+        return "convention", f"a legal subgradient was chosen: {said['convention']}"
+    if outcomes["passed"]:
+        return "passed", told
+    for outcome in ("unsupported", "inconclusive"):
+        if outcomes[outcome]:
+            return outcome, said[outcome]
     return "passed", told

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
-from refgrad.harness.execution import needed_applications, relevant_leaves
+from refgrad.harness.execution import Engine, needed_applications, relevant_leaves
 from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, ZeroGrad
 
 
-def reproduce(scenario: Scenario, adapter: AnyAdapter) -> str:
+def reproduce(scenario: Scenario, engine: Engine) -> str:
     """Return a program that imports nothing of refgrad and prints what the scenario reads."""
-    head = adapter.setup.strip()
-    imports = "" if "import numpy as np" in head else "import numpy as np\n"
-    body = _tape_lines(scenario, adapter) if isinstance(adapter, TapeAdapter) else _functional_lines(scenario, adapter)
-    return f"{imports}{head}\n\n" + "\n".join(body) + "\n"
+    adapter = engine.adapter
+    lines = _tape_lines if isinstance(adapter, TapeAdapter) else _functional_lines
+    body = "\n".join(lines(scenario, adapter, engine.operators))
+    head = _needed(adapter.setup, body)
+    imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
+    return f"{imports}{head}\n\n{body}\n"
+
+
+def _needed(setup: str, body: str) -> str:
+    """Return an adapter's setup without the functions that neither the program nor another needed function calls."""
+    statements = ast.parse(setup).body
+    lines = setup.splitlines()
+    texts = ["\n".join(lines[s.lineno - 1 : s.end_lineno]) for s in statements]
+    kept = [not isinstance(statement, ast.FunctionDef) for statement in statements]
+    for _ in statements:
+        known = "\n".join([body, *(text for text, keep in zip(texts, kept, strict=True) if keep)])
+        for i, statement in enumerate(statements):
+            kept[i] = kept[i] or (isinstance(statement, ast.FunctionDef) and bool(re.search(rf"\b{statement.name}\b", known)))
+    parts = []
+    for statement, text, keep in zip(statements, texts, kept, strict=True):
+        if keep:
+            parts.append(f"\n{text}\n" if isinstance(statement, ast.FunctionDef) else text)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip()
 
 
 def array_literal(constant: Constant) -> str:
@@ -44,7 +65,7 @@ def _leaf_line(leaf: Leaf, adapter: AnyAdapter) -> str:
     return f"{leaf.name} = {Template(template).render(fields)}"
 
 
-def _apply_line(step: Apply, adapter: AnyAdapter) -> str:
+def _apply_line(step: Apply, operators: Mapping[str, str]) -> str:
     operator = operator_table()[step.operator]
     first = operator.arguments[0]
     names: dict[str, str] = (
@@ -54,20 +75,20 @@ def _apply_line(step: Apply, adapter: AnyAdapter) -> str:
     )
     attributes: dict[str, Any] = operator.bind(keywords(step))
     fields = names | {name: repr(value) for name, value in attributes.items()}
-    return f"{step.name} = {Template(adapter.operators[step.operator]).render(fields)}"
+    return f"{step.name} = {Template(operators[step.operator]).render(fields)}"
 
 
 def _seed(seed: Constant, adapter: AnyAdapter) -> str:
     return Template(adapter.seed).render({"array": array_literal(seed)})
 
 
-def _tape_lines(scenario: Scenario, adapter: TapeAdapter) -> Iterator[str]:
+def _tape_lines(scenario: Scenario, adapter: TapeAdapter, operators: Mapping[str, str]) -> Iterator[str]:
     for step in scenario.steps:
         match step:
             case Leaf():
                 yield _leaf_line(step, adapter)
             case Apply():
-                yield _apply_line(step, adapter)
+                yield _apply_line(step, operators)
             case Backward(output=output, seed=seed, retain_graph=retain_graph):
                 text = "None" if seed is None else _seed(seed, adapter)
                 fields = {"output": output, "seed": text, "retain_graph": repr(retain_graph)}
@@ -80,22 +101,33 @@ def _tape_lines(scenario: Scenario, adapter: TapeAdapter) -> Iterator[str]:
                 yield f"print({Template(adapter.gradient).render({'leaf': name})})  # gradient of {name}"
 
 
-def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter) -> Iterator[str]:
+def _functional_lines(
+    scenario: Scenario, adapter: FunctionalAdapter, operators: Mapping[str, str]
+) -> Iterator[str]:
     for leaf in scenario.leaves:
         yield _leaf_line(leaf, adapter)
     values = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "value"}
     if values:
-        yield from (_apply_line(step, adapter) for step in scenario.applications)
+        yield from (_apply_line(step, operators) for step in scenario.applications)
         yield from (f"print({Template(adapter.value).render({'x': name})})  # value of {name}" for name in sorted(values))
-    for number, (_, step) in enumerate(scenario.backwards, 1):
+    pullbacks: dict[str, str] = {}
+    for _, step in scenario.backwards:
         names = relevant_leaves(scenario, step.output)
-        yield ""
-        yield f"def program_{number}({', '.join(names)}):"
-        yield from (f"    {_apply_line(inner, adapter)}" for inner in needed_applications(scenario, step.output))
-        yield f"    return {step.output}"
-        yield ""
-        call = Template(adapter.vjp).render({"function": f"program_{number}", "primals": f"[{', '.join(names)}]"})
-        yield f"output, pullback = {call}"
-        seed = f"np.ones_like({Template(adapter.value).render({'x': 'output'})})"
+        if step.output not in pullbacks:
+            pullbacks[step.output] = f"pullback_of_{step.output}"
+            yield from _program_lines(scenario, step.output, names, adapter, operators)
+        seed = f"np.ones_like({Template(adapter.value).render({'x': f'output_{step.output}'})})"
         text = Template(adapter.seed).render({"array": seed}) if step.seed is None else _seed(step.seed, adapter)
-        yield f"print(pullback({text}))  # cotangents of {', '.join(names)}"
+        yield f"print({pullbacks[step.output]}({text}))  # cotangents of {', '.join(names)}"
+
+
+def _program_lines(
+    scenario: Scenario, output: str, names: list[str], adapter: FunctionalAdapter, operators: Mapping[str, str]
+) -> Iterator[str]:
+    yield ""
+    yield f"def program_{output}({', '.join(names)}):"
+    yield from (f"    {_apply_line(step, operators)}" for step in needed_applications(scenario, output))
+    yield f"    return {output}"
+    yield ""
+    call = Template(adapter.vjp).render({"function": f"program_{output}", "primals": f"[{', '.join(names)}]"})
+    yield f"output_{output}, pullback_of_{output} = {call}"

@@ -1,11 +1,12 @@
 """What does the forward part of a scenario compute, in any number system?"""
 
-from refgrad.interpreter.batched import BatchedFloat64
+from refgrad.interpreter.batched import Batch, BatchedFloat64
 from refgrad.interpreter.evaluation import NumberSystem, ScenarioEvaluationError, evaluate, keywords
 from refgrad.interpreter.float64 import NUMPY_FUNCTIONS, Float64, numpy_forward
 
 __all__ = [
     "NUMPY_FUNCTIONS",
+    "Batch",
     "BatchedFloat64",
     "Float64",
     "NumberSystem",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Leaf, Scenario, Slice
 
@@ -26,8 +28,14 @@ class NumberSystem(Protocol):
 def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
-    Raises :class:`ScenarioEvaluationError` where an operator refuses its arguments.
+    Numbers that are not finite are values like others: numpy does not warn of them. Raises
+    :class:`ScenarioEvaluationError` where an operator refuses its arguments.
     """
+    with np.errstate(all="ignore"):
+        return _evaluate(scenario, system)
+
+
+def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     table = operator_table()
     values: dict[str, Any] = {}
     for number, step in enumerate(scenario.steps, 1):
@@ -38,7 +46,7 @@ def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
             arguments = [values[name] for name in step.arguments]
             try:
                 values[step.name] = system.apply(operator, arguments, operator.bind(keywords(step)))
-            except (ValueError, IndexError, TypeError) as error:
+            except (ValueError, IndexError, TypeError, ArithmeticError) as error:
                 shapes = ", ".join(str(getattr(value, "shape", ())) for value in arguments)
                 message = f"step {number}: {step.operator} of shapes {shapes}: {error}"
                 raise ScenarioEvaluationError(message) from error

@@ -155,7 +155,7 @@ class BallTape:
             if ball.slot >= 0:
                 slot = len(tape)
                 tape.append(((ball.slot, slope),))
-            results.append(Ball(value, slot, tape))
+            results.append(Ball(value if type(value) is arb else arb(value), slot, tape))
         return results
 
     def _binary(self, derivative: Derivative, lefts: list[Ball], rights: list[Ball]) -> list[Ball]:
@@ -171,7 +171,7 @@ class BallTape:
                 tape.append(((right.slot, by_right),))
             else:
                 slot = CONSTANT
-            results.append(Ball(value, slot, tape))
+            results.append(Ball(value if type(value) is arb else arb(value), slot, tape))
         return results
 
     def _many(self, derivative: Derivative, balls: tuple[Any, ...]) -> Ball:
@@ -180,10 +180,11 @@ class BallTape:
         edges = tuple([
             (b.slot, p) for b, p in zip(balls, partials, strict=True) if type(b) is Ball and b.slot >= 0
         ])
+        number = value if type(value) is arb else arb(value)
         if not edges:
-            return Ball(value, CONSTANT, tape)
+            return Ball(number, CONSTANT, tape)
         tape.append(edges)
-        return Ball(value, len(tape) - 1, tape)
+        return Ball(number, len(tape) - 1, tape)
 
     def _extremum(self, name: str) -> Callable[[Ball, Ball], Ball]:
         derivative = self.arithmetic.derivative(operator_table()[name])

@@ -1,29 +1,44 @@
 """What is the gradient by differences alone, and how far off can that be?
 
-Central differences of the steps h, h/2 and h/4, two Richardson extrapolations (error O(h⁴) each) and their difference as
-the estimate of the truncation error; the rounding error is bounded by the size of what was differenced. All perturbations
-of all leaves run through one batched evaluation.
+Central differences of the steps h, h/2, h/4 and h/8 make three Richardson extrapolations (error O(h⁴) each). How well these
+agree estimates the truncation error. The rounding error is estimated from the noise of the function itself, measured by a
+table of differences (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011). An entry whose stencil
+reaches across a kink has an infinite error. Entries that a step leaves uncertain are tried again with smaller ones.
+All perturbations of all leaves run through one batched evaluation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from refgrad.interpreter import BatchedFloat64, evaluate
+from refgrad.oracles.branches import Pattern, patterns
 from refgrad.scenario import Constant, Leaf, Scenario
 
+Contributions = tuple[tuple[str, Constant | None], ...]
 Floats = npt.NDArray[np.float64]
-STEP = 2.0**-9
-"""First step, relative to max(|x|, 1/2): truncation O(STEP⁴ / 16) meets rounding O(2⁻⁵³ / STEP) near 1e-13."""
 
-SHRINKING = (1.0, 0.5, 0.25)
-ROUNDING_SAFETY = 64.0
+STEPS = (2.0**-9, 2.0**-13, 2.0**-17, 2.0**-21)
+"""First steps, relative to max(|x|, 1/2), the largest first: at 2⁻⁹ truncation O(h⁴) meets rounding O(2⁻⁵³ / h) near 1e-13."""
+
+GOAL = 1e-9
+"""Relative error at which no smaller step is tried."""
+
+SHRINKING = (1.0, 0.5, 0.25, 0.125)
+ROUNDING_SAFETY = 16.0
 TRUNCATION_SAFETY = 4.0
 BATCH_BYTES = 2**20
+
+NOISE_POINTS = 9
+NOISE_STEP = 2.0**-40
+NOISE_ORDER = 3
+"""Differences of this order cancel what is smooth; noise of variance 1 leaves them a variance of 6! / 3!² = 20."""
+
+NOISE_VARIANCE = 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,70 +49,104 @@ class Difference:
     error: Floats
 
 
-def finite_differences(scenario: Scenario, contributions: tuple[tuple[str, Constant | None], ...]) -> dict[str, Difference]:
-    """Differentiate the sum of seed · output over the contributions with respect to every leaf that requires grad."""
-    leaves = [leaf for leaf in scenario.leaves if leaf.requires_grad]
-    sizes = [leaf.value.to_numpy().size for leaf in leaves]
-    total = sum(sizes)
-    values, errors = np.zeros(total), np.zeros(total)
-    for start in range(0, total, _entries_at_once(total)):
-        part = slice(start, min(total, start + _entries_at_once(total)))
-        values[part], errors[part] = _differences(scenario, contributions, leaves, np.arange(part.start, part.stop))
-    ends = np.cumsum(sizes)
+def finite_differences(scenario: Scenario, contributions: Contributions) -> dict[str, Difference]:
+    """Differentiate the sum of seed · output over the contributions with respect to every leaf that requires grad.
+
+    Raises ScenarioEvaluationError where shapes do not fit.
+    """
+    function = _Function(scenario, contributions)
+    base = function.base
+    values, errors = np.zeros(base.size), np.full(base.size, np.inf)
+    with np.errstate(all="ignore"):
+        noise = _noise(function) if base.size else 0.0
+        for step in STEPS:
+            for entries in _chunks(np.flatnonzero(~(errors <= GOAL * np.maximum(1.0, np.abs(values)))), base.size):
+                value, error = _differences(function, entries, step, noise)
+                better = error < errors[entries]
+                values[entries[better]], errors[entries[better]] = value[better], error[better]
     return {
-        leaf.name: Difference(
-            values[end - size : end].reshape(leaf.value.shape), errors[end - size : end].reshape(leaf.value.shape)
-        )
-        for leaf, size, end in zip(leaves, sizes, ends, strict=True)
+        name: Difference(value, error)
+        for (name, value), error in zip(function.split(values).items(), function.split(errors).values(), strict=True)
     }
 
 
-def _entries_at_once(total: int) -> int:
-    return max(1, BATCH_BYTES // (8 * 2 * len(SHRINKING) * max(total, 1)))
+class _Function:
+    """The sum of seed · output, as a function of all entries of the leaves that require grad."""
+
+    def __init__(self, scenario: Scenario, contributions: Contributions) -> None:
+        self.scenario = scenario
+        self.contributions = contributions
+        self.leaves: list[Leaf] = [leaf for leaf in scenario.leaves if leaf.requires_grad]
+        self.base: Floats = np.concatenate([
+            np.zeros(0),
+            *(leaf.value.to_numpy().astype(np.float64).ravel() for leaf in self.leaves),
+        ])
+
+    def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
+        """Return the function at every column of ``points``, and the branches that were taken there."""
+        values = evaluate(self.scenario, BatchedFloat64(self.split(points)))
+        totals = np.zeros(points.shape[1])
+        for output, seed in self.contributions:
+            array = values[output].stretched(points.shape[1]).reshape(-1, points.shape[1])
+            weights = np.ones(len(array)) if seed is None else seed.to_numpy().astype(np.float64).ravel()
+            totals = totals + weights @ array
+        return totals, [pattern for step in self.scenario.applications for pattern in patterns(step, values)]
+
+    def split(self, array: Floats) -> Mapping[str, Floats]:
+        """Return the part of each leaf, in the leaf's shape; further axes stay behind."""
+        ends = np.cumsum([leaf.value.size for leaf in self.leaves])
+        return {
+            leaf.name: array[end - leaf.value.size : end].reshape((*leaf.value.shape, *array.shape[1:]))
+            for leaf, end in zip(self.leaves, ends, strict=True)
+        }
+
+
+def _chunks(entries: npt.NDArray[np.intp], total: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Cut entries so that a leaf's points at once take about ``BATCH_BYTES``."""
+    length = max(1, BATCH_BYTES // (8 * 2 * len(SHRINKING) * max(total, 1)))
+    yield from (entries[start : start + length] for start in range(0, len(entries), length))
 
 
 def _differences(
-    scenario: Scenario, contributions: tuple[tuple[str, Constant | None], ...], leaves: list[Leaf], entries: npt.NDArray[np.intp]
+    function: _Function, entries: npt.NDArray[np.intp], step: float, noise: float
 ) -> tuple[Floats, Floats]:
-    base = np.concatenate([leaf.value.to_numpy().astype(np.float64).ravel() for leaf in leaves])
-    steps = STEP * np.maximum(np.abs(base[entries]), 0.5)
+    """Return slope and error bound of each of the entries."""
+    count = len(entries)
+    steps = step * _magnitude(function.base[entries])
     shifts = np.array([sign * factor for factor in SHRINKING for sign in (1.0, -1.0)])
-    points = np.repeat(base[:, None], len(entries) * len(shifts), axis=1).reshape(len(base), len(shifts), len(entries))
-    points[entries, :, np.arange(len(entries))] += (shifts[:, None] * steps).T
-    above, below = points[:, 0::2], points[:, 1::2]
-    widths = np.stack([(above - below)[entry, :, i] for i, entry in enumerate(entries)], axis=1)
-    totals, scale = _totals(scenario, contributions, leaves, points.reshape(len(base), -1))
-    totals = totals.reshape(len(shifts), len(entries))
-    with np.errstate(all="ignore"):
-        slopes = (totals[0::2] - totals[1::2]) / widths
-        coarse, fine = (4 * slopes[1] - slopes[0]) / 3, (4 * slopes[2] - slopes[1]) / 3
-        rounding = ROUNDING_SAFETY * 2.0**-53 * scale / widths[2]
-        error = TRUNCATION_SAFETY * np.abs(fine - coarse) + rounding
-    return fine, np.where(np.isfinite(fine) & np.isfinite(error), error, np.inf)
+    points = np.repeat(function.base[:, None], count * len(shifts), axis=1).reshape(-1, len(shifts), count)
+    points[entries, :, np.arange(count)] += (shifts[:, None] * steps).T
+    moved = points[entries, :, np.arange(count)].T
+    totals, taken = function(points.reshape(len(points), -1))
+    totals = totals.reshape(len(shifts), count)
+    slopes = (totals[0::2] - totals[1::2]) / (moved[0::2] - moved[1::2])
+    extrapolated = (4 * slopes[1:] - slopes[:-1]) / 3
+    change = np.abs(np.diff(extrapolated, axis=0))
+    truncation = TRUNCATION_SAFETY * np.maximum(change[1], change[0] / 8)
+    rounding = ROUNDING_SAFETY * noise / (steps * SHRINKING[-1]) + 2.0**-52 * np.abs(extrapolated[2])
+    error = np.where(_crossing(taken, len(shifts), count), np.inf, truncation + rounding)
+    return extrapolated[2], np.where(np.isfinite(extrapolated[2]) & np.isfinite(error), error, np.inf)
 
 
-def _totals(
-    scenario: Scenario, contributions: tuple[tuple[str, Constant | None], ...], leaves: list[Leaf], points: Floats
-) -> tuple[Floats, float]:
-    """Return Σ seed · output at every point, and the size of the largest number that took part."""
-    values = evaluate(scenario, BatchedFloat64(_split(leaves, points)))
-    totals = np.zeros(points.shape[1])
-    for output, seed in contributions:
-        array = values[output].stretched(points.shape[1])
-        weights = np.ones(array.shape[:-1]) if seed is None else seed.to_numpy().astype(np.float64)
-        totals = totals + np.einsum("...,...b->b", weights, array)
-    with np.errstate(all="ignore"):
-        numbers = [np.abs(v.array).max() for v in values.values() if v.array.dtype == np.float64 and v.array.size]
-        seeds = [np.abs(s.to_numpy()).max(initial=0.0) for _, s in contributions if s is not None]
-        size = max(map(float, numbers), default=0.0) * max(1.0, sum(map(float, seeds)))
-    return totals, size * max(1, points.shape[0])
+def _crossing(taken: list[Pattern], shifts: int, count: int) -> npt.NDArray[np.bool_]:
+    """Whether the points of an entry's stencil do not all take the same branches."""
+    crossing = np.zeros(count, dtype=bool)
+    for pattern in taken:
+        points = pattern.reshape(-1, shifts, count)
+        crossing |= np.any(points != points[:, :1], axis=(0, 1))
+    return crossing
 
 
-def _split(leaves: list[Leaf], points: Floats) -> Mapping[str, Floats]:
-    split: dict[str, Floats] = {}
-    start = 0
-    for leaf in leaves:
-        size = leaf.value.to_numpy().size
-        split[leaf.name] = points[start : start + size].reshape(*leaf.value.shape, points.shape[1])
-        start += size
-    return split
+def _noise(function: _Function) -> float:
+    """Return the standard deviation of the function's rounding errors, and at least an ulp of its value."""
+    base = function.base
+    signs = np.where(np.arange(base.size) % 2 == 0, 1.0, -1.0)
+    line = np.arange(NOISE_POINTS) - NOISE_POINTS // 2
+    totals, _ = function(base[:, None] + (NOISE_STEP * _magnitude(base) * signs)[:, None] * line)
+    differences = np.diff(totals, NOISE_ORDER)
+    return float(np.sqrt(np.mean(differences**2) / NOISE_VARIANCE) + 2.0**-52 * np.abs(totals).max())
+
+
+def _magnitude(numbers: Floats) -> Floats:
+    """The power of two above max(|x|, 1/2), so that small multiples of a tiny part of it are added exactly."""
+    return np.asarray(2.0 ** np.frexp(np.maximum(np.abs(numbers), 0.5))[1])

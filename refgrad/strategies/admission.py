@@ -38,6 +38,17 @@ def distance_to_kink(operator: Operator, arrays: list[Array], attributes: Mappin
     return _distance_to_tie(arrays[0], result, axis)
 
 
+def names_axes(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
+    """Whether all axes to reduce exist and are different; not every operator's own function says so."""
+    for attribute in operator.attributes:
+        axis = attributes[attribute.name] if attribute.type == "axes" else None
+        axes = [] if axis is None else [axis] if isinstance(axis, int) else axis
+        rank = arrays[0].ndim
+        if not all(-rank <= a < rank for a in axes) or len({a % rank for a in axes}) < len(axes):
+            return False
+    return True
+
+
 def has_ties(operator: Operator) -> bool:
     """Whether the operator reduces along axes, and its edges are therefore ties of the entry that it picks out."""
     return bool(operator.edges) and any(attribute.type == "axes" for attribute in operator.attributes)

@@ -1,17 +1,30 @@
 """Is one row in `specs/operators/` all that an elementwise operator needs?"""
 
+import json
+import math
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.repository.isolation import IMPORT_EVERY_MODULE, run_python
 from tests.repository.sources import PACKAGE, ROOT, layers, name_of, python_files
+from tests.repository.what_a_row_gives import POINTS
 
 OPERATOR = "expm1"
 # The function that the row's formula calls: the language of formulas, and what it means to each number system.
 VOCABULARY = {"refgrad/operators/vocabulary.py", "refgrad/oracles/ball_functions.py"}
+NEW_ROW = """
+[cube_plus_exp]
+summary = "x cubed plus e to the x: an operator that no library has"
+formula = "x * x * x + exp(x)"
+partials = { x = "3 * x * x + exp(x)" }
+samples = { x = [-3, 3] }
+source = "made up for a test"
+"""
+ROUNDING = 1e-15
 
 
 def without_the_row(text: str) -> str:
@@ -49,3 +62,44 @@ from refgrad.operators import operator_table
 print({OPERATOR!r} in operator_table(), "exp" in operator_table())
 """
     assert run_python(program, specs=specs).split() == ["False", "True"]
+
+
+def test_without_its_row_every_adapter_still_imports(specs: Path) -> None:
+    run_python(f"{IMPORT_EVERY_MODULE}\nimport_every_module('refgrad.adapters')", specs=specs)
+
+
+def seen_of(operator: str, specs: Path) -> dict[str, Any]:
+    """What a fresh interpreter makes of an operator of these specifications."""
+    program = f"""
+import json
+from tests.repository.what_a_row_gives import what_a_row_gives
+print(json.dumps(what_a_row_gives({operator!r})))
+"""
+    seen: dict[str, Any] = json.loads(run_python(program, specs=specs))
+    return seen
+
+
+def assert_the_operator_works(seen: dict[str, Any], values: list[float], slopes: list[float]) -> None:
+    assert seen["listed"]
+    assert seen["value"] == pytest.approx(values, rel=ROUNDING)
+    assert seen["gradient"] == pytest.approx(slopes, rel=ROUNDING)
+    assert seen["certified"] == pytest.approx(slopes, rel=ROUNDING)
+    assert seen["interval"] < ROUNDING
+    assert seen["spelled"]
+    assert seen["drawn"]
+    assert seen["verdict"] == "passed"
+    assert seen["verdicts"] == ["passed"]
+
+
+def test_with_its_row_back_the_operator_is_everywhere(specs: Path) -> None:
+    shutil.rmtree(specs)
+    shutil.copytree(ROOT / "specs", specs)
+    values, slopes = [math.expm1(x) for x in POINTS], [math.exp(x) for x in POINTS]
+    assert_the_operator_works(seen_of(OPERATOR, specs), values, slopes)
+
+
+def test_a_row_that_nobody_has_written_before_is_everywhere_too(specs: Path) -> None:
+    with (specs / "operators" / "elementwise.toml").open("a", encoding="utf-8") as file:
+        file.write(NEW_ROW)
+    values, slopes = [x**3 + math.exp(x) for x in POINTS], [3 * x**2 + math.exp(x) for x in POINTS]
+    assert_the_operator_works(seen_of("cube_plus_exp", specs), values, slopes)

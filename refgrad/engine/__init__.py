@@ -1,0 +1,78 @@
+"""What does the reference engine offer? A define-by-run tape on numpy, spelled like PyTorch, with float64 as its default.
+
+``import refgrad.engine as torch`` is all that a tutorial needs. Every row of the operator table is a function here and a
+method of :class:`Tensor`, under the row's name, its aliases and PyTorch's name; nothing is listed twice.
+
+Differences from PyTorch, on purpose: floats are float64; indexing and reshaping give copies, never views; ``x.max(dim)``
+returns the values only, as numpy's does; a write through ``.data`` to a value that backward needs is noticed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as _np
+
+from refgrad.engine import autograd
+from refgrad.engine.autograd import grad
+from refgrad.engine.composites import composite_functions
+from refgrad.engine.creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    manual_seed,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from refgrad.engine.discrete import discrete_functions
+from refgrad.engine.methods import install_methods
+from refgrad.engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from refgrad.engine.recording import record_operators
+from refgrad.engine.spelling import spelled_functions
+from refgrad.engine.tensor import Tensor
+from refgrad.operators import operator_table
+
+_operators = record_operators(operator_table())
+_spelled = spelled_functions(operator_table(), _operators)
+_functions = {**discrete_functions(), **_spelled, **composite_functions(_spelled)}
+install_methods(Tensor, _operators, _functions)
+globals().update(_functions)
+
+
+def __getattr__(name: str) -> Any:
+    """Say what there is instead of a name that is not."""
+    return _missing(name)
+
+
+def _missing(name: str) -> NoReturn:
+    message = (
+        f"module 'refgrad.engine' has no {name!r}. Its operators are the rows of specs/operators, and a row is all that a "
+        f"new one needs: {', '.join(sorted(_spelled))}"
+    )
+    raise AttributeError(message)
+
+
+pi = _np.pi
+inf = _np.inf
+nan = _np.nan
+float16 = half = _np.dtype(_np.float16)
+float32 = float = _np.dtype(_np.float32)
+float64 = double = _np.dtype(_np.float64)
+int32 = int = _np.dtype(_np.int32)
+int64 = long = _np.dtype(_np.int64)
+bool = _np.dtype(_np.bool_)

@@ -1,0 +1,51 @@
+"""What does PyTorch offer that is an operator with other arguments, or several operators after each other?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from types import MappingProxyType
+from typing import Any
+
+from refgrad.engine.tensor import Tensor
+
+Function = Callable[..., Any]
+
+
+def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Function]:
+    """Return the composites, made of ``functions`` of the operator table as users call them."""
+
+    def transpose(x: Tensor, dim0: Any = None, dim1: int | None = None, *, axes: Any = None) -> Tensor:
+        """Swap two axes as PyTorch does, permute by a tuple as numpy does, or reverse all."""
+        if dim1 is None:
+            return functions["transpose"](x, axes=dim0 if axes is None else axes)  # type: ignore[no-any-return]
+        order = list(range(x.ndim))
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+        return functions["transpose"](x, axes=tuple(order))  # type: ignore[no-any-return]
+
+    def t(x: Tensor) -> Tensor:
+        """Transpose a matrix; a vector stays as it is."""
+        return functions["transpose"](x)  # type: ignore[no-any-return]
+
+    def squeeze(x: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
+        """Remove one axis of length one, or all of them."""
+        axis = dim if axis is None else axis
+        if axis is not None:
+            return functions["squeeze"](x, axis=axis) if x.shape[axis] == 1 else x
+        return functions["reshape"](x, shape=tuple(n for n in x.shape if n != 1))  # type: ignore[no-any-return]
+
+    def expand(x: Tensor, *sizes: Any) -> Tensor:
+        """Broadcast; -1 keeps the length of an axis."""
+        wanted = sizes[0] if isinstance(sizes[0], list | tuple) else sizes
+        have = (1,) * (len(wanted) - x.ndim) + x.shape
+        shape = tuple(h if n == -1 else n for n, h in zip(wanted, have, strict=True))
+        return functions["broadcast_to"](x, shape=shape)  # type: ignore[no-any-return]
+
+    def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        """Make the axes from ``start_dim`` to ``end_dim`` one."""
+        last = end_dim % x.ndim + 1 if x.ndim else 0
+        shape = (*x.shape[:start_dim], prod(x.shape[start_dim:last]), *x.shape[last:])
+        return functions["reshape"](x, shape=shape)  # type: ignore[no-any-return]
+
+    made = (transpose, t, squeeze, expand, flatten)
+    return MappingProxyType({**{function.__name__: function for function in made}, "swapaxes": transpose})

@@ -1,0 +1,113 @@
+"""How is a tensor overwritten without its gradients going wrong?
+
+An in-place operator computes out of place from a copy of the old value, writes the result over the tensor's memory, notes
+the write, and moves the tensor to the result's place in the graph. What was saved before is then found to be overwritten
+when backward comes by; what the in-place operator itself saved is the copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine import errors
+from refgrad.engine.modes import is_grad_enabled
+from refgrad.engine.node import Node, next_number, note_write
+from refgrad.engine.operands import operand
+from refgrad.engine.tensor import Tensor
+
+Function = Callable[..., Any]
+
+
+def in_place(function: Function) -> Function:
+    """Return the operator ``function`` as a method that overwrites its first argument, and returns it.
+
+    Raises:
+        RuntimeError: of a leaf that requires grad while recording, or if the result has another shape or a larger dtype.
+
+    """
+
+    def write(tensor: Tensor, *operands: Any, **attributes: Any) -> Tensor:
+        return _adopt(tensor, function(_before(tensor), *operands, **attributes))
+
+    write.__doc__ = f"In place: {function.__doc__}"
+    return write
+
+
+def filler(functions: Mapping[str, Function]) -> Function:
+    """Return the method that overwrites every entry with a number or a broadcasting tensor."""
+
+    def fill(tensor: Tensor, value: Any = 0.0) -> Tensor:
+        old, new = _before(tensor), operand(value)
+        if isinstance(new.array, np.ndarray | np.generic) and new.dtype != tensor.dtype:
+            new = new.to(tensor.dtype)
+        if tensor.node is None and new.node is None:
+            return _adopt(tensor, Tensor(np.broadcast_to(np.asarray(new.array, tensor.dtype), tensor.shape)))
+        return _adopt(tensor, functions["where"](False, old, new))  # noqa: FBT003 (an array of one)
+
+    return fill
+
+
+def item_writer(functions: Mapping[str, Function]) -> Function:
+    """Return ``__setitem__``."""
+
+    def write(tensor: Tensor, index: Any, value: Any) -> None:
+        old, new, index = _before(tensor), operand(value), plain_index(index)
+        if not is_grad_enabled() or (tensor.node is None and new.node is None):
+            tensor.shared_array()[index] = new.array
+            note_write(tensor.writes)
+            return
+        # Which entry of the value arrives where: with repeated indices the last one does, and only it has a gradient.
+        arriving = np.full(tensor.shape, -1)
+        written = arriving[index].shape
+        arriving[index] = np.arange(int(np.prod(written))).reshape(written)
+        if not np.any(arriving >= 0):
+            return
+        flat = functions["reshape"](functions["broadcast_to"](new, shape=written), shape=(-1,))
+        arrived = functions["take"](flat, axis=0, indices=np.maximum(arriving, 0))
+        _adopt(tensor, functions["where"](arriving >= 0, arrived, old))
+
+    return write
+
+
+def plain_index(index: Any) -> Any:
+    """Return what numpy understands of an index that may hold tensors."""
+    if isinstance(index, tuple):
+        return tuple(map(plain_index, index))
+    return index.array if isinstance(index, Tensor) else index
+
+
+def _before(tensor: Tensor) -> Tensor:
+    """Return the tensor as it is before the write, with memory of its own."""
+    if not is_grad_enabled():
+        return tensor
+    if tensor.node is not None and tensor.is_leaf:
+        raise RuntimeError(errors.LEAF_IN_PLACE)
+    return Tensor(tensor.array.copy(), tensor.node)
+
+
+def _adopt(tensor: Tensor, result: Tensor) -> Tensor:
+    """Give ``tensor`` the values and the history of ``result``."""
+    if result.shape != tensor.shape:
+        raise RuntimeError(errors.write_shape(tensor.shape, result.shape))
+    if not np.can_cast(result.dtype, tensor.dtype, "same_kind"):
+        raise RuntimeError(errors.write_dtype(tensor.dtype, result.dtype))
+    if result.dtype != tensor.dtype:
+        result = result.to(tensor.dtype)
+    tensor.overwrite(result.array)
+    if is_grad_enabled() and isinstance(result.node, Node):
+        _take_over(tensor, result, result.node)
+    return tensor
+
+
+def _take_over(tensor: Tensor, result: Tensor, node: Node) -> None:
+    """Let ``node`` have computed ``tensor``; an output that it saved is from now on the tensor's own memory."""
+    retained = tensor.retains_grad
+    node.guards = tuple(tensor.writes if writes is result.writes else writes for writes in node.guards)
+    node.values = tuple(tensor.array if value is result.array else value for value in node.values or ())
+    node.number = next_number()
+    tensor.node = node
+    if retained:
+        tensor.retain_grad()

@@ -1,0 +1,44 @@
+"""How does pytest grade an engine? With ``--engine NAME`` it also runs refgrad's checks, one item a check.
+
+pytest loads this module in every session of every project in an environment where refgrad is installed, so it imports
+nothing: the plugin proper is loaded once an engine is named.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from refgrad.pytest_plugin.options import GradeOptions
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the options; none of them does anything without --engine."""
+    group = parser.getgroup("refgrad", "grading an automatic differentiation engine")
+    group.addoption(
+        "--engine", dest="grade_engine", metavar="NAME", help="run refgrad's checks on this engine (or module:object)"
+    )
+    group.addoption(
+        "--profile", dest="grade_profile", metavar="NAME", help="how much: smoke, standard (the default) or thorough"
+    )
+    group.addoption(
+        "--grade-output", metavar="DIR", help="write the verdicts to DIR/ENGINE.json, and a journal while grading"
+    )
+    group.addoption(
+        "--grade-seed", type=int, metavar="N", help="the seed that every generated scenario follows from (default 0)"
+    )
+    group.addoption(
+        "--grade-select", action="append", metavar="GLOB", help="run the checks whose id matches, such as 'operators/*'"
+    )
+    group.addoption(
+        "--grade-resume", action="store_true", help="go on from the journal that an interrupted run left in DIR"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the plugin proper if an engine is named. Raises UsageError for options that make no sense."""
+    options = GradeOptions.of(config)
+    if options is not None:
+        importlib.import_module("refgrad.pytest_plugin.session").install(config, options)

@@ -1,0 +1,31 @@
+"""What is told of a run, and how? Documents (ENGINE.json), texts of verdicts, Markdown pages, and scripts that show findings."""
+
+from refgrad.report.document import (
+    SCHEMA_NAME,
+    ReportError,
+    build_document,
+    describe_engine,
+    document_path,
+    read_document,
+    verdicts_of,
+    write_document,
+)
+from refgrad.report.findings import Finding, findings
+from refgrad.report.narration import failure_text, headline
+from refgrad.report.pages import write_pages
+
+__all__ = [
+    "SCHEMA_NAME",
+    "Finding",
+    "ReportError",
+    "build_document",
+    "describe_engine",
+    "document_path",
+    "failure_text",
+    "findings",
+    "headline",
+    "read_document",
+    "verdicts_of",
+    "write_document",
+    "write_pages",
+]

@@ -1,0 +1,119 @@
+"""What does ENGINE.json hold? Everything that a run found, the same bytes for the same run.
+
+Nothing in it depends on when, where or how fast the run was; ``specs/schema/report.schema.json`` describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+import refgrad
+from refgrad.harness import OUTCOMES, AnyAdapter, TapeAdapter, Verdict, engine_version
+from refgrad.harness.settings import Settings
+from refgrad.specification import specs_directory
+
+SCHEMA_NAME: Final = "refgrad/report/1"
+NOT_FOR_FILES: Final = re.compile(r"[^\w.+-]")
+
+
+class ReportError(ValueError):
+    """A file is not a report; the message names the file and what is wrong in it."""
+
+
+def document_path(directory: Path, engine: str) -> Path:
+    """Return where the report on an engine lies: its name, without what file systems dislike."""
+    return directory / f"{NOT_FOR_FILES.sub('_', engine)}.json"
+
+
+def describe_engine(adapter: AnyAdapter) -> dict[str, Any]:
+    """Return what identifies an engine and what its adapter says that it offers."""
+    return {
+        "name": adapter.name,
+        "version": engine_version(adapter),
+        "python": platform.python_version(),
+        "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",
+        "dtype": adapter.dtype,
+        "features": sorted(adapter.features),
+        "policy": {"frees": adapter.policy.frees, "implicit_seed": adapter.policy.implicit_seed},
+        "operators": sorted(adapter.operators),
+    }
+
+
+def build_document(
+    adapter: AnyAdapter, settings: Settings, verdicts: Mapping[str, Verdict], suite: Sequence[str]
+) -> dict[str, Any]:
+    """Return the report of a run.
+
+    ``verdicts`` are by the id of their check and ``suite`` holds the id of every check, in order: the report is ``complete`` if
+    none of them lacks its verdict.
+    """
+    rows = [verdicts[name] for name in suite if name in verdicts]
+    return {
+        "schema": SCHEMA_NAME,
+        "engine": describe_engine(adapter),
+        "refgrad": refgrad.__version__,
+        "profile": settings.profile,
+        "seed": settings.seed,
+        "complete": len(rows) == len(suite),
+        "verdicts": [verdict.to_json() for verdict in rows],
+        "summary": _summary(rows, suite),
+    }
+
+
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a report in one go, so that no half of one is ever seen."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Read a report. Raises ReportError where the file is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{path} cannot be read as a report: {error}") from error
+    problem = best_match(_validator().iter_errors(document))
+    if problem is not None:
+        raise ReportError(f"{path} is not a report ({SCHEMA_NAME}): {problem.json_path}: {problem.message[:200]}")
+    return dict(document)
+
+
+def verdicts_of(document: Mapping[str, Any]) -> list[Verdict]:
+    """Return the verdicts of a report, in order."""
+    return [Verdict.from_json(row) for row in document["verdicts"]]
+
+
+def _summary(rows: Sequence[Verdict], suite: Sequence[str]) -> dict[str, Any]:
+    chapters = dict.fromkeys(verdict.chapter for verdict in rows)
+    return {
+        "checks": len(suite),
+        "outcomes": _counts(rows),
+        "chapters": {name: _counts(v for v in rows if v.chapter == name) for name in chapters},
+        "failed": sum(verdict.failed for verdict in rows),
+        "must_failed": sum(verdict.failed and verdict.level == "MUST" for verdict in rows),
+    }
+
+
+def _counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """How often each outcome occurs, worst first; those that do not occur are left out."""
+    counted = Counter(verdict.verdict for verdict in verdicts)
+    return {outcome: counted[outcome] for outcome in OUTCOMES if counted[outcome]}
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
+    return Draft202012Validator(schema)

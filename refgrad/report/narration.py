@@ -1,0 +1,26 @@
+"""What is said of one verdict, wherever a person reads it? The message, the scenario, and a program that can be pasted."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import Final
+
+from refgrad.harness import Verdict
+
+MARGIN: Final = "    "
+
+
+def headline(verdict: Verdict) -> str:
+    """Return the line that names a verdict: outcome, check and level."""
+    return f"{verdict.verdict}: {verdict.id} ({verdict.level})"
+
+
+def failure_text(verdict: Verdict) -> str:
+    """Return everything that is known of a check that failed; parts that a verdict lacks are left out."""
+    parts = [headline(verdict), verdict.statement, verdict.message]
+    text = "\n".join(part for part in parts if part)
+    if verdict.scenario:
+        text += f"\n\nscenario {verdict.scenario_id}:\n{indent(verdict.scenario.rstrip(), MARGIN)}"
+    if verdict.reproduction:
+        text += f"\n\nreproduction:\n{indent(verdict.reproduction.rstrip(), MARGIN)}"
+    return text

@@ -1,0 +1,157 @@
+"""Is a changed list of steps still a scenario, and one that means something? What follows from the change is adapted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Scenario, ScenarioError, Step
+from refgrad.strategies.admission import MARGIN, Array, distance_to_kink, in_domain, names_axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluated:
+    """A scenario with the value of every name, and the names that require grad."""
+
+    scenario: Scenario
+    values: Mapping[str, Array]
+    recorded: frozenset[str]
+
+    @property
+    def proper(self) -> bool:
+        """Whether no step is bound to fail.
+
+        Outputs are results that require grad, seeds fit them, and graphs that are walked again are retained.
+        """
+        steps, results = self.scenario.steps, {step.name for step in self.scenario.applications}
+        return _with_flags(steps, self.recorded) == steps and all(
+            backward.output in self.recorded & results and _seed_fits(backward, self.values[backward.output])
+            for _, backward in self.scenario.backwards
+        )
+
+    @property
+    def clear(self) -> bool:
+        """Whether every operator stays clear of its kinks."""
+        return all(
+            distance_to_kink(*_call(step, self.values), self.values[step.name]) > MARGIN
+            for step in self.scenario.applications
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a simplification must not change: of a proper scenario, all that it becomes is proper; likewise for clear.
+
+    ``pruned`` says that leaves and results are to be left out that nothing needs.
+    """
+
+    proper: bool
+    clear: bool
+    pruned: bool
+
+
+def evaluated(scenario: Scenario) -> Evaluated | None:
+    """Return the scenario with its values, or None where an operator refuses its arguments or yields what is not finite."""
+    try:
+        with np.errstate(all="ignore"):
+            values = evaluate(scenario, Float64())
+            meaningful = all(_meaningful(step, values) for step in scenario.applications)
+    except ScenarioEvaluationError:
+        return None
+    return Evaluated(scenario, values, recorded_names(scenario.steps)) if meaningful else None
+
+
+def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
+    """Return the scenario of these steps, or None where there is none that keeps what has to be kept.
+
+    Seeds are cut or repeated to the shapes of their outputs, and ``retain_graph`` is set where a later backward walks a
+    graph again, if that is what keeps the scenario proper.
+    """
+    chosen = pruned(tuple(steps)) if kept.pruned else tuple(steps)
+    try:
+        result = evaluated(Scenario(chosen))
+        if result is not None and kept.proper and not result.proper:
+            fitted = _with_flags(tuple(_fitted(step, result.values) for step in chosen), result.recorded)
+            result = replace(result, scenario=Scenario(fitted))
+    except ScenarioError:
+        return None
+    if result is None or result.proper < kept.proper or (kept.clear and not result.clear):
+        return None
+    return result
+
+
+def pruned(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Leave out the leaves and applications that no backward, no read and nothing else that stays refers to."""
+    needed: set[str] = set()
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if step.defines is None or step.defines in needed:
+            needed.update(step.uses)
+            kept.append(step)
+    return tuple(reversed(kept))
+
+
+def recorded_names(steps: Iterable[Step]) -> frozenset[str]:
+    """Return the names that require grad."""
+    recorded: set[str] = set()
+    for step in steps:
+        if (isinstance(step, Leaf) and step.requires_grad) or (
+            isinstance(step, Apply) and not recorded.isdisjoint(step.arguments)
+        ):
+            recorded.add(step.name)
+    return frozenset(recorded)
+
+
+def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
+    call = _call(step, values)
+    return bool(np.isfinite(values[step.name]).all()) and names_axes(*call) and in_domain(*call)
+
+
+def _call(step: Apply, values: Mapping[str, Array]) -> tuple[Operator, list[Array], dict[str, Any]]:
+    operator = operator_table()[step.operator]
+    return operator, [values[name] for name in step.arguments], operator.bind(keywords(step))
+
+
+def _seed_fits(backward: Backward, output: Array) -> bool:
+    return output.shape == (() if backward.seed is None else backward.seed.shape)
+
+
+def _fitted(step: Step, values: Mapping[str, Array]) -> Step:
+    """Return a backward with a seed of its output's shape: the entries that were, repeated where there are too few."""
+    if not isinstance(step, Backward) or _seed_fits(step, values[step.output]):
+        return step
+    output = values[step.output]
+    old = np.ones(1) if step.seed is None or step.seed.size == 0 else step.seed.to_numpy()
+    if old.ndim == output.ndim and all(a >= b for a, b in zip(old.shape, output.shape, strict=True)):
+        new = old[tuple(slice(length) for length in output.shape)]
+    else:
+        new = np.resize(old, output.shape)
+    return replace(step, seed=Constant.of(np.ascontiguousarray(new, dtype=output.dtype).reshape(output.shape)))
+
+
+def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step, ...]:
+    """Set ``retain_graph`` on every backward that walks over an application that a later one walks over too."""
+    graphs = _graphs(steps, recorded)
+    later: set[str] = set()
+    flagged: list[Step] = []
+    for step in reversed(steps):
+        if isinstance(step, Backward):
+            graph = graphs.get(step.output, frozenset())
+            flagged.append(replace(step, retain_graph=True) if graph & later else step)
+            later |= graph
+        else:
+            flagged.append(step)
+    return tuple(reversed(flagged))
+
+
+def _graphs(steps: tuple[Step, ...], recorded: frozenset[str]) -> dict[str, frozenset[str]]:
+    graphs: dict[str, frozenset[str]] = {}
+    for step in steps:
+        if isinstance(step, Apply) and step.name in recorded:
+            graphs[step.name] = frozenset([step.name]).union(*(graphs.get(name, frozenset()) for name in step.arguments))
+    return graphs

@@ -1,0 +1,127 @@
+"""Is there a scenario that fails, and what is it made small? hypothesis drives over seeds; the shrinker is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from types import MappingProxyType
+from typing import Final
+
+from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis import strategies as st
+from hypothesis.database import ExampleDatabase
+from hypothesis.errors import NoSuchExample
+
+from refgrad.scenario import Scenario
+from refgrad.strategies.shrinking import LIMIT, Fails, shrink
+
+SEED_BYTES: Final = 8
+"""Seeds are numbers of so many bytes."""
+
+EXAMPLES: Final[Mapping[str, int]] = MappingProxyType({"smoke": 20, "standard": 200, "thorough": 5000})
+"""How many scenarios a check tries in each profile of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A scenario that failed, the seed that makes it, and what it shrank to."""
+
+    seed: int
+    scenario: Scenario
+    shrunk: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How many scenarios were tried, the failing one included, and the first that failed."""
+
+    examples: int
+    counterexample: Counterexample | None
+
+
+def find_counterexample(
+    make: Callable[[int], Scenario],
+    fails: Fails,
+    *,
+    seed: int,
+    max_examples: int,
+    database: ExampleDatabase | None = None,
+    key: str = "",
+    replay: Iterable[int] = (),
+    shrink_limit: int = LIMIT,
+) -> Search:
+    """Try scenarios until one fails, and shrink it.
+
+    First come the seeds of ``replay``, then those that ``database`` holds under ``key`` because they failed before (they are
+    forgotten once they pass), and then at most ``max_examples`` new ones, which hypothesis draws and which follow from
+    ``seed`` alone. ``fails`` must answer alike whenever it is asked again; exceptions of ``make`` and ``fails`` are passed on.
+    """
+    trial = _Trial(make, fails)
+    stored = _Stored(database, key)
+    found = any(trial.fails_at(number) for number in replay) or stored.replayed(trial)
+    if not found and not _drawn(trial, seed, max_examples):
+        return Search(trial.examples, None)
+    assert trial.found is not None  # noqa: S101 (a trial remembers what failed)
+    number, scenario = trial.found
+    stored.save(number)
+    return Search(trial.examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
+
+
+class _Trial:
+    """Tries one seed after the other, and remembers the first that failed, since hypothesis asks for it once more."""
+
+    def __init__(self, make: Callable[[int], Scenario], fails: Fails) -> None:
+        self.make = make
+        self.fails = fails
+        self.examples = 0
+        self.found: tuple[int, Scenario] | None = None
+
+    def fails_at(self, number: int) -> bool:
+        if self.found is not None:
+            return self.found[0] == number
+        self.examples += 1
+        scenario = self.make(number)
+        if self.fails(scenario):
+            self.found = number, scenario
+        return self.found is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The seeds that failed before. (hypothesis keeps no examples of its own in a run whose seed is given.)"""
+
+    database: ExampleDatabase | None
+    key: str
+
+    def replayed(self, trial: _Trial) -> bool:
+        """Try the seeds again until one fails; forget those that no longer do."""
+        if self.database is None:
+            return False
+        for value in sorted(self.database.fetch(self.key.encode())):
+            if trial.fails_at(int.from_bytes(value, "big")):
+                return True
+            self.database.delete(self.key.encode(), value)
+        return False
+
+    def save(self, number: int) -> None:
+        if self.database is not None:
+            self.database.save(self.key.encode(), number.to_bytes(SEED_BYTES, "big"))
+
+
+def _drawn(trial: _Trial, seed: int, max_examples: int) -> bool:
+    """Let hypothesis draw seeds, without its shrinking, reports, deadlines and health checks: a run has its own."""
+    chosen = settings(
+        max_examples=max_examples,
+        database=None,
+        phases=(Phase.generate,),
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+        derandomize=False,
+    )
+    try:
+        find(st.integers(0, 256**SEED_BYTES - 1), trial.fails_at, settings=chosen, random=Random(seed))
+    except NoSuchExample:
+        return False
+    return True

@@ -1,0 +1,243 @@
+"""Which scenarios are one step simpler than a given one? Each function here is one kind of step, the boldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Step, ZeroGrad
+from refgrad.strategies.repair import Evaluated, pruned
+from refgrad.strategies.simpler_values import simpler_attributes, simpler_constants, with_lengths
+from refgrad.strategies.admission import Array
+
+Steps: TypeAlias = Sequence[Step]
+Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
+
+
+def single_application(current: Evaluated) -> Iterator[Steps]:
+    """One operator alone, on leaves that hold the values that its operands had."""
+    applications = current.scenario.applications
+    for step in applications if len(applications) > 1 else ():
+        leaves = [_as_leaf(current, name) for name in dict.fromkeys(step.arguments)]
+        seed = np.arange(1.0, current.values[step.name].size + 1).reshape(current.values[step.name].shape)
+        reads = [Read("grad", leaf.name) for leaf in leaves if leaf.requires_grad]
+        backward = Backward(step.name, Constant.of(seed.astype(current.values[step.name].dtype)))
+        yield [*leaves, step, backward, *reads, Read("value", step.name)]
+
+
+def fewer_backwards(current: Evaluated) -> Iterator[Steps]:
+    """One backward alone, or one less."""
+    steps = current.scenario.steps
+    backwards = current.scenario.backwards
+    if len(backwards) > 1:
+        for kept, _ in backwards:
+            yield [step for at, step in enumerate(steps) if at == kept or not isinstance(step, Backward)]
+        for dropped, _ in backwards:
+            yield [step for at, step in enumerate(steps) if at != dropped]
+    for at, backward in backwards:
+        if backward.retain_graph:
+            yield _replaced(steps, at, replace(backward, retain_graph=False))
+
+
+def without_unused(current: Evaluated) -> Iterator[Steps]:
+    """All that nothing needs left out, or one leaf or result that nothing uses."""
+    steps = current.scenario.steps
+    used = {name for step in steps for name in step.uses}
+    yield pruned(steps)
+    yield from ([s for s in steps if s is not step] for step in reversed(steps) if step.defines and step.defines not in used)
+
+
+def other_outputs(current: Evaluated) -> Iterator[Steps]:
+    """A backward from another result; what was read of the output is read of that one."""
+    for at, backward in current.scenario.backwards:
+        for step in current.scenario.applications:
+            if step.name in current.recorded and step.name != backward.output:
+                steps = _replaced(current.scenario.steps, at, replace(backward, output=step.name))
+                yield [_renamed_read(other, backward.output, step.name) for other in steps]
+
+
+def cut_graph(current: Evaluated) -> Iterator[Steps]:
+    """A leaf instead of a result, which holds its value; last results first, since they cut off the most."""
+    for at, step in reversed(list(enumerate(current.scenario.steps))):
+        if isinstance(step, Apply):
+            leaf = _as_leaf(current, step.name)
+            reads = [Read("grad", step.name)] if leaf.requires_grad else []
+            yield [*_without_vain_reads(_replaced(current.scenario.steps, at, leaf)), *reads]
+
+
+def rewired(current: Evaluated) -> Iterator[Steps]:
+    """An operand of an application in the place of its result."""
+    for step in current.scenario.applications:
+        for operand in dict.fromkeys(step.arguments):
+            rest = [other for other in current.scenario.steps if other is not step]
+            yield [_using(other, step.name, operand) for other in rest]
+
+
+def fewer_operands(current: Evaluated) -> Iterator[Steps]:
+    """A variadic operator with one operand less; where it cannot do with less, the candidate is refused later."""
+    for at, step in enumerate(current.scenario.steps):
+        if isinstance(step, Apply) and len(step.arguments) > 1:
+            for place in range(len(step.arguments)):
+                arguments = (*step.arguments[:place], *step.arguments[place + 1 :])
+                yield _replaced(current.scenario.steps, at, replace(step, arguments=arguments))
+
+
+def merged_leaves(current: Evaluated) -> Iterator[Steps]:
+    """One leaf in the place of another of the same shape and dtype."""
+    leaves = current.scenario.leaves
+    for number, leaf in enumerate(leaves):
+        for other in leaves[:number]:
+            if (leaf.value.shape, leaf.value.dtype) == (other.value.shape, other.value.dtype):
+                rest = [step for step in current.scenario.steps if step is not leaf and not _reads(step, leaf.name)]
+                yield [_using(step, leaf.name, other.name) for step in rest]
+
+
+def fewer_reads(current: Evaluated) -> Iterator[Steps]:
+    """One read alone; or a read, or a zeroing, less."""
+    steps = current.scenario.steps
+    observations = [at for at, step in enumerate(steps) if isinstance(step, Read | ZeroGrad)]
+    if len(observations) > 2:  # noqa: PLR2004 (one of two alone is the other one less)
+        for kept in observations:
+            yield [step for at, step in enumerate(steps) if at == kept or at not in observations]
+    for dropped in observations if len(observations) > 1 else ():
+        yield [step for at, step in enumerate(steps) if at != dropped]
+
+
+def shorter_axes(current: Evaluated) -> Iterator[Steps]:
+    """Every axis of some length cut to a shorter one, in all leaves and attributes, or in one leaf only."""
+    lengths = sorted({length for leaf in current.scenario.leaves for length in leaf.value.shape}, reverse=True)
+    for old in lengths:
+        for new in range(1, min(old, 3)):
+            yield from _both_ways(current, lambda leaf, old=old, new=new: _cut_lengths(leaf, old, new), {old: new})
+    for leaf in current.scenario.leaves:
+        for axis, old in enumerate(leaf.value.shape):
+            for new in range(1, min(old, 3)):
+                kept = (*(slice(None),) * axis, slice(new))
+                yield from _both_ways(current, _only(leaf, kept), {})
+
+
+def fewer_axes(current: Evaluated) -> Iterator[Steps]:
+    """The first entry of an axis instead of that axis, in every leaf or in one."""
+    rank = max((len(leaf.value.shape) for leaf in current.scenario.leaves), default=0)
+    for dropped in range(rank, 0, -1):
+        yield from _both_ways(current, lambda leaf, dropped=dropped: _drop_axes(leaf, rank - dropped), {})
+    for leaf in current.scenario.leaves:
+        for axis, length in enumerate(leaf.value.shape):
+            if length:
+                yield from _both_ways(current, _only(leaf, (*(slice(None),) * axis, 0)), {})
+
+
+def plainer_attributes(current: Evaluated) -> Iterator[Steps]:
+    """A default, or a simpler value, for an attribute."""
+    for at, step in enumerate(current.scenario.steps):
+        if isinstance(step, Apply):
+            for attributes in simpler_attributes(step):
+                yield _replaced(current.scenario.steps, at, replace(step, attributes=attributes))
+
+
+def plainer_seeds(current: Evaluated) -> Iterator[Steps]:
+    """No seed, or one of simpler numbers."""
+    for at, backward in current.scenario.backwards:
+        if backward.seed is not None:
+            for seed in (None, *simpler_constants(backward.seed)):
+                yield _replaced(current.scenario.steps, at, replace(backward, seed=seed))
+
+
+def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
+    """A leaf of simpler numbers, or one that does not require grad."""
+    for at, step in enumerate(current.scenario.steps):
+        if isinstance(step, Leaf):
+            if step.requires_grad and Read("grad", step.name) not in current.scenario.steps:
+                yield _replaced(current.scenario.steps, at, replace(step, requires_grad=False))
+            for value in simpler_constants(step.value):
+                yield _replaced(current.scenario.steps, at, replace(step, value=value))
+
+
+SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
+    single_application,
+    fewer_backwards,
+    without_unused,
+    other_outputs,
+    cut_graph,
+    rewired,
+    fewer_operands,
+    merged_leaves,
+    fewer_reads,
+    fewer_axes,
+    shorter_axes,
+    plainer_attributes,
+    plainer_seeds,
+    plainer_leaves,
+)
+
+
+def _as_leaf(current: Evaluated, name: str) -> Leaf:
+    definition = current.scenario.definitions[name]
+    if isinstance(definition, Leaf):
+        return definition
+    return Leaf(name, Constant.of(current.values[name]), name in current.recorded)
+
+
+def _replaced(steps: Steps, at: int, step: Step) -> list[Step]:
+    return [*steps[:at], step, *steps[at + 1 :]]
+
+
+def _reads(step: Step, name: str) -> bool:
+    return isinstance(step, Read | ZeroGrad) and step.name == name
+
+
+def _renamed_read(step: Step, old: str, new: str) -> Step:
+    return replace(step, name=new) if isinstance(step, Read) and step.name == old else step
+
+
+def _using(step: Step, old: str, new: str) -> Step:
+    """Return the step with another name in every place where it uses one."""
+    if isinstance(step, Apply) and old in step.arguments:
+        return replace(step, arguments=tuple(new if name == old else name for name in step.arguments))
+    if isinstance(step, Backward) and step.output == old:
+        return replace(step, output=new)
+    return _renamed_read(step, old, new)
+
+
+def _without_vain_reads(steps: Steps) -> list[Step]:
+    """Leave out what is observed of leaves that nothing computes with any more, so that they can go as well."""
+    used: set[str] = set()
+    for step in reversed(steps):
+        if isinstance(step, Backward) or (isinstance(step, Apply) and step.name in used):
+            used.update(step.uses)
+    return [step for step in steps if not isinstance(step, Read | ZeroGrad) or step.name in used]
+
+
+def _only(chosen: Leaf, index: tuple[Any, ...]) -> Callable[[Leaf], Array]:
+    return lambda leaf: leaf.value.to_numpy()[index] if leaf is chosen else leaf.value.to_numpy()
+
+
+def _cut_lengths(leaf: Leaf, old: int, new: int) -> Array:
+    cut = tuple(slice(new) if length == old else slice(None) for length in leaf.value.shape)
+    array: Array = leaf.value.to_numpy()[cut]
+    return array
+
+
+def _drop_axes(leaf: Leaf, rank: int) -> Array:
+    """Keep the last ``rank`` axes."""
+    array = leaf.value.to_numpy()
+    dropped = array.shape[: max(0, array.ndim - rank)]
+    return np.asarray(array[(0,) * len(dropped)]) if 0 not in dropped else array
+
+
+def _both_ways(current: Evaluated, change: Callable[[Leaf], Array], lengths: dict[int, int]) -> Iterator[Steps]:
+    """Change the leaves' arrays, with attributes that follow the lengths, and with attributes made as plain as can be."""
+    leaves = [
+        replace(step, value=Constant.of(np.ascontiguousarray(change(step)).reshape(np.shape(change(step)))))
+        if isinstance(step, Leaf)
+        else step
+        for step in current.scenario.steps
+    ]
+    yield [with_lengths(step, lengths) if isinstance(step, Apply) else step for step in leaves]
+    yield [
+        replace(step, attributes=next(simpler_attributes(step), step.attributes)) if isinstance(step, Apply) else step
+        for step in leaves
+    ]

@@ -1,0 +1,20 @@
+"""Do the oracles and the engines that they judge know nothing of each other's rules?"""
+
+import ast
+
+from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
+
+# The rounding budget models how engines compute, so it alone may read the rules that engines use.
+BUDGET = {"refgrad/oracles/ball_functions.py: usual_derivative"}
+
+
+def test_of_the_oracles_only_the_rounding_budget_reads_the_partials_of_a_row() -> None:
+    readers = {
+        f"{name_of(path)}: {function.name}"
+        for path in python_files(PACKAGE / "oracles")
+        for function in ast.walk(syntax_tree(path))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and node.attr == "partials"
+    }
+    assert readers == BUDGET
