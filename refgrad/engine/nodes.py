@@ -7,7 +7,7 @@ backward with ``create_graph`` first comes by.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import SimpleNamespace
@@ -108,8 +108,8 @@ def node_class(operator: Operator, needs: tuple[bool, ...], dialects: Dialects) 
 
 
 def is_plain(operator: Operator) -> bool:
-    """Whether an operator is a formula of one or two arguments without attributes: those are recorded on a fast path."""
-    return operator.elementwise and len(operator.arguments) in {1, 2} and not operator.attributes
+    """Whether an operator is a formula without attributes: those are recorded on a fast path."""
+    return operator.elementwise and not operator.attributes
 
 
 def recovered(node: Any) -> list[Any]:
@@ -147,9 +147,9 @@ def _formula_pulls(
         text = PULL.format(
             unpack_values=_unpacking(saves, values),
             unpack_attributes=_unpacking(operator.attribute_names, "node.attributes.values()"),
-            parents=_listing([f"at_{name}" for name in names]),
-            plain=_listing([f"(at_{name}, {call})" for name, call in calls.items()]),
-            fitting=_listing([f"(at_{name}, fitted(operators, {call}, at_{name}))" for name, call in calls.items()]),
+            parents=listing([f"at_{name}" for name in names]),
+            plain=listing([f"(at_{name}, {call})" for name, call in calls.items()]),
+            fitting=listing([f"(at_{name}, fitted(operators, {call}, at_{name}))" for name, call in calls.items()]),
         )
         functions = {f"to_{name}": compile_weighted(operator, name, saves, system) for name in names}
         namespace = {**functions, "float64": np.float64, "fitted": fitted, "operators": operators, "recovered": recovered}
@@ -166,12 +166,13 @@ def _formula_pulls(
     return compiled(ON_ARRAYS, "node.values", dialects.arrays), pull_recorded
 
 
-def _listing(items: Sequence[str]) -> str:
+def listing(items: Iterable[str]) -> str:
+    """Return the text of the items of a tuple or a list of targets."""
     return "".join(f"{item}, " for item in items)
 
 
 def _unpacking(names: Sequence[str], source: str) -> str:
-    return f"{_listing(names)} = {source}" if names else "pass"
+    return f"{listing(names)} = {source}" if names else "pass"
 
 
 def _structure_pulls(

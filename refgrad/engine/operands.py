@@ -37,8 +37,8 @@ def operand(value: Any) -> Tensor:
     return Tensor(value if isinstance(value, int) else as_array(value))
 
 
-def operand_pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Return both as tensors; of two numbers, the first becomes numpy's."""
-    if isinstance(x, Tensor) or isinstance(y, Tensor):
-        return operand(x), operand(y)
-    return Tensor(as_array(x)), operand(y)
+def operands(*values: Any) -> tuple[Tensor, ...]:
+    """Return all as tensors; where none is one, the first number becomes numpy's."""
+    if any(isinstance(value, Tensor) for value in values):
+        return tuple(map(operand, values))
+    return Tensor(as_array(values[0])), *map(operand, values[1:])

@@ -1,32 +1,38 @@
 """How is the application of an operator recorded?
 
-Every row of the operator table becomes one function of tensors. Those of formulas with one or two arguments are written out
-twice below, for speed: they are most of what runs, and on scalars the recording is most of its cost.
+Every row of the operator table becomes one function of tensors: that of a formula is compiled for it, that of a structure or
+of a formula with attributes is the one in ``_general``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import product
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from refgrad.engine.conversions import CONVERSIONS, cast_array
-from refgrad.engine.modes import RECORDING
+from refgrad.engine.modes import RECORDING, is_grad_enabled
 from refgrad.engine.node import likeness, next_number
-from refgrad.engine.nodes import Dialects, GeneralNode, is_plain, node_class, skip_identity
-from refgrad.engine.operands import as_array, operand, operand_pair
+from refgrad.engine.nodes import Dialects, is_plain, listing, node_class, skip_identity
+from refgrad.engine.operands import as_array, operand, operands
 from refgrad.engine.tensor import Tensor
 from refgrad.engine.vocabulary import ON_ARRAYS
 from refgrad.operators import Operator
 
 Function = Callable[..., Any]
 
-float64 = np.float64
-new = object.__new__
-recording = RECORDING.get
+APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
+    "Tensor": Tensor,
+    "float64": np.float64,
+    "new": object.__new__,
+    "next_number": next_number,
+    "operands": operands,
+    "recording": RECORDING.get,
+})
 
 
 def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
@@ -43,12 +49,7 @@ def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
 
 
 def _recorder(row: Operator, dialects: Dialects) -> Function:
-    if not is_plain(row):
-        function = _general(row, dialects)
-    elif len(row.arguments) == 1:
-        function = _unary(row, dialects)
-    else:
-        function = _binary(row, dialects)
+    function = (_plain if is_plain(row) else _general)(row, dialects)
     function.__name__ = function.__qualname__ = row.name
     function.__doc__ = row.summary
     return function
@@ -74,89 +75,72 @@ def forward_function(row: Operator) -> Function:
     return row.forward.function((*row.argument_names, *row.attribute_names), ON_ARRAYS)
 
 
-def _keeper(saves: Sequence[str], arguments: tuple[str, ...]) -> Function:
-    """Compile what picks the values to save and their writes out of (values of arguments, out, writes of all these)."""
-    names = (*arguments, "out")
-    signature = ", ".join([*names, *(f"{name}_writes" for name in names)])
-    values = "".join(f"{name}, " for name in saves)
-    guards = "".join(f"{name}_writes, " for name in saves)
-    return eval(f"lambda {signature}: (({values}), ({guards}))")  # type: ignore[no-any-return]  # noqa: S307 (names from the table)
-
-
-def _unary(row: Operator, dialects: Dialects) -> Function:
-    forward = forward_function(row)
-    node_type = node_class(row, (True,), dialects)
-    keep = _keeper(node_type.saves, row.argument_names)
-
-    def apply(x: Any) -> Tensor:
-        if type(x) is not Tensor:
-            x = x if isinstance(x, Tensor) else Tensor(as_array(x))
-        array = x.array
-        result = new(Tensor)
-        result.array = out = forward(array)
-        result.writes = writes = []
-        parent = x.node
-        if parent is None or not recording():
-            result.node = None
-            return result
-        result.node = node = new(node_type)
-        node.parents = (parent,)
-        node.values, node.guards = keep(array, out, x.writes, writes)
-        node.number = next_number()
-        node.like = float64 if type(out) is float64 else (out.shape, out.dtype)
-        node.watch = None
+# Written out as text for the reason that dataclasses do so: on scalars, most of the time is the interpreter's.
+APPLY = """
+def apply({arguments}):
+    if {any_foreign}:
+        {arguments}, = operands({arguments})
+    result = new(Tensor)
+    result.array = out = forward({arrays})
+    result.writes = out_writes = []
+    {nodes}
+    if ({all_constant}) or not recording():
+        result.node = None
         return result
+    {branches}
+    node.number = next_number()
+    node.like = float64 if type(out) is float64 else (out.shape, out.dtype)
+    node.watch = None
+    result.node = node
+    return result
+"""
+BRANCH = """if {condition}:
+        node = {kind}()
+        node.parents = ({parents})
+        node.values = ({values})
+        node.guards = ({guards})
+    """
 
-    return apply
+
+def _plain(row: Operator, dialects: Dialects) -> Function:
+    """Compile the function of a formula without attributes, with a branch for every choice of arguments with a history."""
+    names, variables = row.argument_names, row.differentiable_arguments
+    kinds: dict[str, Any] = {}
+    branches = []
+    for pattern in product((True, False), repeat=len(variables)):
+        needed = [name for name, wanted in zip(variables, pattern, strict=True) if wanted]
+        if needed:
+            kind = "_".join(["node_of", *needed])
+            kinds[kind] = node_class(row, tuple(name in needed for name in names), dialects)
+            branches.append(_branch(kind, kinds[kind].saves, needed, variables))
+    text = APPLY.format(
+        arguments=", ".join(names),
+        any_foreign=" or ".join(f"type({name}) is not Tensor" for name in names),
+        arrays=", ".join(f"{name}.array" for name in names),
+        nodes="; ".join(f"{name}_node = {name}.node" for name in variables),
+        all_constant=" and ".join(f"{name}_node is None" for name in variables),
+        branches="el".join(branches),
+    )
+    namespace = {**kinds, **APPLY_NAMES, "forward": forward_function(row)}
+    exec(text, namespace)  # noqa: S102 (names from the table, which are identifiers)
+    return namespace["apply"]  # type: ignore[no-any-return]
 
 
-def _binary(row: Operator, dialects: Dialects) -> Function:
-    forward = forward_function(row)
-    first, second, both = (node_class(row, needs, dialects) for needs in ((True, False), (False, True), (True, True)))
-    keep_first, keep_second, keep_both = (_keeper(kind.saves, row.argument_names) for kind in (first, second, both))
-
-    def apply(x: Any, y: Any) -> Tensor:
-        if type(x) is not Tensor or type(y) is not Tensor:
-            x, y = operand_pair(x, y)
-        a = x.array
-        b = y.array
-        result = new(Tensor)
-        result.array = out = forward(a, b)
-        result.writes = writes = []
-        p = x.node
-        q = y.node
-        if (p is None and q is None) or not recording():
-            result.node = None
-            return result
-        if q is None:
-            node = new(first)
-            node.parents = (p,)
-            node.values, node.guards = keep_first(a, b, out, x.writes, y.writes, writes)
-        elif p is None:
-            node = new(second)
-            node.parents = (q,)
-            node.values, node.guards = keep_second(a, b, out, x.writes, y.writes, writes)
-        else:
-            node = new(both)
-            node.parents = (p, q)
-            node.values, node.guards = keep_both(a, b, out, x.writes, y.writes, writes)
-        node.number = next_number()
-        node.like = float64 if type(out) is float64 else (out.shape, out.dtype)
-        node.watch = None
-        result.node = node
-        return result
-
-    return apply
+def _branch(kind: str, saves: Sequence[str], needed: Sequence[str], variables: Sequence[str]) -> str:
+    tests = [f"{name}_node is {'not ' if name in needed else ''}None" for name in variables]
+    return BRANCH.format(
+        condition=" and ".join(tests),
+        kind=kind,
+        parents=listing(f"{name}_node" for name in needed),
+        values=listing("out" if name == "out" else f"{name}.array" for name in saves),
+        guards=listing("out_writes" if name == "out" else f"{name}.writes" for name in saves),
+    )
 
 
 def _general(row: Operator, dialects: Dialects) -> Function:
     forward = forward_function(row)
     lift = operand if row.elementwise else _strong_operand
-
-    @cache
-    def kind_and_keeper(needs: tuple[bool, ...]) -> tuple[type[GeneralNode], Function]:
-        kind = node_class(row, needs, dialects)
-        return kind, _keeper(kind.saves, row.argument_names if kind.saves else tuple(f"a{i}" for i in range(len(needs))))
+    kind_for = cache(lambda needs: node_class(row, needs, dialects))
 
     def apply(*operands: Any, **attributes: Any) -> Tensor:
         tensors = [x if type(x) is Tensor else lift(x) for x in operands]
@@ -165,12 +149,14 @@ def _general(row: Operator, dialects: Dialects) -> Function:
         out = _owned(forward(*arrays, **bound), arrays)
         result = Tensor(out)
         parents = tuple(x.node for x in tensors if x.node is not None)
-        if not parents or out.dtype.kind != "f" or not recording():
+        if not parents or out.dtype.kind != "f" or not is_grad_enabled():
             return result
-        kind, keep = kind_and_keeper(tuple(x.node is not None for x in tensors))
-        result.node = node = new(kind)
+        kind = kind_for(tuple(x.node is not None for x in tensors))
+        result.node = node = kind()
+        sources = dict(zip((*row.argument_names, "out"), (*tensors, result), strict=False)) if kind.saves else {}
         node.parents = parents
-        node.values, node.guards = keep(*arrays, out, *(x.writes for x in tensors), result.writes)
+        node.values = tuple(sources[name].array for name in kind.saves)
+        node.guards = tuple(sources[name].writes for name in kind.saves)
         node.number = next_number()
         node.like = likeness(out)
         node.watch = None

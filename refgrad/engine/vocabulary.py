@@ -30,7 +30,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
 
 def where(condition: Any, then: Any, otherwise: Any) -> Any:
     """``numpy.where``, with a short way for scalars, whose choice may already be a float64."""
-    if type(condition) is np.bool_:
+    if type(condition) is np.bool_ and not isinstance(then, np.ndarray) and not isinstance(otherwise, np.ndarray):
         chosen = then if condition else otherwise
         if type(chosen) is float64:
             return chosen

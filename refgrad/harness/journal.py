@@ -38,7 +38,7 @@ class Journal:
         """
         lines = self.path.read_text(encoding="utf-8").split("\n")
         whole = lines[:-1]
-        if not whole or json.loads(whole[0]) != dict(header):
+        if not whole or _header(whole[0]) != dict(header):
             message = f"{self.path} belongs to another run; grade without --resume, or into another folder"
             raise JournalError(message)
         verdicts = [self._read(number, line) for number, line in enumerate(whole[1:], 2)]
@@ -52,3 +52,10 @@ class Journal:
         except (TypeError, ValueError) as error:
             message = f"{self.path}, line {number} is damaged ({error}); delete that line and resume again"
             raise JournalError(message) from error
+
+
+def _header(line: str) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

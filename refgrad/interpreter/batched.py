@@ -45,11 +45,12 @@ class BatchedFloat64:
         self.points = points
 
     def leaf(self, leaf: Leaf) -> Batch:
-        """Return the leaf at every point."""
+        """Return the leaf at every point; one that does not vary is float64 too, where it is not boolean."""
         if leaf.name in self.points:
             array = self.points[leaf.name]
             return Batch(array, array.shape[-1])
-        return Batch(leaf.value.to_numpy())
+        array = leaf.value.to_numpy()
+        return Batch(array if array.dtype == np.bool_ else array.astype(np.float64))
 
     def apply(self, operator: Operator, arguments: list[Batch], attributes: Mapping[str, Any]) -> Batch:
         """Return the operator's value at every point."""

@@ -18,10 +18,10 @@ from refgrad.strategies.operands import OPERAND_RULES, narrowed
 FRESH: Final = 0.12
 """How often an operand is a new leaf although an existing value would do."""
 
-TWICE: Final = 0.12
+TWICE: Final = 0.1
 """How often an operator takes its first operand once more, where it can."""
 
-UNUSED: Final = 0.5
+UNUSED: Final = 0.7
 """How often only values that nothing uses yet are considered: chains get longer, and sinks fewer."""
 
 VARIADIC: Final = (2, 3, 2, 1)
@@ -110,7 +110,10 @@ def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple
     return [
         value
         for value in draft.values
-        if low <= value.low and value.high <= high and value.condition is condition and _fits(operator, shapes, value.shape)
+        if low <= value.low
+        and value.high <= high
+        and value.condition is condition
+        and _fits(operator, shapes, value.shape)
     ]
 
 

@@ -58,7 +58,9 @@ class AttributeRule:
     adapt: Callable[[Shape], Shape] = lambda shape: shape
 
 
-def choose_attributes(choices: Choices, operator: Operator, shapes: tuple[Shape, ...], profile: Profile) -> dict[str, Any]:
+def choose_attributes(
+    choices: Choices, operator: Operator, shapes: tuple[Shape, ...], profile: Profile
+) -> dict[str, Any]:
     """Return values for the operator's attributes, those left out that have their default."""
     chosen: dict[str, Any] = {}
     for attribute in operator.attributes:
@@ -89,7 +91,9 @@ def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
     first = shapes[0]
     if any(len(shape) != len(first) for shape in shapes):
         return []
-    differing = {axis for shape in shapes for axis, pair in enumerate(zip(first, shape, strict=True)) if pair[0] != pair[1]}
+    differing = {
+        axis for shape in shapes for axis, pair in enumerate(zip(first, shape, strict=True)) if pair[0] != pair[1]
+    }
     return [axis for axis in range(len(first)) if differing <= {axis}]
 
 
@@ -192,7 +196,9 @@ def shuffled(choices: Choices, count: int) -> list[int]:
 
 def stretched(choices: Choices, shape: Shape, profile: Profile) -> Shape:
     """Return a shape to which this one can be broadcast: axes of length one stretched, axes added in front."""
-    lead = [choices.choice(profile.dimensions) for _ in range(choices.integer(0, max(0, profile.max_rank - len(shape))))]
+    lead = [
+        choices.choice(profile.dimensions) for _ in range(choices.integer(0, max(0, profile.max_rank - len(shape))))
+    ]
     rest = [choices.choice(profile.dimensions) if length == 1 and choices.boolean(0.7) else length for length in shape]
     return tuple(rest if math.prod(lead + rest) > LARGEST_SIZE else lead + rest)
 

@@ -13,6 +13,7 @@ from refgrad.operators import Operator
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Slice, Step
 from refgrad.strategies.admission import Array, distance_to_kink, in_domain
+from refgrad.strategies.choices import Choices
 from refgrad.strategies.profile import LARGEST_SIZE, LARGEST_VALUE, Profile
 
 
@@ -56,10 +57,14 @@ class Value:
 
 @dataclass(slots=True)
 class Draft:
-    """The steps so far, and the values that they define. ``base`` is the shape that leaves are derived from."""
+    """The steps so far, the values that they define, and whoever chooses what comes next.
+
+    ``base`` is the shape that leaves are derived from.
+    """
 
     profile: Profile
     base: Shape
+    choices: Choices
     steps: list[Step] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     results: list[Value] = field(default_factory=list)

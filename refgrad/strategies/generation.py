@@ -21,7 +21,7 @@ from refgrad.strategies.profile import GenerationError, Profile, weighted_operat
 ATTEMPTS: Final = 20
 """How often a seed is tried again: almost always once, unless the profile admits nothing."""
 
-RANKS: Final = (1, 2, 2, 3, 0)
+RANKS: Final = (0, 1, 2, 1, 2, 3, 2, 3)
 """The ranks of the shape that leaves are derived from, each as often as it stands here."""
 
 STANDARD: Final = Profile()

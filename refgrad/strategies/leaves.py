@@ -54,7 +54,9 @@ def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype:
     return np.array(choices.decimals(low, high, math.prod(shape)), dtype=dtype).reshape(shape)
 
 
-def put_on_edge(choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float]) -> list[Value]:
+def put_on_edge(
+    choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float]
+) -> list[Value]:
     """Return the operands with some entries, at least one, moved onto an example of an edge.
 
     Entries that meet one another under broadcasting are moved together. Operands must have entries.

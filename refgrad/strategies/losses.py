@@ -62,7 +62,7 @@ def _outputs(choices: Choices, draft: Draft) -> list[Value]:
             pool = [value for value in pool if not value.leaves & reached]
         if not pool:
             break
-        output = _scalar(choices, draft, choices.choice(pool[: 2 + len(pool) // 2]), recorded)
+        output = _scalar(choices, draft, choices.choice(pool[: 1 + len(pool) // 3]), recorded)
         if output is None or (reached & output.leaves and not draft.profile.accumulate):
             break
         outputs.append(output)
@@ -77,7 +77,9 @@ def _scalar(choices: Choices, draft: Draft, output: Value, others: list[Value]) 
     for value in (output, *reversed(others)):
         if value.shape == ():
             return value
-        fitting = [row for row in reducing_operators(draft.profile) if value.within(*accepted_range(row, row.arguments[0]))]
+        fitting = [
+            row for row in reducing_operators(draft.profile) if value.within(*accepted_range(row, row.arguments[0]))
+        ]
         if fitting and _reduce(draft, choices.choice(fitting), value):
             return draft.results[-1]
     return None

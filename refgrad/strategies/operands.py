@@ -59,7 +59,7 @@ def _broadcasts(shapes: tuple[Shape, ...], shape: Shape) -> bool:
 def _broadcasting(choices: Choices, shapes: tuple[Shape, ...], profile: Profile) -> Shape:
     result = broadcast_shape(*shapes)
     assert result is not None  # noqa: S101 (every operand was held against those before it)
-    if len(result) <= profile.rank and choices.boolean(0.2):
+    if profile.rank and len(result) <= profile.rank and choices.boolean(0.2):
         return stretched(choices, result, profile)
     return narrowed(choices, result)
 

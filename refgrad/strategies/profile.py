@@ -42,7 +42,7 @@ class Profile:
     operators: frozenset[str] | None = None
     length: tuple[int, int] = (1, 20)
     max_rank: int = 3
-    dimensions: tuple[int, ...] = (2, 3, 1)
+    dimensions: tuple[int, ...] = (2, 3, 2, 3, 1)
     empty: float = 0.05
     scalars_only: bool = False
     seeds: bool = True

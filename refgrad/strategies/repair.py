@@ -153,5 +153,7 @@ def _graphs(steps: tuple[Step, ...], recorded: frozenset[str]) -> dict[str, froz
     graphs: dict[str, frozenset[str]] = {}
     for step in steps:
         if isinstance(step, Apply) and step.name in recorded:
-            graphs[step.name] = frozenset([step.name]).union(*(graphs.get(name, frozenset()) for name in step.arguments))
+            graphs[step.name] = frozenset([step.name]).union(
+                *(graphs.get(name, frozenset()) for name in step.arguments)
+            )
     return graphs

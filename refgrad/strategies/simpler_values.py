@@ -135,7 +135,13 @@ def _plain_index(value: Any) -> Iterator[AttributeValue]:
 def _plain_item(item: Any) -> Iterator[AttributeValue]:
     yield 0
     if isinstance(item, Slice):
-        for simpler in (Slice(), Slice(None, None, -1), Slice(None, None, item.step), Slice(0, 1), Slice(item.start, item.stop)):
+        for simpler in (
+            Slice(),
+            Slice(None, None, -1),
+            Slice(None, None, item.step),
+            Slice(0, 1),
+            Slice(item.start, item.stop),
+        ):
             if simpler != item:
                 yield simpler
     else:

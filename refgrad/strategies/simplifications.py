@@ -47,7 +47,9 @@ def without_unused(current: Evaluated) -> Iterator[Steps]:
     steps = current.scenario.steps
     used = {name for step in steps for name in step.uses}
     yield pruned(steps)
-    yield from ([s for s in steps if s is not step] for step in reversed(steps) if step.defines and step.defines not in used)
+    yield from (
+        [s for s in steps if s is not step] for step in reversed(steps) if step.defines and step.defines not in used
+    )
 
 
 def other_outputs(current: Evaluated) -> Iterator[Steps]:

@@ -1,0 +1,85 @@
+"""What is graded in a session: which engine, by which checks, how thoroughly, and what is known of it already?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import refgrad
+from refgrad.harness import AnyAdapter, Journal, Verdict, find_adapter
+from refgrad.harness.checks import Check, all_checks
+from refgrad.harness.settings import EFFORTS, Settings
+from refgrad.pytest_plugin.options import GradeOptions
+from refgrad.report import describe_engine, document_path
+
+
+class PlanError(ValueError):
+    """What was asked for cannot be done; the message says why in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An adapter, and the checks that its engine is graded by."""
+
+    options: GradeOptions
+    adapter: AnyAdapter
+    settings: Settings
+    checks: tuple[Check, ...]
+
+    @classmethod
+    def of(cls, options: GradeOptions) -> Plan:
+        """Return the plan for options. Raises AdapterError or PlanError where they make no sense."""
+        if options.profile not in EFFORTS:
+            raise PlanError(f"there is no profile {options.profile!r}; there are: {', '.join(EFFORTS)}")
+        if options.output is not None and options.output.exists() and not options.output.is_dir():
+            raise PlanError(f"{options.output} is not a folder, so no report can be written into it")
+        settings = Settings(options.profile, options.seed)
+        return cls(options, find_adapter(options.engine), settings, selected(options.select))
+
+    @property
+    def title(self) -> str:
+        """Engine, version, profile and seed in one line."""
+        engine = describe_engine(self.adapter)
+        return f"{engine['name']} {engine['version']}, profile {self.settings.profile}, seed {self.settings.seed}"
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What makes verdicts of two runs comparable: the engine, the suite, the profile and the seed."""
+        return {
+            "schema": "refgrad/journal/1",
+            "engine": describe_engine(self.adapter),
+            "refgrad": refgrad.__version__,
+            "profile": self.settings.profile,
+            "seed": self.settings.seed,
+        }
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where verdicts are kept while the run goes on, beside the report; None if nothing is written."""
+        if self.options.output is None:
+            return None
+        return Journal(document_path(self.options.output, self.adapter.name).with_suffix(".journal.jsonl"))
+
+    def known(self) -> Mapping[str, Verdict]:
+        """Return the verdicts of the run that is resumed, by check; none for a fresh run or where no journal is.
+
+        Raises JournalError where the journal is of another run, or damaged.
+        """
+        journal = self.journal
+        if not self.options.resume or journal is None or not journal.path.exists():
+            return {}
+        return {verdict.id: verdict for verdict in journal.resume(self.header)}
+
+
+def selected(globs: tuple[str, ...]) -> tuple[Check, ...]:
+    """Return the checks whose id matches one of the patterns, all of them if there is none.
+
+    Raises PlanError for a pattern that matches nothing.
+    """
+    checks = all_checks()
+    for glob in globs:
+        if not any(fnmatchcase(check.id, glob) for check in checks):
+            raise PlanError(f"no check matches {glob!r}; see `refgrad list checks`")
+    return tuple(check for check in checks if not globs or any(fnmatchcase(check.id, glob) for glob in globs))

@@ -1,0 +1,134 @@
+"""How does what the checks find outlive the session? The controlling process writes it down as it comes in."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refgrad.harness import EngineStartError, Verdict, reproduce
+from refgrad.harness.checks import Check, all_checks, chapter
+from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, verdict_in
+from refgrad.pytest_plugin.plan import Plan
+from refgrad.report import build_document, document_path, failure_text, write_document
+from refgrad.scenario import Scenario, ScenarioError, parse
+
+CANNOT_START = 3
+"""The exit status of a session whose engine cannot be started."""
+
+
+class Recorder:
+    """Keeps the verdicts of a session: in the journal at once, in the report at its end, however it ends.
+
+    ``start_error`` says why the engine could not be started; ``broken`` holds the ids of checks that refgrad itself failed at.
+    """
+
+    def __init__(self, plan: Plan, known: Mapping[str, Verdict]) -> None:
+        """``known`` are the verdicts of the run that is resumed."""
+        self.plan = plan
+        self.known = known
+        self.verdicts: dict[str, Verdict] = {}
+        self.broken: dict[str, str] = {}
+        self.start_error = ""
+        self.report: Path | None = None
+        self._running = tempfile.TemporaryDirectory(prefix="refgrad-")
+        self._ready: set[str] = set()
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Begin a journal, unless one is gone on with."""
+        journal = self.plan.journal
+        if journal is not None and not self.known and not session.config.option.collectonly:
+            journal.begin(self.plan.header)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write down what a report carries."""
+        verdict = verdict_in(report)
+        if verdict is not None:
+            self._record(verdict)
+        elif report.failed and report.nodeid.startswith(f"{SUITE}::"):
+            self.broken[report.nodeid.partition("::")[2]] = report.longreprtext
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the report, of as much as is known."""
+        self._running.cleanup()
+        output = self.plan.options.output
+        if output is None or self.start_error or session.config.option.collectonly:
+            return
+        suite = [check.id for check in all_checks()]
+        document = build_document(self.plan.adapter, self.plan.settings, {**self.known, **self.verdicts}, suite)
+        self.report = document_path(output, self.plan.adapter.name)
+        write_document(self.report, document)
+
+    def give_up(self, message: str) -> None:
+        """End the session, since the engine cannot be started."""
+        self.start_error = message
+        pytest.exit(message, returncode=CANNOT_START)
+
+    def _record(self, verdict: Verdict) -> None:
+        self.verdicts[verdict.id] = verdict
+        journal = self.plan.journal
+        if journal is not None and verdict.id not in self.known:
+            journal.append(verdict)
+
+    # What follows are pytest-xdist's hooks.
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 (pytest-xdist is not typed)
+        """Tell a worker what is known, and where it leaves the scenario that it runs."""
+        node.workerinput[PROPERTY] = {
+            "known": [verdict.to_json() for verdict in self.known.values()],
+            "running": str(self._scenario_file(node)),
+        }
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:  # noqa: ANN401 (as above)
+        """Remember that a worker has started its engine."""
+        self._ready.add(node.gateway.id)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:  # noqa: ANN401 (as above)
+        """Give up where a worker could not start its engine, or died of it."""
+        output: Mapping[str, str] = getattr(node, "workeroutput", {})
+        if PROPERTY in output:
+            self.give_up(output[PROPERTY])
+        if error and error != "keyboard-interrupt" and node.gateway.id not in self._ready:
+            self.give_up(str(EngineStartError(f"engine {self.plan.adapter.name!r} cannot be started: its process died")))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        """Turn the death of a worker into a verdict on the check that it was running; another worker takes its place."""
+        checks = {check.id: check for check in self.plan.checks}
+        check = checks.get(crashitem.removeprefix(f"{SUITE}::"))
+        if check is None:
+            return
+        verdict = self._crashed(check, self._last_scenario(report))
+        report.user_properties.append((PROPERTY, verdict.to_json()))  # type: ignore[arg-type]
+        report.longrepr = failure_text(verdict)
+        if verdict.level != "MUST":
+            report.outcome, report.wasxfail = "skipped", verdict.message
+
+    def _crashed(self, check: Check, scenario: Scenario | None) -> Verdict:
+        return Verdict(
+            id=check.id,
+            chapter=chapter(check),
+            operator=getattr(getattr(check, "operator", None), "name", ""),
+            level=check.level,
+            verdict="crashed",
+            statement=check.statement,
+            message="the process of the engine died" + (" while it ran this scenario" if scenario else ""),
+            scenario=scenario.text if scenario else "",
+            scenario_id=scenario.id if scenario else "",
+            reproduction=reproduce(scenario, self.plan.adapter) if scenario else "",
+        )
+
+    def _last_scenario(self, report: pytest.TestReport) -> Scenario | None:
+        try:
+            return parse(self._scenario_file(report.node).read_text(encoding="utf-8"))  # type: ignore[attr-defined]
+        except (OSError, ScenarioError):
+            return None
+
+    def _scenario_file(self, node: Any) -> Path:  # noqa: ANN401 (as above)
+        return Path(self._running.name) / node.gateway.id

@@ -1,0 +1,88 @@
+"""What does the plugin add to a session that names an engine? Its items, a recorder of what they find, and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refgrad.harness import AdapterError, EngineStartError, JournalError, Verdict
+from refgrad.pytest_plugin.conformance import PROPERTY, Bench, CheckItem, Suite
+from refgrad.pytest_plugin.options import GradeOptions
+from refgrad.pytest_plugin.plan import Plan, PlanError
+from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.terminal import Narrator
+
+RECORDER = "refgrad-recorder"
+
+
+def install(config: pytest.Config, options: GradeOptions) -> None:
+    """Register everything with the session. Raises UsageError where the engine, the profile or a pattern is unknown."""
+    try:
+        plan = Plan.of(options)
+        _only_what_was_named(config)
+        if hasattr(config, "workerinput"):
+            config.pluginmanager.register(_worker(config, plan), "refgrad-conformance")
+        else:
+            _install_controller(config, plan, plan.known())
+    except (AdapterError, JournalError, PlanError) as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _install_controller(config: pytest.Config, plan: Plan, known: Mapping[str, Verdict]) -> None:
+    recorder = Recorder(plan, known)
+    config.pluginmanager.register(recorder, RECORDER)
+    config.pluginmanager.register(Conformance(Bench(plan, known, None)), "refgrad-conformance")
+    config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
+    if getattr(config.option, "maxworkerrestart", "absent") is None:
+        config.option.maxworkerrestart = str(len(plan.checks) + 1)  # each check may kill its worker once
+
+
+def _worker(config: pytest.Config, plan: Plan) -> Conformance:
+    told: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
+    known = [Verdict.from_json(dict(row)) for row in told["known"]]
+    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, Path(told["running"])))
+
+
+def _only_what_was_named(config: pytest.Config) -> None:
+    """Without paths on the command line, run the checks alone, not what pytest would collect by default."""
+    if config.args_source is not config.ArgsSource.ARGS:
+        config.args = []
+        config.args_source = config.ArgsSource.ARGS
+
+
+class Conformance:
+    """Adds the items, and starts the engine before the first of them runs."""
+
+    def __init__(self, bench: Bench) -> None:
+        """``bench`` is where the items run."""
+        self.bench = bench
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Collect the suite, before -k and the like choose among the items."""
+        suite = Suite.of(session, self.bench)
+        report = session.ihook.pytest_make_collect_report(collector=suite)
+        items.extend(report.result)
+        session.ihook.pytest_collectreport(report=report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Start the engine if a check is to be run; end the session if that fails."""
+        checks = [item.check for item in session.items if isinstance(item, CheckItem)]
+        if session.config.option.collectonly or all(check.id in self.bench.known for check in checks):
+            return
+        try:
+            self.bench.start()
+        except EngineStartError as error:
+            _give_up(session.config, str(error))
+
+
+def _give_up(config: pytest.Config, message: str) -> None:
+    recorder = config.pluginmanager.get_plugin(RECORDER)
+    if recorder is not None:
+        recorder.give_up(message)
+    config.workeroutput[PROPERTY] = message  # type: ignore[attr-defined]
+    pytest.exit(message)

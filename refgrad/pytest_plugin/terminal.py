@@ -1,0 +1,57 @@
+"""What does pytest's terminal say of the checks? A letter and a word each, and a summary of what is no plain pass or failure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pytest
+
+from refgrad.harness import OUTCOMES, Outcome
+from refgrad.pytest_plugin.conformance import verdict_in
+from refgrad.pytest_plugin.recording import Recorder
+
+TOLD_APART: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
+"""Outcomes that pass, each with its own letter, since they are worth a look."""
+
+Status = tuple[str, str, str]
+
+
+class Narrator:
+    """Says which engine is graded, and what was found."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        """``recorder`` knows what was found."""
+        self.recorder = recorder
+
+    def pytest_report_header(self) -> str:
+        """Name the engine on top."""
+        plan = self.recorder.plan
+        return f"refgrad: grading {plan.title}, {len(plan.checks)} checks"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
+        """Show the outcome of a check instead of pytest's own word for it."""
+        verdict = None if hasattr(report, "wasxfail") else verdict_in(report)
+        if verdict is None:
+            return None
+        if verdict.failed:
+            return "failed", "F", verdict.verdict.upper()
+        if verdict.verdict in TOLD_APART:
+            return verdict.verdict, TOLD_APART[verdict.verdict], verdict.verdict.upper()
+        return None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Count the outcomes, show the messages of those told apart, and name the report."""
+        verdicts = list(self.recorder.verdicts.values())
+        if not verdicts:
+            return
+        terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
+        counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
+        terminalreporter.write_line(", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name]))
+        for verdict in verdicts:
+            if verdict.verdict in TOLD_APART:
+                terminalreporter.write_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}")
+        if self.recorder.report is not None:
+            terminalreporter.write_line(f"report: {self.recorder.report}")

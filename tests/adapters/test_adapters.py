@@ -1,0 +1,51 @@
+"""Does each adapter drive its engine as that engine's users would?"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from refgrad.harness import examine, find_adapter, start
+from refgrad.operators import operator_table
+from refgrad.strategies import Profile, operator_scenario
+
+ENGINES = ["refgrad", "torch", "autograd", "mygrad", "micrograd"]
+
+KNOWN_FAULTS = {"autograd": {"where", "transpose", "broadcast_to"}}
+"""Operators that are wrong in the engine itself: reports/ has a program for each."""
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    if importlib.util.find_spec(request.param) is None:
+        pytest.skip(f"needs refgrad[{request.param}]")
+    return start(find_adapter(request.param))
+
+
+@pytest.mark.engines
+def test_every_operator_that_an_adapter_spells_runs_and_is_right(engine):
+    table = operator_table()
+    for name in engine.operators:
+        if engine.adapter.scalars_only and not table[name].elementwise:
+            continue
+        profile = Profile(scalars_only=engine.adapter.scalars_only)
+        scenarios = (operator_scenario(seed, name, profile) for seed in range(8))
+        if "seed" not in engine.adapter.features:
+            from refgrad.harness.seedless import without_seeds
+
+            scenarios = map(without_seeds, scenarios)
+        for scenario in scenarios:
+            finding = examine(scenario, engine)
+            if name not in KNOWN_FAULTS.get(engine.adapter.name, ()):
+                assert finding.outcome in {"passed", "unsupported"}, f"{finding.message}\n{scenario.text}"
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    ("name", "least"), [("refgrad", len(operator_table())), ("torch", 57), ("autograd", 45), ("mygrad", 45), ("micrograd", 8)]
+)
+def test_adapters_spell_what_their_engines_have(name, least):
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"needs refgrad[{name}]")
+    assert len(start(find_adapter(name)).operators) >= least

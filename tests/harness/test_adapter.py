@@ -1,0 +1,66 @@
+"""Is a malformed adapter refused with one clear error, before an engine is started?"""
+
+from __future__ import annotations
+
+import pytest
+
+from refgrad.harness import AdapterError, EngineStartError, FunctionalAdapter, start
+from refgrad.harness.adapter import FEATURES, checked_adapter
+from refgrad.lifecycle import Policy
+from tests.harness.tiny_engine import tiny_adapter
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"operators": {"ad": "{x} + {y}"}}, "adapter 'tiny': operators['ad']: there is no such operator; see `refgrad list operators`"),
+        (
+            {"operators": {"add": "{x} + {z}"}},
+            "adapter 'tiny': operators['add']: unknown field {z}; it may use ['x', 'y']",
+        ),
+        (
+            {"operators": {"add": "{x} +"}},
+            "adapter 'tiny': operators['add']: template '{x} +' is not an expression: invalid syntax",
+        ),
+        ({"leaf": "Tiny({data})"}, "adapter 'tiny': leaf: unknown field {data}; it may use ['array', 'requires_grad', 'scalar']"),
+        ({"backward": "{loss}.backward()"}, "adapter 'tiny': backward: unknown field {loss}; it may use ['output', 'retain_graph', 'seed']"),
+        ({"lacks": frozenset({"speed"})}, f"adapter 'tiny': lacks 'speed', which is not a feature; there are {sorted(FEATURES)}"),
+    ],
+)
+def test_a_malformed_adapter_is_refused(changes, message):
+    with pytest.raises(AdapterError) as caught:
+        tiny_adapter(**changes)
+    assert str(caught.value) == message
+
+
+def test_something_that_is_no_adapter_is_refused():
+    with pytest.raises(AdapterError, match=r"^mine:ADAPTER is dict, not a refgrad\.harness\.TapeAdapter or FunctionalAdapter$"):
+        checked_adapter({}, "mine:ADAPTER")
+
+
+def test_features_follow_from_the_phrasebook():
+    full = tiny_adapter(lacks=frozenset(), backward="{output}.backward({seed}, keep={retain_graph})")
+    assert full.features == frozenset(FEATURES)
+    plain = tiny_adapter(lacks=frozenset(), backward="{output}.backward()", zero_grad=None)
+    assert plain.features == {"arrays", "accumulate", "error:no-graph", "error:freed-graph", "error:implicit-seed"}
+    keeping = tiny_adapter(lacks=frozenset(), policy=Policy(frees="never", implicit_seed="ones"), scalars_only=True)
+    assert keeping.features == {"accumulate", "error:no-graph", "seed", "error:seed-shape", "retain_graph", "zero_grad"}
+
+
+def test_a_functional_engine_has_nothing_to_free():
+    adapter = FunctionalAdapter(name="f", setup="", leaf="{array}", vjp="vjp({function}, {primals})")
+    assert adapter.features == {"arrays", "seed", "retain_graph", "accumulate", "zero_grad"}
+
+
+def test_an_engine_that_cannot_be_started_says_why():
+    with pytest.raises(EngineStartError, match=r"^engine 'tiny' cannot be started: ModuleNotFoundError: No module named 'no_such_engine'$"):
+        start(tiny_adapter(setup="import no_such_engine"))
+
+
+def test_operators_that_a_library_calls_alike_need_not_be_spelled():
+    engine = start(tiny_adapter(setup="import numpy as np\nfrom tests.harness.tiny_engine import Tiny", alike=("np",)))
+    assert engine.operators["exp"] == "np.exp({x})"
+    assert engine.operators["arctan2"] == "np.arctan2({y}, {x})"
+    assert engine.operators["add"] == "{x} + {y}"
+    assert "sigmoid" not in engine.operators
+    assert "sum" not in engine.operators
