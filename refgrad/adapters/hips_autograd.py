@@ -21,7 +21,20 @@ def as_index(index):
     alike=("np",),
     operators=spell(
         "np",
-        ("sum", "mean", "prod", "max", "min", "transpose", "expand_dims", "squeeze", "flip", "concatenate", "stack", "matmul"),
+        (
+            "sum",
+            "mean",
+            "prod",
+            "max",
+            "min",
+            "transpose",
+            "expand_dims",
+            "squeeze",
+            "flip",
+            "concatenate",
+            "stack",
+            "matmul",
+        ),
     )
     | {
         "clip": "np.clip({x}, {lower}, {upper})",

@@ -22,7 +22,20 @@ def as_index(index):
     zero_grad="{leaf}.null_grad()",
     alike=("mg", "activations"),
     operators=spell(
-        "mg", ("sum", "mean", "prod", "max", "min", "broadcast_to", "expand_dims", "squeeze", "concatenate", "stack", "matmul")
+        "mg",
+        (
+            "sum",
+            "mean",
+            "prod",
+            "max",
+            "min",
+            "broadcast_to",
+            "expand_dims",
+            "squeeze",
+            "concatenate",
+            "stack",
+            "matmul",
+        ),
     )
     | {
         "clip": "mg.clip({x}, {lower}, {upper})",

@@ -15,7 +15,7 @@ from refgrad.harness.journal import Journal, JournalError
 from refgrad.harness.phrasebook import spell
 from refgrad.harness.registry import engine_version, find_adapter, registered_engines
 from refgrad.harness.reproduction import reproduce
-from refgrad.harness.verdict import FAILURES, OUTCOMES, Finding, Verdict
+from refgrad.harness.verdict import FAILURES, OUTCOMES, Finding, Outcome, Verdict
 
 __all__ = [
     "FAILURES",
@@ -32,6 +32,7 @@ __all__ = [
     "FunctionalAdapter",
     "Journal",
     "JournalError",
+    "Outcome",
     "TapeAdapter",
     "Verdict",
     "all_behaviours",

@@ -33,11 +33,12 @@ class Adapter:
     """What tape engines and functional engines share.
 
     ``setup`` is run once and stands at the top of every reproduction (``np`` is numpy). ``leaf`` makes a tensor from
-    ``{array}`` (a numpy array) or ``{scalar}`` (a Python number) and ``{requires_grad}``; ``constant`` likewise for arrays that
-    need no gradient and for boolean ones (default: ``leaf`` with False). ``value`` turns a tensor ``{x}`` into a numpy array.
-    ``operators`` spells each operator that the library has, with the fields of its row: arguments, attributes, and a list for a
-    variadic argument. ``alike`` names the library's modules whose functions are called by the table's own names: every
-    elementwise operator without attributes that one of them has need not be spelled. ``distribution`` is the installed package whose version is reported.
+    ``{array}`` (a numpy array) or ``{scalar}`` (a Python number) and ``{requires_grad}``; ``constant`` likewise for
+    arrays that need no gradient and for boolean ones (default: ``leaf`` with False). ``value`` turns a tensor ``{x}``
+    into a numpy array. ``operators`` spells each operator that the library has, with the fields of its row: arguments,
+    attributes, and a list for a variadic argument. ``alike`` names the library's modules whose functions are called by
+    the table's own names: every elementwise operator without attributes that one of them has need not be spelled.
+    ``distribution`` is the installed package whose version is reported.
     """
 
     name: str
@@ -89,15 +90,16 @@ class Adapter:
         except TemplateError as error:
             raise self.error(f"{what}: {error}") from error
         if unknown:
-            raise self.error(f"{what}: unknown field {{{sorted(unknown)[0]}}}; it may use {sorted(allowed)}")
+            raise self.error(f"{what}: unknown field {{{min(unknown)}}}; it may use {sorted(allowed)}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TapeAdapter(Adapter):
     """An engine that records a graph while operators run and leaves gradients in its leaves.
 
-    ``backward`` has the fields ``{output}``, and as far as the engine has them ``{seed}`` (see ``seed``; None if not given) and
-    ``{retain_graph}``. ``gradient`` reads the gradient of ``{leaf}`` as an array or None; ``zero_grad`` resets it.
+    ``backward`` has the fields ``{output}``, and as far as the engine has them ``{seed}`` (see ``seed``; None if not
+    given) and ``{retain_graph}``. ``gradient`` reads the gradient of ``{leaf}`` as an array or None; ``zero_grad``
+    resets it.
     """
 
     backward: str
@@ -131,9 +133,9 @@ class TapeAdapter(Adapter):
 class FunctionalAdapter(Adapter):
     """An engine without a tape: it differentiates functions.
 
-    ``vjp`` takes ``{function}`` (of the leaves that require grad) and ``{primals}`` (their list) and gives a pair: the output, and
-    a function that turns a cotangent of the output into the list of the primals' cotangents. Each backward of a scenario
-    calls that function once more, and the harness adds up what it gives.
+    ``vjp`` takes ``{function}`` (of the leaves that require grad) and ``{primals}`` (their list) and gives a pair: the
+    output, and a function that turns a cotangent of the output into the list of the primals' cotangents. Each backward
+    of a scenario calls that function once more, and the harness adds up what it gives.
     """
 
     vjp: str
@@ -154,7 +156,7 @@ class FunctionalAdapter(Adapter):
 AnyAdapter = TapeAdapter | FunctionalAdapter
 
 
-def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:  # noqa: ANN401 (whatever a user's module holds)
+def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:
     """Return the adapter, or say in one error what was found instead of one."""
     if isinstance(candidate, TapeAdapter | FunctionalAdapter):
         return candidate

@@ -53,7 +53,7 @@ def _behaviour(path: Path, name: str, row: Mapping[str, Any]) -> Behaviour:
 
     keys = {"level", "statement", "rationale", "source", "scenarios"}
     if set(row) != keys:
-        odd = sorted(set(row) ^ keys)[0]
+        odd = min(set(row) ^ keys)
         raise fault(f"{'lacks' if odd in keys else 'has the unknown key'} {odd!r}")
     if row["level"] not in get_args(Level):
         raise fault(f"has the level {row['level']!r}; there are {list(get_args(Level))}")

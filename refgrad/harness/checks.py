@@ -1,4 +1,4 @@
-"""Which checks is an engine graded by? One for each operator, for its edges, for each behaviour, and for random graphs."""
+"""Which checks is an engine graded by? One for each operator, its edges, each behaviour, and kinds of random graphs."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def examine(scenario: Scenario, engine: Engine) -> Finding:
     return worst(findings)
 
 
-def _compare(
+def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
     prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
 ) -> Finding:
     match prediction:
@@ -86,7 +86,7 @@ def _judge(
     observation: Observation, oracle: CertifiedOracle, prediction: Value | Gradient, adapter: AnyAdapter
 ) -> Judgement:
     """Judge at the usual precision; what does not pass is judged again at the precision that settles it."""
-    assert observation.array is not None  # noqa: S101
+    assert observation.array is not None
     unit = UNIT_ROUNDOFF[adapter.dtype]
     if isinstance(prediction, Value):
         return judge(observation.array, oracle.value(prediction.name), unit)

@@ -49,10 +49,12 @@ class Engine:
             message = f"engine {adapter.name!r} cannot be started: {type(error).__name__}: {error}"
             raise EngineStartError(message) from error
         self._compiled: dict[str, Callable[..., Any]] = {}
+        self.watch: Callable[[Scenario], object] = lambda _: None
+        """Called with every scenario before it is run, so that it is known should the engine take the process down."""
 
     @cached_property
     def operators(self) -> Mapping[str, str]:
-        """How each operator that the engine has is spelled: those of the adapter, and those that the library calls alike."""
+        """How each operator is spelled: those of the adapter, and those that the library calls by the table's names."""
         found = {
             operator.name: f"{module}.{name}({', '.join(f'{{{a}}}' for a in operator.argument_names)})"
             for module in reversed(self.adapter.alike)
@@ -62,27 +64,31 @@ class Engine:
         }
         return {**found, **self.adapter.operators}
 
-    def run(self, template: str, **fields: Any) -> Any:  # noqa: ANN401
+    def run(self, template: str, **fields: Any) -> Any:
         """Run a template of the adapter with its fields."""
         if template not in self._compiled:
             self._compiled[template] = Template(template).compile(self.namespace)
         return self._compiled[template](**fields)
 
-    def make(self, constant: Constant, *, requires_grad: bool) -> Any:  # noqa: ANN401
+    def make(self, constant: Constant, *, requires_grad: bool) -> Any:
         """Make a tensor of the library."""
         array = constant.to_numpy().copy()
         template = self.adapter.leaf if requires_grad else self.adapter.constant_text
         scalar = array.item() if array.ndim == 0 else None
         return self.run(template, array=array, scalar=scalar, requires_grad=requires_grad)
 
-    def apply(self, step: Apply, arguments: list[Any]) -> Any:  # noqa: ANN401
+    def apply(self, step: Apply, arguments: list[Any]) -> Any:
         """Apply an operator to tensors of the library."""
         operator = operator_table()[step.operator]
         variadic = operator.arguments[0].variadic
-        fields = {operator.arguments[0].name: arguments} if variadic else dict(zip(operator.argument_names, arguments, strict=True))
+        fields = (
+            {operator.arguments[0].name: arguments}
+            if variadic
+            else dict(zip(operator.argument_names, arguments, strict=True))
+        )
         return self.run(self.operators[step.operator], **fields, **operator.bind(keywords(step)))
 
-    def read(self, template: str, **fields: Any) -> Array | None:  # noqa: ANN401
+    def read(self, template: str, **fields: Any) -> Array | None:
         """Read an array out of the library; None stays None."""
         result = self.run(template, **fields)
         return None if result is None else np.array(result)
@@ -96,6 +102,7 @@ def start(adapter: AnyAdapter) -> Engine:
 
 def observe(scenario: Scenario, engine: Engine) -> tuple[Observation, ...]:
     """Run a scenario on an engine, step by step; a step that fails does not keep the others from being tried."""
+    engine.watch(scenario)
     run = _TapeRun(engine) if isinstance(engine.adapter, TapeAdapter) else _FunctionalRun(engine, scenario)
     with np.errstate(all="ignore"):
         return tuple(_attempt(run, step) for step in scenario.steps)
@@ -104,7 +111,7 @@ def observe(scenario: Scenario, engine: Engine) -> tuple[Observation, ...]:
 def _attempt(run: _TapeRun | _FunctionalRun, step: object) -> Observation:
     try:
         return run.step(step)
-    except Exception as error:  # noqa: BLE001 (whatever an engine raises is an observation)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
         return Observation(error=error)
 
 
@@ -115,7 +122,7 @@ class _TapeRun:
 
     def step(self, step: object) -> Observation:
         adapter = self.engine.adapter
-        assert isinstance(adapter, TapeAdapter)  # noqa: S101
+        assert isinstance(adapter, TapeAdapter)
         match step:
             case Leaf(name=name):
                 self.tensors[name] = self.engine.make(step.value, requires_grad=step.requires_grad)
@@ -127,7 +134,7 @@ class _TapeRun:
                     adapter.backward, output=self.tensors[output], seed=tensor, retain_graph=step.retain_graph
                 )
             case ZeroGrad(name=name):
-                assert adapter.zero_grad is not None  # noqa: S101 (scenarios that need it are not given to others)
+                assert adapter.zero_grad is not None
                 self.engine.run(adapter.zero_grad, leaf=self.tensors[name])
             case Read(what="value", name=name):
                 return Observation(self.engine.read(adapter.value, x=self.tensors[name]))
@@ -163,7 +170,7 @@ class _FunctionalRun:
 
     def backward(self, step: Backward) -> None:
         adapter = self.engine.adapter
-        assert isinstance(adapter, FunctionalAdapter)  # noqa: S101
+        assert isinstance(adapter, FunctionalAdapter)
         names = relevant_leaves(self.scenario, step.output)
         if step.output not in self.pullbacks:
             function = self.program(names, step.output)
@@ -179,7 +186,7 @@ class _FunctionalRun:
     def program(self, names: list[str], output: str) -> Callable[..., Any]:
         """Return the scenario's forward part up to ``output`` as a function of the named leaves."""
 
-        def program(*primals: Any) -> Any:  # noqa: ANN401
+        def program(*primals: Any) -> Any:
             tensors: dict[str, Any] = {**self.tensors, **dict(zip(names, primals, strict=True))}
             for step in needed_applications(self.scenario, output):
                 tensors[step.name] = self.engine.apply(step, [tensors[a] for a in step.arguments])
@@ -205,4 +212,3 @@ def relevant_leaves(scenario: Scenario, output: str) -> list[str]:
     for step in needed_applications(scenario, output):
         used.update(step.arguments)
     return [leaf.name for leaf in scenario.leaves if leaf.requires_grad and leaf.name in used]
-

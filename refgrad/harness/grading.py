@@ -1,7 +1,7 @@
 """What is the verdict of a check on an engine?
 
-A fault is reported once: where a behaviour or a random graph fails on an operator that is wrong by itself, the operator's own
-check says so, and the other check goes on without that operator.
+A fault is reported once: where a behaviour or a random graph fails on an operator that is wrong by itself, the
+operator's own check says so, and the other check goes on without that operator.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class Grader:
         if not self._offers(operator):
             return self._verdict(check, "unsupported", message=f"the engine has no {operator.name}")
         return self._search(
-            check, lambda seed: self._prepared(operator_scenario(seed, operator.name, profile)), self.settings.effort.per_operator
+            check,
+            lambda seed: self._prepared(operator_scenario(seed, operator.name, profile)),
+            self.settings.effort.per_operator,
         )
 
     def _of_edges(self, check: EdgeCheck, operator: Operator) -> Verdict:
@@ -87,7 +89,9 @@ class Grader:
             return self._verdict(check, "inconclusive", message=f"operators/{operator.name} fails already")
         profile = self._profile(seeds=True, operators=frozenset({operator.name}), edges=1.0)
         return self._search(
-            check, lambda seed: self._prepared(edge_scenario(seed, operator.name, profile)), self.settings.effort.per_edge
+            check,
+            lambda seed: self._prepared(edge_scenario(seed, operator.name, profile)),
+            self.settings.effort.per_edge,
         )
 
     def _of_behaviour(self, check: BehaviourCheck) -> Verdict:
@@ -117,7 +121,7 @@ class Grader:
         examples = self.settings.effort.per_graph_check
         return self._search(check, lambda seed: random_scenario(seed, profile), examples)
 
-    def _profile(self, **fields: Any) -> Profile:  # noqa: ANN401 (fields of Profile)
+    def _profile(self, **fields: Any) -> Profile:
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
 
     def _offers(self, operator: Operator) -> bool:
@@ -125,7 +129,7 @@ class Grader:
         return operator.name in self.engine.operators and fits
 
     def _sound(self, operator: Operator) -> bool:
-        """Whether an operator is there and right by itself, so that what fails on it in a graph is the graph's fault."""
+        """Whether an operator is there and right by itself: what fails on it in a graph is the graph's doing."""
         return self._offers(operator) and self._of_operator(operator).verdict == "passed"
 
     def _prepared(self, scenario: Scenario) -> Scenario:

@@ -8,11 +8,14 @@ from refgrad.harness.adapter import AdapterError
 from refgrad.operators import Operator, operator_table
 
 
-def spell(prefix: str, names: Iterable[str] | None = None, *, renamed: Mapping[str, str] | None = None) -> dict[str, str]:
+def spell(
+    prefix: str, names: Iterable[str] | None = None, *, renamed: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Return templates ``prefix.name({x}, …, attribute={attribute})`` for operators.
 
     ``names`` are operators that the library calls by the table's names (all of them if None), with the table's argument
-    order and attribute names; ``renamed`` maps operators to another name in the library. A variadic argument is passed as a list.
+    order and attribute names; ``renamed`` maps operators to another name in the library. A variadic argument is passed
+    as a list.
     """
     table = operator_table()
     chosen = {name: name for name in (table if names is None else names)} | dict(renamed or {})

@@ -30,7 +30,12 @@ def find_adapter(name: str) -> AnyAdapter:
         known = ", ".join(engines) or "none"
         message = f"there is no engine {name!r}; there are: {known}; your own is named as module:object"
         raise AdapterError(message)
-    return checked_adapter(engines[name].load(), f"engine {name!r}")
+    try:
+        candidate = engines[name].load()
+    except Exception as error:
+        message = f"engine {name!r}: its adapter cannot be imported: {type(error).__name__}: {error}"
+        raise AdapterError(message) from error
+    return checked_adapter(candidate, f"engine {name!r}")
 
 
 def engine_version(adapter: AnyAdapter) -> str:
@@ -46,10 +51,15 @@ def _import_adapter(name: str) -> AnyAdapter:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    if not module_name or not attribute:
+        message = f"{name!r} is not of the form module:object"
+        raise AdapterError(message)
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        message = f"{name!r}: the module cannot be imported: {error}"
+    except AdapterError:
+        raise
+    except Exception as error:  # a module of someone else's may raise anything
+        message = f"{name!r}: the module cannot be imported: {type(error).__name__}: {error}"
         raise AdapterError(message) from error
     if not hasattr(module, attribute):
         message = f"{name!r}: module {module_name!r} has no {attribute!r}"

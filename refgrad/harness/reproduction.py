@@ -20,8 +20,10 @@ from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Ze
 def reproduce(scenario: Scenario, engine: Engine) -> str:
     """Return a program that imports nothing of refgrad and prints what the scenario reads."""
     adapter = engine.adapter
-    lines = _tape_lines if isinstance(adapter, TapeAdapter) else _functional_lines
-    body = "\n".join(lines(scenario, adapter, engine.operators))
+    if isinstance(adapter, TapeAdapter):
+        body = "\n".join(_tape_lines(scenario, adapter, engine.operators))
+    else:
+        body = "\n".join(_functional_lines(scenario, adapter, engine.operators))
     head = _needed(adapter.setup, body)
     imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
     return f"{imports}{head}\n\n{body}\n"
@@ -36,7 +38,9 @@ def _needed(setup: str, body: str) -> str:
     for _ in statements:
         known = "\n".join([body, *(text for text, keep in zip(texts, kept, strict=True) if keep)])
         for i, statement in enumerate(statements):
-            kept[i] = kept[i] or (isinstance(statement, ast.FunctionDef) and bool(re.search(rf"\b{statement.name}\b", known)))
+            kept[i] = kept[i] or (
+                isinstance(statement, ast.FunctionDef) and bool(re.search(rf"\b{statement.name}\b", known))
+            )
     parts = []
     for statement, text, keep in zip(statements, texts, kept, strict=True):
         if keep:
@@ -101,15 +105,15 @@ def _tape_lines(scenario: Scenario, adapter: TapeAdapter, operators: Mapping[str
                 yield f"print({Template(adapter.gradient).render({'leaf': name})})  # gradient of {name}"
 
 
-def _functional_lines(
-    scenario: Scenario, adapter: FunctionalAdapter, operators: Mapping[str, str]
-) -> Iterator[str]:
+def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, operators: Mapping[str, str]) -> Iterator[str]:
     for leaf in scenario.leaves:
         yield _leaf_line(leaf, adapter)
     values = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "value"}
     if values:
         yield from (_apply_line(step, operators) for step in scenario.applications)
-        yield from (f"print({Template(adapter.value).render({'x': name})})  # value of {name}" for name in sorted(values))
+        yield from (
+            f"print({Template(adapter.value).render({'x': name})})  # value of {name}" for name in sorted(values)
+        )
     pullbacks: dict[str, str] = {}
     for _, step in scenario.backwards:
         names = relevant_leaves(scenario, step.output)

@@ -1,7 +1,7 @@
 """How is a scenario with seeds put to an engine that takes none, or ignores them?
 
-``seed · Jacobian`` is the gradient of the sum of the output weighted with the seed, so each seeded backward becomes one from such a
-sum: the rules still meet cotangents of any size and sign.
+``seed · Jacobian`` is the gradient of the sum of the output weighted with the seed, so each seeded backward becomes one
+from such a sum: the rules still meet cotangents of any size and sign.
 """
 
 from __future__ import annotations

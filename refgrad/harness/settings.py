@@ -26,7 +26,7 @@ EFFORTS: Mapping[str, Effort] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The profile by name, the seed that every choice follows from, and where failing examples are kept (nowhere if None)."""
+    """The profile by name, the seed that all choices follow from, and where failing examples are kept (None: nowhere)."""
 
     profile: str = "standard"
     seed: int = 0

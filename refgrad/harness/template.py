@@ -1,7 +1,8 @@
 """How does one text both run an operation of a library and print it?
 
-An adapter spells each operation as a line of its library's code with fields, ``torch.sum({x}, dim={axis})``. The harness runs
-that line with the fields as parameters, and prints it with the fields filled in, so a reproduction is what was executed.
+An adapter spells each operation as a line of its library's code with fields, ``torch.sum({x}, dim={axis})``. The
+harness runs that line with the fields as parameters, and prints it with the fields filled in, so a reproduction is what
+was executed.
 """
 
 from __future__ import annotations

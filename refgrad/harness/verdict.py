@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 Outcome = Literal[
-    "wrong", "missing", "crashed", "hung", "unexpected-error", "inaccurate", "convention", "inconclusive", "unsupported",
-    "passed",
+    "wrong", "missing", "crashed", "hung", "unexpected-error", "inaccurate", "convention", "inconclusive",
+    "unsupported", "passed",
 ]  # fmt: skip
 Level = Literal["MUST", "SHOULD", "MAY"]
 
@@ -36,8 +36,8 @@ class Finding:
 class Verdict:
     """What a check found on an engine.
 
-    ``scenario`` is the text of the scenario that shows it, ``reproduction`` the same as a program of the engine's library, both empty
-    where there is nothing to show; ``examples`` counts the scenarios that were run.
+    ``scenario`` is the text of the scenario that shows it, ``reproduction`` the same as a program of the engine's
+    library, both empty where there is nothing to show; ``examples`` counts the scenarios that were run.
     """
 
     id: str

@@ -1,8 +1,9 @@
 """How are many points evaluated at once? A batch axis behind all others runs along with every entry.
 
 The batch axis goes last, so that broadcasting needs no change. A value that does not depend on a batched leaf stays
-unbatched. A structural operator says in its row how it meets the extra axis: ``trailing`` functions ignore it, ``gather``
-functions only move entries and are run once on the entries' positions, and ``loop`` functions are run point by point.
+unbatched. A structural operator says in its row how it meets the extra axis: ``trailing`` functions ignore it,
+``gather`` functions only move entries and are run once on the entries' positions, and ``loop`` functions are run point
+by point.
 """
 
 from __future__ import annotations

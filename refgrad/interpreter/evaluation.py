@@ -18,10 +18,10 @@ class ScenarioEvaluationError(ValueError):
 class NumberSystem(Protocol):
     """Makes leaves and applies operators. Values are arrays of whatever the system's numbers are."""
 
-    def leaf(self, leaf: Leaf) -> Any:  # noqa: ANN401
+    def leaf(self, leaf: Leaf) -> Any:
         """Return the value of a leaf."""
 
-    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
         """Return the value of an operator; the attributes have their defaults filled in."""
 
 
@@ -58,7 +58,7 @@ def keywords(step: Apply) -> dict[str, Any]:
     return {name: _native(value) for name, value in step.attributes}
 
 
-def _native(value: Any) -> Any:  # noqa: ANN401 (any attribute value)
+def _native(value: Any) -> Any:
     if isinstance(value, Slice):
         return value.to_native()
     return tuple(_native(item) for item in value) if isinstance(value, tuple) else value

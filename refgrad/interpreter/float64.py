@@ -28,17 +28,17 @@ def numpy_forward(operator: Operator) -> Callable[..., Any]:
     if operator.structure is not None:
         forward = operator.structure.forward
         return lambda *arrays, **attributes: forward(np, *arrays, **attributes)
-    assert operator.forward is not None  # noqa: S101 (an elementwise row has one: the loader sees to it)
+    assert operator.forward is not None
     return operator.forward.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
 
 
 class Float64:
     """numpy's float64 (or float32, where leaves are) arrays, one value an entry."""
 
-    def leaf(self, leaf: Leaf) -> Any:  # noqa: ANN401
+    def leaf(self, leaf: Leaf) -> Any:
         """Return the leaf's array."""
         return leaf.value.to_numpy()
 
-    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
         """Return the operator's value as numpy computes it."""
         return np.asarray(numpy_forward(operator)(*arguments, **attributes))

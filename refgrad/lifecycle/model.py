@@ -2,8 +2,8 @@
 
 The rules are PyTorch's (its autograd mechanics note): running operators records nodes on the way to leaves that require
 grad; a backward sends seed · Jacobian to every such leaf, where it is added to what is there; a backward without
-``retain_graph`` frees the saved buffers of all nodes that it visits; a later backward that meets such a node is an error,
-while nodes that saved nothing may be walked again. A :class:`Policy` states where an engine differs by design.
+``retain_graph`` frees the saved buffers of all nodes that it visits; a later backward that meets such a node is an
+error, while nodes that saved nothing may be walked again. A :class:`Policy` states where an engine differs by design.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Contribution = tuple[str, Constant | None]
 class Policy:
     """What an engine promises about the life of its graphs.
 
-    ``frees``: what a backward without retain_graph frees: the ``saved`` buffers of visited nodes, ``never`` anything, or
-    ``always`` every visited node (a second backward from the very same output is then the engine's own affair). ``implicit_seed``: whether a backward from a non-scalar without a seed is an ``error`` or
-    means a seed of ``ones``.
+    ``frees``: what a backward without retain_graph frees: the ``saved`` buffers of visited nodes, ``never`` anything,
+    or ``always`` every visited node (a second backward from the very same output is then the engine's own affair).
+    ``implicit_seed``: whether a backward from a non-scalar without a seed is an ``error`` or means a seed of ``ones``.
     """
 
     frees: Literal["saved", "never", "always"] = "saved"

@@ -1,9 +1,9 @@
 """How is a formula differentiated mechanically, for the oracles?
 
 ``differentiate`` turns a formula into a function that returns its value and its partial derivative with respect to each
-argument: sum, product, quotient and chain rule over the derivatives of the vocabulary. It never sees the ``partials`` of a
-row, so an oracle that uses it owes nothing to what it judges. Where a number system cannot decide a branch, both branches
-are evaluated and joined (``choose``), which yields the hull of the one-sided derivatives at a kink.
+argument: sum, product, quotient and chain rule over the derivatives of the vocabulary. It never sees the ``partials``
+of a row, so an oracle that uses it owes nothing to what it judges. Where a number system cannot decide a branch, both
+branches are evaluated and joined (``choose``), which yields the hull of the one-sided derivatives at a kink.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def differentiate(
     """Compile ``formula`` to a function of ``arguments + parameters`` returning ``(value, partial, …)``.
 
     One partial an argument; a partial that is identically zero or one is the integer 0 or 1. ``system`` supplies the
-    vocabulary, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then, otherwise)``,
-    whose branches are tuples of value and partials, or functions that return such a tuple.
+    vocabulary, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then,
+    otherwise)``, whose branches are tuples of value and partials, or functions that return such a tuple.
     """
     source = value_and_partials(formula, arguments, parameters)
     namespace = dict(system)
@@ -111,7 +111,9 @@ class _Block:
             case ast.Sub():
                 partials = [_plus(p, _minus(q)) for p, q in zip(left.partials, right.partials, strict=True)]
             case ast.Mult():
-                partials = [_plus(_times(p, b), _times(q, a)) for p, q in zip(left.partials, right.partials, strict=True)]
+                partials = [
+                    _plus(_times(p, b), _times(q, a)) for p, q in zip(left.partials, right.partials, strict=True)
+                ]
             case ast.Div():
                 partials = [
                     _over(_plus(p, _minus(_times(q, value))), b)
@@ -173,7 +175,7 @@ class _Block:
         return _Dual(targets[0], tuple(targets[1:]))
 
     def side(self, name: str, node: ast.expr, environment: Mapping[str, _Dual]) -> str:
-        """Return a branch as a tuple where it computes nothing, else the name of a function that computes it when asked."""
+        """Return a branch as a tuple where it computes nothing, else the name of a function that computes it."""
         inner = _Block(self.arguments, f"{name}_")
         result = inner.visit(node, environment)
         texts = ", ".join([result.value, *result.partials])

@@ -1,8 +1,8 @@
 """What may a formula of the operator table say, and how does it become a function?
 
-The language is a small part of Python's expressions: numbers, names, ``+ - * / **``, comparisons, ``and``/``or``/``not``,
-``a if condition else b`` and calls of the functions in :mod:`refgrad.operators.vocabulary`. A number system supplies the
-functions, so one text serves float64 arrays, balls, complex numbers and symbols alike.
+The language is a small part of Python's expressions: numbers, names, ``+ - * / **``, comparisons,
+``and``/``or``/``not``, ``a if condition else b`` and calls of the functions in :mod:`refgrad.operators.vocabulary`. A
+number system supplies the functions, so one text serves float64 arrays, balls, complex numbers and symbols alike.
 """
 
 from __future__ import annotations
@@ -113,25 +113,25 @@ def _check(node: ast.AST, source: str) -> None:
 class _ToCalls(ast.NodeTransformer):
     """Turn comparisons, branches and inexact numbers into calls that a number system answers."""
 
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802 (the name is Python's)
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
         return _call(COMPARISONS[type(node.ops[0])], self.visit(node.left), self.visit(node.comparators[0]))
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
         result, *rest = [self.visit(value) for value in node.values]
         for value in rest:
             result = _call(name, result, value)
         return result  # type: ignore[no-any-return]
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):
             return _call("logical_not", self.visit(node.operand))
         return ast.UnaryOp(node.op, self.visit(node.operand))
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return _call("where", self.visit(node.test), self.visit(node.body), self.visit(node.orelse))
 
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:  # noqa: N802
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
         if isinstance(node.value, float) and not is_exact(repr(node.value)):
             return _call("number", ast.Constant(repr(node.value)))
         return node

@@ -1,8 +1,8 @@
 """What does a structural operator (sum, reshape, matmul …) consist of?
 
-One numpy function and one reverse rule, written beside each other. The function is plain numpy and is run on float64 arrays
-and on object arrays of balls, symbols or anything else that can be added and multiplied. The rule is for the reference
-engine only; oracles never read it.
+One numpy function and one reverse rule, written beside each other. The function is plain numpy and is run on float64
+arrays and on object arrays of balls, symbols or anything else that can be added and multiplied. The rule is for the
+reference engine only; oracles never read it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RecordedNode(Protocol):
     def attributes(self) -> Mapping[str, Any]:
         """The attributes, defaults filled in."""
 
-    def saved(self, name: str) -> Any:  # noqa: ANN401 (an array or a recorded tensor)
+    def saved(self, name: str) -> Any:
         """Return a value listed in ``Structure.saves``: an argument by its name, the output as ``out``."""
 
 

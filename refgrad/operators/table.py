@@ -55,8 +55,8 @@ class Attribute:
 class Edge:
     """A set of points where the derivative is a convention (kink) or a limit, with the reason for what is expected.
 
-    ``where`` is the condition on the arguments; ``examples`` are points that meet it; ``subdifferential`` gives the legal
-    interval of each partial there, and ``reference`` what the reference engine answers.
+    ``where`` is the condition on the arguments; ``examples`` are points that meet it; ``subdifferential`` gives the
+    legal interval of each partial there, and ``reference`` what the reference engine answers.
     """
 
     kind: Literal["kink", "limit"]
@@ -112,7 +112,7 @@ class Operator:
         """Fill in the defaults, in the row's order; unknown or missing names are an error."""
         unknown = set(attributes) - set(self.attribute_names)
         if unknown:
-            message = f"operator {self.name!r} has no attribute {sorted(unknown)[0]!r}; it has {list(self.attribute_names)}"
+            message = f"operator {self.name!r} has no attribute {min(unknown)!r}; it has {list(self.attribute_names)}"
             raise OperatorError(message)
         bound = {attribute.name: attributes.get(attribute.name, attribute.default) for attribute in self.attributes}
         missing = [name for name, value in bound.items() if value is REQUIRED]
@@ -174,7 +174,7 @@ class _RowReader:
         }  # fmt: skip
         unknown = set(self.row) - known
         if unknown:
-            raise self.error(f"unknown key {sorted(unknown)[0]!r}; a row has {sorted(known)}")
+            raise self.error(f"unknown key {min(unknown)!r}; a row has {sorted(known)}")
         arguments = tuple(self.argument(text) for text in self.row.get("arguments", ["x"]))
         operator = Operator(
             name=self.name,
@@ -203,12 +203,12 @@ class _RowReader:
         allowed = {*operator.argument_names, *operator.attribute_names}
         for expression in (operator.formula, operator.forward, operator.domain):
             if expression is not None and expression.names - allowed:
-                raise self.error(f"{expression.source!r} uses {sorted(expression.names - allowed)[0]!r}")
+                raise self.error(f"{expression.source!r} uses {min(expression.names - allowed)!r}")
         if set(operator.partials) != set(operator.differentiable_arguments):
             raise self.error(f"needs a partial for each of {list(operator.differentiable_arguments)}")
         for expression in operator.partials.values():
             if expression.names - allowed - {"out"}:
-                raise self.error(f"{expression.source!r} uses {sorted(expression.names - allowed - {'out'})[0]!r}")
+                raise self.error(f"{expression.source!r} uses {min(expression.names - allowed - {'out'})!r}")
         if set(operator.samples) != set(operator.differentiable_arguments):
             raise self.error(f"needs a sample range for each of {list(operator.differentiable_arguments)}")
 

@@ -1,7 +1,7 @@
 """Which functions may a formula call, and what are their derivatives?
 
-Every number system implements these functions by name. Their derivatives are written in the same language; ``out`` is the
-function's own value. They are textbook rules (e.g. NIST DLMF 4.20 and 4.38), independent of the ``partials`` of the
+Every number system implements these functions by name. Their derivatives are written in the same language; ``out`` is
+the function's own value. They are textbook rules (e.g. NIST DLMF 4.20 and 4.38), independent of the ``partials`` of the
 operator rows, and the tests hold each of them against FLINT's power series.
 """
 

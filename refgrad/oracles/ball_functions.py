@@ -32,19 +32,19 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec = before
 
 
-def greater(x: Any, y: Any) -> Decision:  # noqa: ANN401 (a ball or a number)
+def greater(x: Any, y: Any) -> Decision:
     """x > y; undecided where the balls overlap and at exact equality, which is where a kink sits."""
     if x > y:
         return True
     return False if x < y else None
 
 
-def less(x: Any, y: Any) -> Decision:  # noqa: ANN401
+def less(x: Any, y: Any) -> Decision:
     """x < y; undecided where the balls overlap and at exact equality."""
     return greater(y, x)
 
 
-def equal(x: Any, y: Any) -> Decision:  # noqa: ANN401
+def equal(x: Any, y: Any) -> Decision:
     """x == y; undecided where the balls overlap but are not both exact."""
     difference = arb(x) - arb(y)
     if difference.is_zero():
@@ -69,13 +69,13 @@ def logical_or(a: Decision, b: Decision) -> Decision:
     return logical_not(logical_and(logical_not(a), logical_not(b)))
 
 
-def hull(x: Any, y: Any) -> arb:  # noqa: ANN401
+def hull(x: Any, y: Any) -> arb:
     """Return the smallest ball that contains both; not-a-number if either is."""
     a, b = arb(x), arb(y)
     return a + b if a.is_nan() or b.is_nan() else a.union(b)
 
 
-def where(condition: Decision, x: Any, y: Any) -> Any:  # noqa: ANN401
+def where(condition: Decision, x: Any, y: Any) -> Any:
     """Return x or y, or their hull where the condition is open."""
     if condition is None:
         return hull(x, y)
@@ -161,17 +161,19 @@ def _functions(bits: int) -> Mapping[str, Any]:
 @cache
 def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's ``formula`` to value and partials, differentiated mechanically: what is true."""
-    assert operator.formula is not None  # noqa: S101 (asked of elementwise rows only)
+    assert operator.formula is not None
     return differentiate(operator.formula, operator.argument_names, operator.attribute_names, _functions(bits))
 
 
 @cache
 def usual_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's ``forward`` and ``partials``: how an engine computes, hence how it rounds."""
-    assert operator.forward is not None  # noqa: S101 (asked of elementwise rows only)
+    assert operator.forward is not None
     signature = ", ".join([*operator.argument_names, *operator.attribute_names])
     partials = [operator.partials[name].calls if name in operator.partials else "0" for name in operator.argument_names]
-    source = f"def derivative({signature}):\n    out = {operator.forward.calls}\n    return out, {', '.join(partials)},\n"
+    source = (
+        f"def derivative({signature}):\n    out = {operator.forward.calls}\n    return out, {', '.join(partials)},\n"
+    )
     namespace = dict(_functions(bits))
     exec(compile(source, f"<rounding of {operator.name}>", "exec"), namespace)
     return namespace["derivative"]  # type: ignore[no-any-return]

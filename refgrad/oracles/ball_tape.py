@@ -1,7 +1,7 @@
 """What is a scenario's gradient, certainly? A reverse sweep over scalar operations in FLINT balls.
 
-The ordinary forward interpreter runs on object arrays of :class:`Ball`; each scalar operation that a ball goes through is
-recorded with its local partials. The sweep back over that tape knows nothing of arrays, so it shares no rule for
+The ordinary forward interpreter runs on object arrays of :class:`Ball`; each scalar operation that a ball goes through
+is recorded with its local partials. The sweep back over that tape knows nothing of arrays, so it shares no rule for
 broadcasting, reducing or indexing with any engine. Cost: linear in the number of scalar operations.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from functools import partial as bound
 from typing import Any, Literal
 
 import numpy as np
@@ -40,17 +41,17 @@ class Ball:
         self.slot = slot
         self.tape = tape
 
-    def _scaled(self, value: arb, slope: Any) -> Ball:  # noqa: ANN401 (a ball or a small integer)
+    def _scaled(self, value: arb, slope: Any) -> Ball:
         if self.slot < 0:
             return Ball(value, CONSTANT, self.tape)
         self.tape.append(((self.slot, slope),))
         return Ball(value, len(self.tape) - 1, self.tape)
 
-    def _joined(self, other: Ball, value: arb, by_self: Any, by_other: Any) -> Ball:  # noqa: ANN401
+    def _joined(self, other: Ball, value: arb, by_self: Any, by_other: Any) -> Ball:
         if other.slot < 0:
             return self._scaled(value, by_self)
         if self.slot < 0:
-            return other._scaled(value, by_other)  # noqa: SLF001 (the same class)
+            return other._scaled(value, by_other)
         self.tape.append(((self.slot, by_self), (other.slot, by_other)))
         return Ball(value, len(self.tape) - 1, self.tape)
 
@@ -136,7 +137,7 @@ class BallTape:
             return self._lifted(_as_objects(result))
         derivative = self.arithmetic.derivative(operator)
         if attributes:
-            derivative = partial(derivative, **attributes)
+            derivative = bound(derivative, **attributes)
         if len(arguments) == 1:
             (x,) = arguments
             return _filled(x.shape, self._unary(derivative, x.ravel().tolist()))
@@ -177,9 +178,7 @@ class BallTape:
     def _many(self, derivative: Derivative, balls: tuple[Any, ...]) -> Ball:
         value, *partials = derivative(*[b.value if type(b) is Ball else b for b in balls])
         tape = self.edges
-        edges = tuple([
-            (b.slot, p) for b, p in zip(balls, partials, strict=True) if type(b) is Ball and b.slot >= 0
-        ])
+        edges = tuple([(b.slot, p) for b, p in zip(balls, partials, strict=True) if type(b) is Ball and b.slot >= 0])
         number = value if type(value) is arb else arb(value)
         if not edges:
             return Ball(number, CONSTANT, tape)
@@ -195,7 +194,9 @@ class BallTape:
         flat = array.ravel()
         if all(type(entry) is Ball for entry in flat):
             return array
-        return _filled(array.shape, [x if type(x) is Ball else Ball(arb(int(x or 0)), CONSTANT, self.edges) for x in flat])
+        return _filled(
+            array.shape, [x if type(x) is Ball else Ball(arb(int(x or 0)), CONSTANT, self.edges) for x in flat]
+        )
 
     def sweep(self, outputs: Mapping[int, arb]) -> list[Any]:
         """Return the cotangent of every slot (None for untouched ones), given those of some slots."""
@@ -258,7 +259,7 @@ def _filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
     return array.reshape(shape)
 
 
-def _as_objects(result: Any) -> ObjectArray:  # noqa: ANN401 (an array, or one ball where numpy unwraps it)
+def _as_objects(result: Any) -> ObjectArray:
     if isinstance(result, np.ndarray):
         return result
     array = np.empty((), dtype=object)

@@ -1,7 +1,7 @@
 """At which points does a scenario take another branch than next to them? There a kink lies between.
 
-The choices that a value depends on are read from the rows: each comparison of a formula, and those that ``abs``, ``maximum``,
-``minimum``, ``sign`` and ``floor`` imply; for a reduction with ties, which entries attain the extremum.
+The choices that a value depends on are read from the rows: each comparison of a formula, and those that ``abs``,
+``maximum``, ``minimum``, ``sign`` and ``floor`` imply; for a reduction with ties, which entries attain the extremum.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def patterns(step: Apply, values: Mapping[str, Batch]) -> Iterator[Pattern]:
 @cache
 def choices(operator: Operator) -> tuple[Callable[..., Any], ...]:
     """Compile the choices in an elementwise operator's formula; a smooth one has none."""
-    assert operator.formula is not None  # noqa: S101 (asked of elementwise rows only)
+    assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)
     sources = dict.fromkeys(_choices(operator.formula))
     return tuple(Expression(source).function(parameters, NUMPY_FUNCTIONS) for source in sources)

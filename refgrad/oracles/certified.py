@@ -1,7 +1,8 @@
 """How large is a scenario's true gradient, and how far from it may a correct engine be?
 
 Two sweeps answer: one in exact arithmetic of high precision (the truth, an interval), one in balls of the engine's own
-precision with leaves and cotangents half an ulp wide (the rounding budget: how far rounding alone can carry each entry).
+precision with leaves and cotangents half an ulp wide (the rounding budget: how far rounding alone can carry each
+entry).
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Certified:
     """An array of certified intervals with the rounding budget of each entry.
 
     ``balls`` holds FLINT balls; ``midpoint`` and ``radius`` are the same rounded to float64 (outwards for the radius).
-    ``rounding`` gives the balls whose radii are the budget; it is asked only if an answer is not right to the last few bits.
+    ``rounding`` gives the balls whose radii are the budget; it is asked only if an answer is not right to the last few
+    bits.
     """
 
     balls: ObjectArray

@@ -1,10 +1,10 @@
 """What is the gradient by differences alone, and how far off can that be?
 
-Central differences of the steps h, h/2, h/4 and h/8 make three Richardson extrapolations (error O(h⁴) each). How well these
-agree estimates the truncation error. The rounding error is estimated from the noise of the function itself, measured by a
-table of differences (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011). An entry whose stencil
-reaches across a kink has an infinite error. Entries that a step leaves uncertain are tried again with smaller ones.
-All perturbations of all leaves run through one batched evaluation.
+Central differences of the steps h, h/2, h/4 and h/8 make three Richardson extrapolations (error O(h⁴) each). How well
+these agree estimates the truncation error. The rounding error is estimated from the noise of the function itself,
+measured by a table of differences (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011). An entry
+whose stencil reaches across a kink has an infinite error. Entries that a step leaves uncertain are tried again with
+smaller ones. All perturbations of all leaves run through one batched evaluation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from refgrad.interpreter import BatchedFloat64, evaluate
 from refgrad.oracles.branches import Pattern, patterns
-from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario import Apply, Constant, Leaf, Scenario
 
 Contributions = tuple[tuple[str, Constant | None], ...]
 Floats = npt.NDArray[np.float64]
@@ -81,6 +81,7 @@ class _Function:
             np.zeros(0),
             *(leaf.value.to_numpy().astype(np.float64).ravel() for leaf in self.leaves),
         ])
+        self.path: tuple[Apply, ...] = _path(scenario, {output for output, _ in contributions})
 
     def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
         """Return the function at every column of ``points``, and the branches that were taken there."""
@@ -90,7 +91,7 @@ class _Function:
             array = values[output].stretched(points.shape[1]).reshape(-1, points.shape[1])
             weights = np.ones(len(array)) if seed is None else seed.to_numpy().astype(np.float64).ravel()
             totals = totals + weights @ array
-        return totals, [pattern for step in self.scenario.applications for pattern in patterns(step, values)]
+        return totals, [pattern for step in self.path for pattern in patterns(step, values)]
 
     def split(self, array: Floats) -> Mapping[str, Floats]:
         """Return the part of each leaf, in the leaf's shape; further axes stay behind."""
@@ -99,6 +100,17 @@ class _Function:
             leaf.name: array[end - leaf.value.size : end].reshape((*leaf.value.shape, *array.shape[1:]))
             for leaf, end in zip(self.leaves, ends, strict=True)
         }
+
+
+def _path(scenario: Scenario, outputs: set[str]) -> tuple[Apply, ...]:
+    """Return the applications that the outputs depend on: a kink elsewhere is no obstacle."""
+    needed = set(outputs)
+    path = []
+    for step in reversed(scenario.applications):
+        if step.name in needed:
+            needed.update(step.arguments)
+            path.append(step)
+    return tuple(path)
 
 
 def _chunks(entries: npt.NDArray[np.intp], total: int) -> Iterator[npt.NDArray[np.intp]]:

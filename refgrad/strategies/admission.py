@@ -54,7 +54,7 @@ def has_ties(operator: Operator) -> bool:
     return bool(operator.edges) and any(attribute.type == "axes" for attribute in operator.attributes)
 
 
-def _distance_to_tie(array: Array, result: Array, axis: None | int | tuple[int, ...]) -> float:
+def _distance_to_tie(array: Array, result: Array, axis: int | tuple[int, ...] | None) -> float:
     axes = reduced_axes(axis, array.ndim)
     distance = np.abs(array - result.reshape(kept_shape(array.shape, axis)))
     count = math.prod(array.shape[i] for i in axes)

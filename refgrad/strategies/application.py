@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Final
 
 from refgrad.operators import Argument, Operator
 from refgrad.operators.structure import Shape
@@ -31,43 +32,44 @@ ON_EDGE: Final = -1.0
 """The margin of values that may lie on a kink."""
 
 
-def apply_operator(choices: Choices, draft: Draft, operator: Operator) -> bool:
+def apply_operator(draft: Draft, operator: Operator) -> bool:
     """Apply the operator to values of the draft, or to fresh leaves; return False where neither was admitted."""
-    edge = bool(operator.edges) and choices.boolean(draft.profile.edges)
-    if edge and choices.boolean(0.5):
-        return apply_on_edge(choices, draft, operator)
-    margin = ON_EDGE if edge else MARGIN
-    existing = choose_operands(choices, draft, operator, FRESH)
-    return commit(choices, draft, operator, existing, margin=margin) or commit(
-        choices, draft, operator, choose_operands(choices, draft, operator, 1.0), margin=MARGIN
-    )
+    edge = bool(operator.edges) and draft.choices.boolean(draft.profile.edges)
+    if edge and draft.choices.boolean(0.5):
+        return apply_on_edge(draft, operator)
+    existing = choose_operands(draft, operator, FRESH)
+    return commit(draft, operator, existing, margin=ON_EDGE if edge else MARGIN) or apply_afresh(draft, operator)
 
 
-def apply_on_edge(choices: Choices, draft: Draft, operator: Operator, constants: float | None = None) -> bool:
+def apply_afresh(draft: Draft, operator: Operator) -> bool:
+    """Apply the operator to fresh leaves, clear of its kinks."""
+    return commit(draft, operator, choose_operands(draft, operator, 1.0), margin=MARGIN)
+
+
+def apply_on_edge(draft: Draft, operator: Operator) -> bool:
     """Apply the operator to fresh leaves of which at least one entry is meant to lie on an edge of the operator."""
-    operands = choose_operands(choices, draft, operator, 1.0, constants)
+    operands = choose_operands(draft, operator, 1.0)
     if any(operand.array.size == 0 for operand in operands):
         return False
     if has_ties(operator):
-        return commit(choices, draft, operator, [with_ties(choices, operands[0])], margin=ON_EDGE)
-    example = choices.choice([example for edge in operator.edges for example in edge.examples])
+        return commit(draft, operator, [with_ties(draft.choices, operands[0])], margin=ON_EDGE)
+    example = draft.choices.choice([example for edge in operator.edges for example in edge.examples])
     given = {name: value for name, value in example.items() if name in operator.attribute_names}
-    moved = put_on_edge(choices, operator, operands, example)
-    return commit(choices, draft, operator, moved, margin=ON_EDGE, given=given)
+    moved = put_on_edge(draft.choices, operator, operands, example)
+    return commit(draft, operator, moved, margin=ON_EDGE, given=given)
 
 
 def commit(
-    choices: Choices,
     draft: Draft,
     operator: Operator,
     operands: list[Value],
     *,
     margin: float,
-    given: dict[str, float] | None = None,
+    given: Mapping[str, float] = MappingProxyType({}),
 ) -> bool:
-    """Add the operator's application to these operands, if it is admitted, with attributes of its choosing."""
+    """Add the operator's application to these operands, if it is admitted, with attributes drawn beside those given."""
     shapes = tuple(operand.shape for operand in operands)
-    attributes: dict[str, Any] = choose_attributes(choices, operator, shapes, draft.profile) | (given or {})
+    attributes = choose_attributes(draft.choices, operator, shapes, draft.profile) | given
     value = draft.compute(operator, operands, attributes, margin=margin)
     if value is None:
         return False
@@ -75,27 +77,32 @@ def commit(
     return True
 
 
-def choose_operands(
-    choices: Choices, draft: Draft, operator: Operator, fresh: float, constants: float | None = None
-) -> list[Value]:
-    """Return operands whose shapes fit, each with probability ``fresh`` a new leaf even where an existing value would do."""
-    rule = OPERAND_RULES[operator.operands]
+def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Value]:
+    """Return operands whose shapes fit; each is, with probability ``fresh``, a new leaf even where a value would do.
+
+    The first leaf of a draft that can require grad does, or another one of the same operator.
+    """
     operands: list[Value] = []
-    for argument in _slots(choices, operator):
-        shapes = tuple(operand.shape for operand in operands)
-        if operands and _again(operator, argument, operands[0], shapes) and choices.boolean(TWICE):
-            operands.append(operands[0])
-            continue
-        fitting = [] if fresh >= 1 else _fitting(draft, operator, argument, shapes)
-        if fitting and not choices.boolean(fresh):
-            operands.append(_pick(choices, fitting))
-            continue
-        shape = _fresh_shape(choices, draft, operator) if not shapes else rule.choose(choices, shapes, draft.profile)
-        chance = draft.profile.constants if constants is None else constants
-        needed = constants is None and not any(leaf.requires_grad for leaf in (*draft.leaves, *operands))
-        constant = not needed and choices.boolean(chance)
-        operands.append(fresh_leaf(choices, operator, argument, shape, draft.profile.dtype, constant=constant))
+    for argument in _slots(draft.choices, operator):
+        operands.append(_choose_operand(draft, operator, argument, operands, fresh))
+    if not any(value.requires_grad for value in (*draft.leaves, *operands)):
+        numbers = [operand for operand in operands if not operand.condition]
+        draft.choices.choice(numbers).requires_grad = True
     return operands
+
+
+def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before: list[Value], fresh: float) -> Value:
+    choices, shapes = draft.choices, tuple(operand.shape for operand in before)
+    if before and _again(operator, argument, before[0], shapes) and choices.boolean(TWICE):
+        return before[0]
+    fitting = [] if fresh >= 1 else _fitting(draft, operator, argument, shapes)
+    if fitting and not choices.boolean(fresh):
+        return _pick(choices, fitting)
+    if before:
+        shape = OPERAND_RULES[operator.operands].choose(choices, shapes, draft.profile)
+    else:
+        shape = _first_shape(draft, operator)
+    return fresh_leaf(choices, draft.profile, operator, argument, shape)
 
 
 def _slots(choices: Choices, operator: Operator) -> Iterator[Argument]:
@@ -136,6 +143,6 @@ def _pick(choices: Choices, values: list[Value]) -> Value:
     return choices.choice(values)
 
 
-def _fresh_shape(choices: Choices, draft: Draft, operator: Operator) -> Shape:
-    shape = narrowed(choices, draft.base)
+def _first_shape(draft: Draft, operator: Operator) -> Shape:
+    shape = narrowed(draft.choices, draft.base)
     return adapted(operator, OPERAND_RULES[operator.operands].first(shape))

@@ -150,7 +150,8 @@ def _shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
 def _factorization(choices: Choices, size: int, max_rank: int) -> Shape:
     if size == 0:
         lengths = [choices.choice((2, 1, 0, 3)) for _ in range(choices.integer(0, max(max_rank, 1) - 1))]
-        return tuple(lengths[: choices.integer(0, len(lengths))] + [0] + lengths[: max(max_rank, 1) - 1 - len(lengths)])
+        lengths.insert(choices.integer(0, len(lengths)), 0)
+        return tuple(lengths)
     factors: list[int] = []
     while size > 1 and len(factors) < max_rank - 1 and choices.boolean(0.6):
         factors.append(choices.choice([n for n in range(1, size + 1) if size % n == 0]))
@@ -189,7 +190,7 @@ def _indices(choices: Choices, site: Site, _attribute: Attribute) -> AttributeVa
 
 
 def shuffled(choices: Choices, count: int) -> list[int]:
-    """Return the numbers below count in any order; the simplest is the reversed one, since the given one does nothing."""
+    """Return the numbers below count in any order; the simplest is from the last, since from the first does nothing."""
     rest = list(range(count))
     return [rest.pop(len(rest) - 1 - choices.integer(0, len(rest) - 1)) for _ in range(count)]
 

@@ -1,7 +1,8 @@
 """Who decides where a generator has a choice: a seed, or hypothesis?
 
-One generator serves both: volume comes from a seed (some 0.3 µs a choice), and shrinking by hypothesis needs every choice to
-be drawn (some 15 µs a choice). The simplest alternative is the lowest integer, the first of a sequence, or False.
+One generator serves both: volume comes from a seed (some 0.3 µs a choice), and shrinking by hypothesis needs every
+choice to be drawn (some 15 µs a choice). The simplest alternative is the lowest integer, the first of a sequence, or
+False.
 """
 
 from __future__ import annotations

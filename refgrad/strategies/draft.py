@@ -21,8 +21,9 @@ from refgrad.strategies.profile import LARGEST_SIZE, LARGEST_VALUE, Profile
 class Value:
     """A leaf or a result, with what generation asks of it over and over.
 
-    ``condition`` says that the entries are booleans, ``low`` and ``high`` bound them. ``graph`` and ``leaves`` are sets of results and of leaves, one bit each: those
-    that a backward from here walks over. ``step`` is None for a leaf that is not yet part of the draft.
+    ``condition`` says that the entries are booleans, ``low`` and ``high`` bound them. ``graph`` and ``leaves`` are the
+    results and the leaves, one bit each, that a backward from here walks over. ``step`` is None for a leaf that is not
+    yet part of the draft.
     """
 
     array: Array

@@ -26,6 +26,9 @@ RANKS: Final = (0, 1, 2, 1, 2, 3, 2, 3)
 
 STANDARD: Final = Profile()
 
+UNUSED: Final = Argument("unused")
+"""What a leaf is for that no operator takes."""
+
 
 def random_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
     """Return the scenario that follows from a seed; the same one on every machine.
@@ -64,33 +67,27 @@ def scenarios(profile: Profile = STANDARD) -> st.SearchStrategy[Scenario]:
 def generate(choices: Choices, profile: Profile) -> Scenario:
     """Return a scenario made by these choices. Raises :class:`GenerationError` where they lead nowhere."""
     with np.errstate(all="ignore"):
-        draft = Draft(profile, base_shape(choices, profile))
+        draft = Draft(profile, base_shape(choices, profile), choices)
         operators = weighted_operators(profile)
         for _ in choices.repeat(*profile.length):
-            apply_operator(choices, draft, choices.choice(operators))
-        _reach_least(choices, draft, operators)
+            apply_operator(draft, choices.choice(operators))
+        _reach_least(draft, operators)
         if choices.boolean(profile.unused_leaves):
-            _add_unused_leaf(choices, draft, operators)
-        return completed(choices, draft)
+            draft.add_leaf(fresh_leaf(choices, profile, operators[0], UNUSED, draft.base))
+        return completed(draft)
 
 
-def _reach_least(choices: Choices, draft: Draft, operators: tuple[Operator, ...]) -> None:
+def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
     """Go on until there are as many results as the profile wants at least."""
     for _ in range(ATTEMPTS):
-        if len(draft.results) >= draft.profile.length[0] and any(v.requires_grad for v in draft.results):
+        if len(draft.results) >= draft.profile.length[0] and any(value.requires_grad for value in draft.results):
             return
-        apply_operator(choices, draft, choices.choice(operators))
+        apply_operator(draft, draft.choices.choice(operators))
     raise GenerationError("the profile's operators could not be applied")
 
 
-def _add_unused_leaf(choices: Choices, draft: Draft, operators: tuple[Operator, ...]) -> None:
-    operator = choices.choice(operators)
-    leaf = fresh_leaf(choices, operator, Argument("unused"), draft.base, draft.profile.dtype, constant=False)
-    draft.add_leaf(leaf)
-
-
 def base_shape(choices: Choices, profile: Profile) -> Shape:
-    """Return the shape that a scenario's leaves are derived from: lengths from the profile's dimensions, rarely a zero."""
+    """Return the shape that a scenario's leaves are derived from: lengths that the profile has, and rarely a zero."""
     rank = choices.choice([rank for rank in RANKS if rank <= profile.rank] or [0])
     shape = [choices.choice(profile.dimensions) for _ in range(rank)]
     if shape and choices.boolean(profile.empty):

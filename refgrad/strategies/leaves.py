@@ -15,7 +15,7 @@ from refgrad.strategies.attributes import DEFAULT_RANGE
 from refgrad.strategies.choices import Choices
 from refgrad.strategies.draft import Value
 from refgrad.strategies.operands import broadcast_shape
-from refgrad.strategies.profile import LARGEST_VALUE
+from refgrad.strategies.profile import LARGEST_VALUE, Profile
 
 TAME: Final = 0.7
 """How often a leaf stays within DEFAULT_RANGE, where many operators can use it, though its first one allows for more."""
@@ -34,9 +34,7 @@ def accepted_range(operator: Operator, argument: Argument) -> tuple[float, float
     return operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
 
 
-def fresh_leaf(
-    choices: Choices, operator: Operator, argument: Argument, shape: Shape, dtype: str, *, constant: bool
-) -> Value:
+def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument: Argument, shape: Shape) -> Value:
     """Return a leaf of this shape for this argument, which is not yet part of any draft."""
     size = math.prod(shape)
     if argument.dtype == "bool":
@@ -46,7 +44,9 @@ def fresh_leaf(
     tame_low, tame_high = max(low, DEFAULT_RANGE[0]), min(high, DEFAULT_RANGE[1])
     if tame_high - tame_low >= AT_LEAST and choices.boolean(TAME):
         low, high = tame_low, tame_high
-    return Value.of(random_array(choices, low, high, shape, dtype), requires_grad=not constant)
+    return Value.of(
+        random_array(choices, low, high, shape, profile.dtype), requires_grad=not choices.boolean(profile.constants)
+    )
 
 
 def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype: str) -> Array:

@@ -8,7 +8,6 @@ from typing import Final
 from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Read, Scenario, Step
 from refgrad.strategies.admission import MARGIN
-from refgrad.strategies.choices import Choices
 from refgrad.strategies.draft import Draft, Value
 from refgrad.strategies.leaves import accepted_range, random_array
 from refgrad.strategies.profile import GenerationError, reducing_operators
@@ -31,38 +30,38 @@ class Walk:
     before: tuple[Step, ...] = ()
 
 
-def completed(choices: Choices, draft: Draft) -> Scenario:
+def completed(draft: Draft) -> Scenario:
     """Return the scenario with its backward calls and, at its end, its reads.
 
     Raises :class:`GenerationError` where no output can be had from which the profile lets a backward start.
     """
-    outputs = _outputs(choices, draft)
+    outputs = _outputs(draft)
     if not outputs:
         raise GenerationError("no result is a scalar that requires grad, nor can one be reduced to such")
-    walks = _walks(choices, draft, outputs)
+    walks = _walks(draft, outputs)
     steps = list(draft.steps)
     for number, walk in enumerate(walks):
         shared = any(walk.graph & later.graph for later in walks[number + 1 :])
-        retain = shared or (number < len(walks) - 1 and choices.boolean(0.2))
+        retain = shared or (number < len(walks) - 1 and draft.choices.boolean(0.2))
         steps += [*walk.before, Backward(walk.output, walk.seed, retain)]
     steps += [Read("grad", leaf.name) for leaf in draft.leaves if leaf.requires_grad]
     steps += [Read("value", name) for name in dict.fromkeys(walk.output for walk in walks)]
     return Scenario(tuple(steps))
 
 
-def _outputs(choices: Choices, draft: Draft) -> list[Value]:
+def _outputs(draft: Draft) -> list[Value]:
     """Return the outputs of the backward calls; scalars are made of them where the profile wants that."""
     recorded = [value for value in draft.results if value.requires_grad]
     sinks = sorted((v for v in recorded if not v.uses), key=lambda value: -value.graph.bit_count())
     outputs: list[Value] = []
     reached = 0
-    for number in choices.repeat(1, draft.profile.max_backwards):
-        pool = recorded if outputs and choices.boolean(INTERIOR) else sinks[number:] or recorded
+    for number in draft.choices.repeat(1, draft.profile.max_backwards):
+        pool = recorded if outputs and draft.choices.boolean(INTERIOR) else sinks[number:] or recorded
         if not draft.profile.accumulate:
             pool = [value for value in pool if not value.leaves & reached]
         if not pool:
             break
-        output = _scalar(choices, draft, choices.choice(pool[: 1 + len(pool) // 3]), recorded)
+        output = _scalar(draft, draft.choices.choice(pool[: 1 + len(pool) // 3]), recorded)
         if output is None or (reached & output.leaves and not draft.profile.accumulate):
             break
         outputs.append(output)
@@ -70,7 +69,7 @@ def _outputs(choices: Choices, draft: Draft) -> list[Value]:
     return outputs
 
 
-def _scalar(choices: Choices, draft: Draft, output: Value, others: list[Value]) -> Value | None:
+def _scalar(draft: Draft, output: Value, others: list[Value]) -> Value | None:
     """Return the output, or, where no seed may be given, a scalar made of it or of another."""
     if draft.profile.seeds:
         return output
@@ -80,7 +79,7 @@ def _scalar(choices: Choices, draft: Draft, output: Value, others: list[Value]) 
         fitting = [
             row for row in reducing_operators(draft.profile) if value.within(*accepted_range(row, row.arguments[0]))
         ]
-        if fitting and _reduce(draft, choices.choice(fitting), value):
+        if fitting and _reduce(draft, draft.choices.choice(fitting), value):
             return draft.results[-1]
     return None
 
@@ -92,17 +91,17 @@ def _reduce(draft: Draft, operator: Operator, value: Value) -> bool:
     return result is not None
 
 
-def _walks(choices: Choices, draft: Draft, outputs: list[Value]) -> list[Walk]:
+def _walks(draft: Draft, outputs: list[Value]) -> list[Walk]:
     walks: list[Walk] = []
     built = len(draft.results)
     for number, output in enumerate(outputs):
-        if number and draft.profile.accumulate and choices.boolean(REBUILT):
+        if number and draft.profile.accumulate and draft.choices.boolean(REBUILT):
             copies = _rebuilt(draft, outputs[number - 1], built)
-            seed = _seed(choices, draft, outputs[number - 1])
+            seed = _seed(draft, outputs[number - 1])
             walks.append(Walk(copies[-1].name, seed, ((1 << len(copies)) - 1) << built, copies))
             built += len(copies)
         else:
-            walks.append(Walk(output.name, _seed(choices, draft, output), output.graph))
+            walks.append(Walk(output.name, _seed(draft, output), output.graph))
     return walks
 
 
@@ -118,7 +117,7 @@ def _rebuilt(draft: Draft, output: Value, built: int) -> tuple[Apply, ...]:
     return tuple(copies)
 
 
-def _seed(choices: Choices, draft: Draft, output: Value) -> Constant | None:
-    if not draft.profile.seeds or (output.shape == () and not choices.boolean(0.3)):
+def _seed(draft: Draft, output: Value) -> Constant | None:
+    if not draft.profile.seeds or (output.shape == () and not draft.choices.boolean(0.3)):
         return None
-    return Constant.of(random_array(choices, *SEED_RANGE, output.shape, draft.profile.dtype))
+    return Constant.of(random_array(draft.choices, *SEED_RANGE, output.shape, draft.profile.dtype))

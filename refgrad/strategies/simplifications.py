@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Step, ZeroGrad
+from refgrad.strategies.admission import Array
 from refgrad.strategies.repair import Evaluated, pruned
 from refgrad.strategies.simpler_values import simpler_attributes, simpler_constants, with_lengths
-from refgrad.strategies.admission import Array
 
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]

@@ -12,9 +12,9 @@ from refgrad.interpreter import keywords
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, Scenario
-from refgrad.strategies.admission import MARGIN, distance_to_kink
-from refgrad.strategies.application import apply_on_edge, choose_operands, commit
-from refgrad.strategies.choices import Choices, SeededChoices
+from refgrad.strategies.admission import distance_to_kink
+from refgrad.strategies.application import apply_afresh, apply_on_edge
+from refgrad.strategies.choices import SeededChoices
 from refgrad.strategies.draft import Draft
 from refgrad.strategies.generation import STANDARD
 from refgrad.strategies.losses import completed
@@ -54,7 +54,7 @@ def operator_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> 
 
     Raises :class:`GenerationError` where the profile admits none.
     """
-    return _first_success(seed, operator_table()[operator], profile, _apply_once)
+    return _first_success(seed, operator_table()[operator], profile, apply_afresh)
 
 
 def edge_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
@@ -69,29 +69,25 @@ def edge_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scen
 
 
 def _first_success(
-    seed: int, operator: Operator, profile: Profile, apply: Callable[[Choices, Draft, Operator], bool]
+    seed: int, operator: Operator, profile: Profile, apply: Callable[[Draft, Operator], bool]
 ) -> Scenario:
     choices = SeededChoices(seed)
-    single = replace(profile, max_backwards=1, unused_leaves=0.0)
+    single = replace(profile, max_backwards=1, unused_leaves=0.0, constants=CONSTANTS)
     with np.errstate(all="ignore"):
         for _ in range(ATTEMPTS):
-            draft = Draft(single, choices.choice([shape for shape in SHAPES if len(shape) <= single.rank]))
-            if not apply(choices, draft, operator) or not draft.results[0].requires_grad:
+            draft = Draft(single, choices.choice([shape for shape in SHAPES if len(shape) <= single.rank]), choices)
+            if not apply(draft, operator) or not draft.results[0].requires_grad:
                 continue
             try:
-                return completed(choices, draft)
+                return completed(draft)
             except GenerationError:
                 continue
     raise GenerationError(f"the profile admits no scenario for operator {operator.name!r}")
 
 
-def _apply_once(choices: Choices, draft: Draft, operator: Operator) -> bool:
-    operands = choose_operands(choices, draft, operator, 1.0, CONSTANTS)
-    return commit(choices, draft, operator, operands, margin=MARGIN)
-
-
-def _apply_on_edge(choices: Choices, draft: Draft, operator: Operator) -> bool:
-    if not apply_on_edge(choices, draft, operator, CONSTANTS):
+def _apply_on_edge(draft: Draft, operator: Operator) -> bool:
+    """Apply it near its edges until an entry is on one: a pair of equal numbers need not be a tie for the extremum."""
+    if not apply_on_edge(draft, operator):
         return False
     result = draft.results[0]
     assert isinstance(result.step, Apply)  # noqa: S101 (it was just applied)

@@ -6,7 +6,8 @@ import importlib.util
 
 import pytest
 
-from refgrad.harness import examine, find_adapter, start
+from refgrad.harness import Engine, examine, find_adapter, start
+from refgrad.harness.seedless import without_seeds
 from refgrad.operators import operator_table
 from refgrad.strategies import Profile, operator_scenario
 
@@ -17,24 +18,22 @@ KNOWN_FAULTS = {"autograd": {"where", "transpose", "broadcast_to"}}
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request):
+def engine(request: pytest.FixtureRequest) -> Engine:
     if importlib.util.find_spec(request.param) is None:
         pytest.skip(f"needs refgrad[{request.param}]")
     return start(find_adapter(request.param))
 
 
 @pytest.mark.engines
-def test_every_operator_that_an_adapter_spells_runs_and_is_right(engine):
+def test_every_operator_that_an_adapter_spells_runs_and_is_right(engine: Engine) -> None:
     table = operator_table()
     for name in engine.operators:
         if engine.adapter.scalars_only and not table[name].elementwise:
             continue
         profile = Profile(scalars_only=engine.adapter.scalars_only)
-        scenarios = (operator_scenario(seed, name, profile) for seed in range(8))
+        scenarios = [operator_scenario(seed, name, profile) for seed in range(8)]
         if "seed" not in engine.adapter.features:
-            from refgrad.harness.seedless import without_seeds
-
-            scenarios = map(without_seeds, scenarios)
+            scenarios = [without_seeds(scenario) for scenario in scenarios]
         for scenario in scenarios:
             finding = examine(scenario, engine)
             if name not in KNOWN_FAULTS.get(engine.adapter.name, ()):
@@ -43,9 +42,10 @@ def test_every_operator_that_an_adapter_spells_runs_and_is_right(engine):
 
 @pytest.mark.engines
 @pytest.mark.parametrize(
-    ("name", "least"), [("refgrad", len(operator_table())), ("torch", 57), ("autograd", 45), ("mygrad", 45), ("micrograd", 8)]
+    ("name", "least"),
+    [("refgrad", len(operator_table())), ("torch", 57), ("autograd", 45), ("mygrad", 45), ("micrograd", 8)],
 )
-def test_adapters_spell_what_their_engines_have(name, least):
+def test_adapters_spell_what_their_engines_have(name: str, least: int) -> None:
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"needs refgrad[{name}]")
     assert len(start(find_adapter(name)).operators) >= least

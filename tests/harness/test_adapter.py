@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from refgrad.harness import AdapterError, EngineStartError, FunctionalAdapter, start
@@ -13,7 +15,10 @@ from tests.harness.tiny_engine import tiny_adapter
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"operators": {"ad": "{x} + {y}"}}, "adapter 'tiny': operators['ad']: there is no such operator; see `refgrad list operators`"),
+        (
+            {"operators": {"ad": "{x} + {y}"}},
+            "adapter 'tiny': operators['ad']: there is no such operator; see `refgrad list operators`",
+        ),
         (
             {"operators": {"add": "{x} + {z}"}},
             "adapter 'tiny': operators['add']: unknown field {z}; it may use ['x', 'y']",
@@ -22,23 +27,34 @@ from tests.harness.tiny_engine import tiny_adapter
             {"operators": {"add": "{x} +"}},
             "adapter 'tiny': operators['add']: template '{x} +' is not an expression: invalid syntax",
         ),
-        ({"leaf": "Tiny({data})"}, "adapter 'tiny': leaf: unknown field {data}; it may use ['array', 'requires_grad', 'scalar']"),
-        ({"backward": "{loss}.backward()"}, "adapter 'tiny': backward: unknown field {loss}; it may use ['output', 'retain_graph', 'seed']"),
-        ({"lacks": frozenset({"speed"})}, f"adapter 'tiny': lacks 'speed', which is not a feature; there are {sorted(FEATURES)}"),
+        (
+            {"leaf": "Tiny({data})"},
+            "adapter 'tiny': leaf: unknown field {data}; it may use ['array', 'requires_grad', 'scalar']",
+        ),
+        (
+            {"backward": "{loss}.backward()"},
+            "adapter 'tiny': backward: unknown field {loss}; it may use ['output', 'retain_graph', 'seed']",
+        ),
+        (
+            {"lacks": frozenset({"speed"})},
+            f"adapter 'tiny': lacks 'speed', which is not a feature; there are {sorted(FEATURES)}",
+        ),
     ],
 )
-def test_a_malformed_adapter_is_refused(changes, message):
+def test_a_malformed_adapter_is_refused(changes: Any, message: str) -> None:
     with pytest.raises(AdapterError) as caught:
         tiny_adapter(**changes)
     assert str(caught.value) == message
 
 
-def test_something_that_is_no_adapter_is_refused():
-    with pytest.raises(AdapterError, match=r"^mine:ADAPTER is dict, not a refgrad\.harness\.TapeAdapter or FunctionalAdapter$"):
+def test_something_that_is_no_adapter_is_refused() -> None:
+    with pytest.raises(
+        AdapterError, match=r"^mine:ADAPTER is dict, not a refgrad\.harness\.TapeAdapter or FunctionalAdapter$"
+    ):
         checked_adapter({}, "mine:ADAPTER")
 
 
-def test_features_follow_from_the_phrasebook():
+def test_features_follow_from_the_phrasebook() -> None:
     full = tiny_adapter(lacks=frozenset(), backward="{output}.backward({seed}, keep={retain_graph})")
     assert full.features == frozenset(FEATURES)
     plain = tiny_adapter(lacks=frozenset(), backward="{output}.backward()", zero_grad=None)
@@ -47,17 +63,20 @@ def test_features_follow_from_the_phrasebook():
     assert keeping.features == {"accumulate", "error:no-graph", "seed", "error:seed-shape", "retain_graph", "zero_grad"}
 
 
-def test_a_functional_engine_has_nothing_to_free():
+def test_a_functional_engine_has_nothing_to_free() -> None:
     adapter = FunctionalAdapter(name="f", setup="", leaf="{array}", vjp="vjp({function}, {primals})")
     assert adapter.features == {"arrays", "seed", "retain_graph", "accumulate", "zero_grad"}
 
 
-def test_an_engine_that_cannot_be_started_says_why():
-    with pytest.raises(EngineStartError, match=r"^engine 'tiny' cannot be started: ModuleNotFoundError: No module named 'no_such_engine'$"):
+def test_an_engine_that_cannot_be_started_says_why() -> None:
+    with pytest.raises(
+        EngineStartError,
+        match=r"^engine 'tiny' cannot be started: ModuleNotFoundError: No module named 'no_such_engine'$",
+    ):
         start(tiny_adapter(setup="import no_such_engine"))
 
 
-def test_operators_that_a_library_calls_alike_need_not_be_spelled():
+def test_operators_that_a_library_calls_alike_need_not_be_spelled() -> None:
     engine = start(tiny_adapter(setup="import numpy as np\nfrom tests.harness.tiny_engine import Tiny", alike=("np",)))
     assert engine.operators["exp"] == "np.exp({x})"
     assert engine.operators["arctan2"] == "np.arctan2({y}, {x})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from refgrad.harness import BehaviourError, all_behaviours
@@ -18,13 +20,13 @@ scenarios = ["{scenario}"]
 """
 
 
-def test_ids_are_unique_and_every_scenario_can_be_predicted():
+def test_ids_are_unique_and_every_scenario_can_be_predicted() -> None:
     behaviours = all_behaviours()
     assert len({b.id for b in behaviours}) == len(behaviours) >= 30
     assert all(predict(scenario) for b in behaviours for scenario in b.scenarios)
 
 
-def test_every_behaviour_looks_at_something():
+def test_every_behaviour_looks_at_something() -> None:
     for behaviour in all_behaviours():
         for scenario in behaviour.scenarios:
             kinds = {type(p).__name__ for p in predict(scenario)}
@@ -34,14 +36,17 @@ def test_every_behaviour_looks_at_something():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (ROW.format(name="a", level="OUGHT", scenario="x = leaf float64[] {0x1p+0}"), "behaviour 'a': has the level 'OUGHT'"),
+        (
+            ROW.format(name="a", level="OUGHT", scenario="x = leaf float64[] {0x1p+0}"),
+            "behaviour 'a': has the level 'OUGHT'",
+        ),
         (ROW.format(name="a", level="MUST", scenario="x = leef"), "behaviour 'a': a scenario is malformed: "),
         (ROW.format(name="a", level="MUST", scenario="") + "extra = 1", "behaviour 'a': has the unknown key 'extra'"),
         ('[a]\nlevel = "MUST"', "behaviour 'a': lacks 'rationale'"),
         ("[a", "chapter.toml: "),
     ],
 )
-def test_a_malformed_behaviour_is_refused_by_name(tmp_path, text, message):
+def test_a_malformed_behaviour_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "chapter.toml"
     path.write_text(text)
     with pytest.raises(BehaviourError) as caught:

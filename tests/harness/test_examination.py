@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,15 +20,15 @@ read value y
 """
 
 
-def finding(text=SQUARE, **changes):
+def finding(text: str = SQUARE, **changes: Any) -> Finding:
     return examine(parse(text), start(tiny_adapter(**changes)))
 
 
-def test_a_right_engine_passes():
+def test_a_right_engine_passes() -> None:
     assert finding().outcome == "passed"
 
 
-def test_a_wrong_gradient_is_shown_with_the_truth():
+def test_a_wrong_gradient_is_shown_with_the_truth() -> None:
     assert finding(gradient="{leaf}.grad * np.array([1.0, 1.5])") == Finding(
         "wrong",
         "the gradient of x is entry (1,): -6.0, but the truth is -4.0000000000000000 "
@@ -35,48 +37,46 @@ def test_a_wrong_gradient_is_shown_with_the_truth():
     )
 
 
-def test_a_gradient_right_in_its_leading_digits_is_inaccurate():
+def test_a_gradient_right_in_its_leading_digits_is_inaccurate() -> None:
     assert finding(gradient="{leaf}.grad * (1 + 1e-9)").outcome == "inaccurate"
     assert finding(gradient="{leaf}.grad.astype(np.float32)", operators={"multiply": "{x} * {y}"}).outcome == "passed"
     assert finding(value="{x}.data + 1e-9").outcome == "inaccurate"
 
 
-def test_a_wrong_shape_is_wrong():
+def test_a_wrong_shape_is_wrong() -> None:
     found = finding(gradient="{leaf}.grad[None]")
     assert (found.outcome, found.message) == ("wrong", "the gradient of x has the shape (1, 2), but it should be (2,)")
 
 
-def test_an_absent_gradient_is_missing():
+def test_an_absent_gradient_is_missing() -> None:
     assert finding(gradient="None") == Finding("missing", "the gradient of x is missing", 4)
 
 
-def test_an_exception_is_an_unexpected_error_and_ends_the_examination():
-    assert finding(backward="1 / 0") == Finding(
-        "unexpected-error", "raised ZeroDivisionError: division by zero", 3
-    )
+def test_an_exception_is_an_unexpected_error_and_ends_the_examination() -> None:
+    assert finding(backward="1 / 0") == Finding("unexpected-error", "raised ZeroDivisionError: division by zero", 3)
 
 
-def test_what_is_not_implemented_is_unsupported():
+def test_what_is_not_implemented_is_unsupported() -> None:
     setup = "from tests.harness.tiny_engine import Tiny\ndef refuse():\n    raise NotImplementedError('no VJP')"
-    assert finding(setup=setup, backward="refuse()") == Finding(
-        "unsupported", "raised NotImplementedError: no VJP", 3
+    assert finding(setup=setup, backward="refuse()") == Finding("unsupported", "raised NotImplementedError: no VJP", 3)
+
+
+def test_a_gradient_out_of_nowhere_is_wrong() -> None:
+    text = (
+        "x = leaf float64[] {0x1p+0} requires_grad\ny = leaf float64[] {0x1p+0} requires_grad\nbackward x\nread grad y"
     )
-
-
-def test_a_gradient_out_of_nowhere_is_wrong():
-    text = "x = leaf float64[] {0x1p+0} requires_grad\ny = leaf float64[] {0x1p+0} requires_grad\nbackward x\nread grad y"
     assert finding(text).outcome == "passed"
     assert finding(text, gradient="np.array(3.0)") == Finding(
         "wrong", "y got the gradient 3.0, but nothing was sent to it", 4
     )
 
 
-def test_an_error_that_does_not_come_is_wrong():
+def test_an_error_that_does_not_come_is_wrong() -> None:
     text = "x = leaf float64[] {0x1p+0} requires_grad\ny = multiply x x\nbackward y\nbackward y"
     assert finding(text) == Finding("wrong", "carried on silently where an error is due (freed-graph)", 4)
 
 
-def test_an_error_of_another_kind_is_unexpected():
+def test_an_error_of_another_kind_is_unexpected() -> None:
     text = "x = leaf float64[2] {0x1p+0 0x1p+0} requires_grad\ny = multiply x x\nbackward y"
     changes = {"backward": "{output}.missing", "errors": {"implicit-seed": "RuntimeError: grad can be"}}
     assert finding(text, **changes) == Finding(
@@ -87,13 +87,19 @@ def test_an_error_of_another_kind_is_unexpected():
     )
 
 
-def test_a_choice_at_a_kink_is_a_convention_and_an_illegal_one_is_wrong():
+def test_a_choice_at_a_kink_is_a_convention_and_an_illegal_one_is_wrong() -> None:
     text = "x = leaf float64[] {0x0p+0} requires_grad\ny = relu x\nbackward y\nread grad x"
-    for slope, outcome in ((0.0, "convention"), (0.5, "convention"), (1.0, "convention"), (1.5, "wrong"), (-0.1, "wrong")):
+    for slope, outcome in (
+        (0.0, "convention"),
+        (0.5, "convention"),
+        (1.0, "convention"),
+        (1.5, "wrong"),
+        (-0.1, "wrong"),
+    ):
         adapter = tiny_adapter(operators={"relu": f"Tiny(0.0, (({{x}}, lambda g: {slope} * g),))"})
         assert examine(parse(text), start(adapter)).outcome == outcome, slope
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_a_number_that_is_none_is_wrong_where_the_truth_is_finite(number):
+def test_a_number_that_is_none_is_wrong_where_the_truth_is_finite(number: float) -> None:
     assert finding(gradient=f"{{leaf}}.grad + np.float64('{number}')").outcome == "wrong"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from refgrad.harness import AdapterError, find_adapter, registered_engines
 
 
-def test_the_reference_engine_and_the_supported_engines_are_registered():
+def test_the_reference_engine_and_the_supported_engines_are_registered() -> None:
     assert {"refgrad", "torch", "autograd", "mygrad", "micrograd"} <= set(registered_engines())
     assert find_adapter("refgrad").name == "refgrad"
 
 
-def test_an_adapter_of_ones_own_is_found_in_the_current_folder(tmp_path, monkeypatch):
+def test_an_adapter_of_ones_own_is_found_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_own_adapter.py").write_text(
         "from refgrad.harness import FunctionalAdapter\n"
         "ADAPTER = FunctionalAdapter(name='mine', setup='', leaf='{array}', vjp='vjp({function}, {primals})')\n"
@@ -30,10 +32,13 @@ def test_an_adapter_of_ones_own_is_found_in_the_current_folder(tmp_path, monkeyp
     ("name", "message"),
     [
         ("torhc", "there is no engine 'torhc'; there are: autograd, micrograd, mygrad, refgrad, torch"),
-        ("no_such_module:ADAPTER", "'no_such_module:ADAPTER': the module cannot be imported: No module named 'no_such_module'"),
+        (
+            "no_such_module:ADAPTER",
+            "'no_such_module:ADAPTER': the module cannot be imported: No module named 'no_such_module'",
+        ),
     ],
 )
-def test_an_engine_that_is_not_there_is_named(name, message):
+def test_an_engine_that_is_not_there_is_named(name: str, message: str) -> None:
     with pytest.raises(AdapterError) as caught:
         find_adapter(name)
     assert message in str(caught.value)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.harness import examine, observe, reproduce, start
+from refgrad.harness import examine, find_adapter, observe, reproduce, start
 from refgrad.harness.reproduction import array_literal
 from refgrad.scenario import Constant, parse
 from tests.harness.tiny_engine import tiny_adapter
@@ -25,14 +26,14 @@ read value y
 """
 
 
-def printed(program):
+def printed(program: str) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(program, {})  # noqa: S102 (it is what a maintainer would do)
+        exec(program, {})
     return out.getvalue()
 
 
-def test_it_is_what_a_maintainer_would_paste():
+def test_it_is_what_a_maintainer_would_paste() -> None:
     assert reproduce(parse(TEXT), start(tiny_adapter())) == (
         "import numpy as np\n"
         "from tests.harness.tiny_engine import Tiny\n"
@@ -46,19 +47,19 @@ def test_it_is_what_a_maintainer_would_paste():
     )
 
 
-def test_it_prints_what_was_observed():
+def test_it_prints_what_was_observed() -> None:
     engine = start(tiny_adapter())
     assert examine(parse(TEXT), engine).outcome == "passed"
     shown = [o.array for o in observe(parse(TEXT), engine) if o.array is not None]
     assert printed(reproduce(parse(TEXT), engine)) == "".join(f"{array}\n" for array in shown)
 
 
-def test_functions_of_the_setup_are_shown_only_where_they_are_used():
+def test_functions_of_the_setup_are_shown_only_where_they_are_used() -> None:
     setup = (
         "from tests.harness.tiny_engine import Tiny\n\n"
-        "def inner(x):\n    return x\n\n"
-        "def used(x, y):\n    return inner(x) * y\n\n"
-        "def unused(x):\n    return x\n"
+        "def inner(x: Any):\n    return x\n\n"
+        "def used(x: Any, y: Any):\n    return inner(x) * y\n\n"
+        "def unused(x: Any):\n    return x\n"
     )
     program = reproduce(parse(TEXT), start(tiny_adapter(setup=setup, operators={"multiply": "used({x}, {y})"})))
     assert "def used" in program
@@ -77,17 +78,15 @@ arrays = st.one_of(
 
 @settings(max_examples=100)
 @given(arrays)
-def test_array_literals_are_exact(array):
+def test_array_literals_are_exact(array: Any) -> None:
     constant = Constant.of(array)
-    rebuilt = eval(array_literal(constant), {"np": np})  # noqa: S307 (our own text)
+    rebuilt = eval(array_literal(constant), {"np": np})
     assert Constant.of(rebuilt) == constant
 
 
 @pytest.mark.engines
 @pytest.mark.parametrize("name", ["autograd", "mygrad", "micrograd", "torch", "refgrad"])
-def test_reproductions_of_real_engines_run(name):
-    from refgrad.harness import find_adapter
-
+def test_reproductions_of_real_engines_run(name: str) -> None:
     if name != "refgrad":
         pytest.importorskip(name, reason=f"needs refgrad[{name}]", exc_type=ImportError)
     text = "x = leaf float64[] {0x1.8p+0} requires_grad\ny = multiply x x\nbackward y\nread grad x\n"

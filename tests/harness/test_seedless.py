@@ -15,7 +15,7 @@ from refgrad.strategies import random_scenario
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32))
-def test_weights_replace_seeds(seed):
+def test_weights_replace_seeds(seed: int) -> None:
     scenario = random_scenario(seed)
     weighted = without_seeds(scenario)
     assert not any(isinstance(step, Backward) and step.seed is not None for step in weighted.steps)

@@ -1,6 +1,8 @@
-"""How small can an engine be that the harness drives? A tape of scalars and arrays in a few lines, for the harness's tests."""
+"""How small can an engine be that the harness drives? A tape in a few lines, for the harness's own tests."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -10,19 +12,19 @@ from refgrad.harness import TapeAdapter
 class Tiny:
     """A tensor that remembers how to send a cotangent to its parents."""
 
-    def __init__(self, data, parents=(), *, requires_grad=True):
+    def __init__(self, data: Any, parents: tuple[Any, ...] = (), *, requires_grad: bool = True) -> None:
         self.data = np.asarray(data, dtype=np.float64)
         self.parents = parents
         self.requires_grad = requires_grad
-        self.grad = None
+        self.grad: Any = None
 
-    def __add__(self, other):
+    def __add__(self, other: Tiny) -> Tiny:
         return Tiny(self.data + other.data, ((self, lambda g: g), (other, lambda g: g)))
 
-    def __mul__(self, other):
+    def __mul__(self, other: Tiny) -> Tiny:
         return Tiny(self.data * other.data, ((self, lambda g: g * other.data), (other, lambda g: g * self.data)))
 
-    def backward(self, seed=None):
+    def backward(self, seed: Any = None) -> None:
         """Send the seed to every leaf, path by path."""
         seed = np.ones_like(self.data) if seed is None else seed
         if not self.parents and self.requires_grad:
@@ -31,7 +33,7 @@ class Tiny:
             parent.backward(send(seed))
 
 
-def tiny_adapter(**changes):
+def tiny_adapter(**changes: Any) -> TapeAdapter:
     """Return the adapter of the tiny engine, with some fields changed."""
     fields = {
         "name": "tiny",

@@ -16,36 +16,36 @@ def numpy_index(index: tuple[Position, ...]) -> tuple[Any, ...]:
     return tuple(np.asarray(item, dtype=np.intp) if isinstance(item, tuple) else item for item in index)
 
 
-def index_forward(_system: Any, x: Any, *, index: tuple[Position, ...]) -> Any:  # noqa: ANN401
+def index_forward(_system: Any, x: Any, *, index: tuple[Position, ...]) -> Any:
     """``x[index]``, a copy: integers, slices with any step, integer arrays with repeated entries."""
     return np.array(x[numpy_index(index)])
 
 
-def index_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def index_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Add the cotangent at the places that were read; what was read twice receives both."""
     return (ops.add_at(cotangent, shape=node.shapes[0], index=node.attributes["index"]),)
 
 
-def take_forward(_system: Any, x: Any, *, axis: int, indices: tuple[Any, ...] | int) -> Any:  # noqa: ANN401
+def take_forward(_system: Any, x: Any, *, axis: int, indices: tuple[Any, ...] | int) -> Any:
     """Entries of ``axis`` at integer ``indices``, which may repeat, be negative and have any shape."""
     return np.take(x, np.asarray(indices, dtype=np.intp), axis=axis)
 
 
-def take_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def take_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Add the cotangent at the places that were taken."""
     (shape,) = node.shapes
     before = (slice(None),) * (node.attributes["axis"] % len(shape))
     return (ops.add_at(cotangent, shape=shape, index=(*before, node.attributes["indices"])),)
 
 
-def add_at_forward(_system: Any, x: Any, *, shape: Shape, index: tuple[Position, ...]) -> Any:  # noqa: ANN401
+def add_at_forward(_system: Any, x: Any, *, shape: Shape, index: tuple[Position, ...]) -> Any:
     """Zeros of ``shape`` to which ``x`` is added at ``index``: the transpose of ``index`` and ``take``."""
     result = np.zeros(shape, dtype=x.dtype)
     np.add.at(result, numpy_index(index), x)
     return result
 
 
-def add_at_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def add_at_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Read the cotangent at the same places."""
     return (ops.index(cotangent, index=node.attributes["index"]),)
 

@@ -10,12 +10,12 @@ from refgrad.operators.structure import Cotangents, RecordedNode, Shape, Structu
 from refgrad.operators.structures.shapes import sum_to
 
 
-def matmul_forward(_system: Any, x: Any, y: Any) -> Any:  # noqa: ANN401
+def matmul_forward(_system: Any, x: Any, y: Any) -> Any:
     """Product of matrices, vectors or broadcasting stacks of matrices, as ``numpy.matmul`` defines it."""
     return np.matmul(x, y)
 
 
-def matmul_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def matmul_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """For Z = X Y: X receives G Yᵀ and Y receives Xᵀ G; vectors are seen as a row and as a column."""
     x_shape, y_shape = node.shapes
     row = x_shape if len(x_shape) > 1 else (1, *x_shape)
@@ -32,7 +32,7 @@ def matmul_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # n
     return for_x, for_y
 
 
-def _swapped(ops: Any, matrices: Any) -> Any:  # noqa: ANN401
+def _swapped(ops: Any, matrices: Any) -> Any:
     rank = len(matrices.shape)
     axes: Shape = (*range(rank - 2), rank - 1, rank - 2)
     return ops.transpose(matrices, axes=axes)

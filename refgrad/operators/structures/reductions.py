@@ -33,35 +33,35 @@ def size_along(shape: Shape, axis: Axes) -> int:
     return size
 
 
-def add_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+def add_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
     """Sum of the entries along ``axis``."""
-    return np.add.reduce(x, axis=axis, keepdims=keepdims)
+    return np.add.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
 
 
-def sum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def sum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Every summand receives the sum's cotangent."""
     (shape,) = node.shapes
     kept = ops.reshape(cotangent, shape=kept_shape(shape, node.attributes["axis"]))
     return (ops.broadcast_to(kept, shape=shape),)
 
 
-def mean_forward(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+def mean_forward(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
     """Arithmetic mean of the entries along ``axis``."""
-    return np.add.reduce(x, axis=axis, keepdims=keepdims) / size_along(x.shape, axis)
+    return add_reduce(_system, x, axis=axis, keepdims=keepdims) / size_along(x.shape, axis)
 
 
-def mean_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def mean_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Every entry receives the mean's cotangent divided by their number."""
     (spread,) = sum_vjp(ops, cotangent, node)
     return (spread / size_along(node.shapes[0], node.attributes["axis"]),)
 
 
-def multiply_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+def multiply_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
     """Product of the entries along ``axis``."""
-    return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+    return np.multiply.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
 
 
-def prod_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def prod_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Every factor receives the product of the *other* factors, which stays right where a factor is zero.
 
     The reduced axes are moved to the end and flattened; factor i is left out by putting a one in its place
@@ -79,17 +79,17 @@ def prod_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noq
     return (ops.transpose(moved, axes=tuple(int(i) for i in np.argsort(rest + axes))),)
 
 
-def maximum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+def maximum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
     """Largest entry along ``axis``."""
     return _reduce(system.maximum, x, axis, keepdims=keepdims)
 
 
-def minimum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:  # noqa: ANN401
+def minimum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
     """Smallest entry along ``axis``."""
     return _reduce(system.minimum, x, axis, keepdims=keepdims)
 
 
-def extremum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def extremum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """The entries that attain the extremum share its cotangent equally (the row's edge states this convention)."""
     (shape,) = node.shapes
     axis = node.attributes["axis"]
@@ -99,7 +99,7 @@ def extremum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  #
     return (ops.reshape(cotangent, shape=kept) * share,)
 
 
-def _reduce(function: Any, x: Any, axis: Axes, *, keepdims: bool) -> Any:  # noqa: ANN401
+def _reduce(function: Any, x: Any, axis: Axes, *, keepdims: bool) -> Any:
     """Reduce one axis after the other: functions of Python objects cannot take several axes at once."""
     result = x
     for a in reversed(reduced_axes(axis, x.ndim)):

@@ -9,7 +9,7 @@ import numpy as np
 from refgrad.operators.structure import Cotangents, RecordedNode, Shape, Structure
 
 
-def sum_to(ops: Any, cotangent: Any, shape: Shape) -> Any:  # noqa: ANN401
+def sum_to(ops: Any, cotangent: Any, shape: Shape) -> Any:
     """Undo broadcasting: sum ``cotangent`` over the axes along which ``shape`` was stretched."""
     have = cotangent.shape
     if have == shape:
@@ -19,22 +19,22 @@ def sum_to(ops: Any, cotangent: Any, shape: Shape) -> Any:  # noqa: ANN401
     return ops.reshape(ops.sum(cotangent, axis=axes, keepdims=False), shape=shape)
 
 
-def reshape_forward(_system: Any, x: Any, *, shape: Shape) -> Any:  # noqa: ANN401
+def reshape_forward(_system: Any, x: Any, *, shape: Shape) -> Any:
     """Same entries in row-major order, another shape; one entry of ``shape`` may be -1."""
     return np.reshape(x, shape)
 
 
-def reshape_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def reshape_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Shape the cotangent back."""
     return (ops.reshape(cotangent, shape=node.shapes[0]),)
 
 
-def transpose_forward(_system: Any, x: Any, *, axes: tuple[int, ...] | None) -> Any:  # noqa: ANN401
+def transpose_forward(_system: Any, x: Any, *, axes: tuple[int, ...] | None) -> Any:
     """Permute the axes; None reverses them."""
     return np.transpose(x, axes)
 
 
-def transpose_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def transpose_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Apply the inverse permutation."""
     axes = node.attributes["axes"]
     if axes is None:
@@ -44,42 +44,42 @@ def transpose_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  
     return (ops.transpose(cotangent, axes=tuple(int(i) for i in inverse)),)
 
 
-def broadcast_forward(_system: Any, x: Any, *, shape: Shape) -> Any:  # noqa: ANN401
+def broadcast_forward(_system: Any, x: Any, *, shape: Shape) -> Any:
     """Stretch axes of length one, and add leading axes, to reach ``shape``."""
     return np.broadcast_to(x, shape)
 
 
-def broadcast_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def broadcast_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Sum over the stretched axes."""
     return (sum_to(ops, cotangent, node.shapes[0]),)
 
 
-def expand_dims_forward(_system: Any, x: Any, *, axis: int) -> Any:  # noqa: ANN401
+def expand_dims_forward(_system: Any, x: Any, *, axis: int) -> Any:
     """Insert an axis of length one."""
     return np.expand_dims(x, axis)
 
 
-def squeeze_forward(_system: Any, x: Any, *, axis: int) -> Any:  # noqa: ANN401
+def squeeze_forward(_system: Any, x: Any, *, axis: int) -> Any:
     """Remove an axis of length one."""
     return np.squeeze(x, axis)
 
 
-def flip_forward(_system: Any, x: Any, *, axis: int | tuple[int, ...] | None) -> Any:  # noqa: ANN401
+def flip_forward(_system: Any, x: Any, *, axis: int | tuple[int, ...] | None) -> Any:
     """Reverse the order along the axes (all of them where ``axis`` is None)."""
     return np.flip(x, axis)
 
 
-def flip_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def flip_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Flip back."""
     return (ops.flip(cotangent, axis=node.attributes["axis"]),)
 
 
-def concatenate_forward(_system: Any, *arrays: Any, axis: int) -> Any:  # noqa: ANN401
+def concatenate_forward(_system: Any, *arrays: Any, axis: int) -> Any:
     """Join arrays along an axis that they have."""
     return np.concatenate(arrays, axis=axis)
 
 
-def concatenate_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def concatenate_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Every operand receives its own stretch of the cotangent."""
     axis = node.attributes["axis"] % len(node.shapes[0])
     ends = np.cumsum([shape[axis] for shape in node.shapes])
@@ -90,17 +90,18 @@ def concatenate_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     )
 
 
-def stack_forward(_system: Any, *arrays: Any, axis: int) -> Any:  # noqa: ANN401
+def stack_forward(_system: Any, *arrays: Any, axis: int) -> Any:
     """Join arrays of one shape along a new axis."""
     return np.stack(arrays, axis=axis)
 
 
-def stack_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:  # noqa: ANN401
+def stack_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     """Every operand receives its own entry of the new axis."""
     axis = node.attributes["axis"] % (len(node.shapes[0]) + 1)
     before = (slice(None),) * axis
     return tuple(
-        ops.index(cotangent, index=(*before, position)) if needed else None for position, needed in enumerate(node.needs)
+        ops.index(cotangent, index=(*before, position)) if needed else None
+        for position, needed in enumerate(node.needs)
     )
 
 
