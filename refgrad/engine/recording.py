@@ -7,7 +7,7 @@ of a formula with attributes is the one in ``_general``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -63,7 +63,8 @@ def _operators_on_arrays(rows: Mapping[str, Operator]) -> SimpleNamespace:
 
 def _with_defaults(row: Operator) -> Function:
     forward = forward_function(row)
-    return lambda *arrays, **attributes: forward(*arrays, **row.bind(attributes))
+    defaults = {attribute.name: attribute.default for attribute in row.attributes if not attribute.required}
+    return partial(forward, **defaults)
 
 
 def forward_function(row: Operator) -> Function:

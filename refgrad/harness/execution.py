@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -101,10 +102,13 @@ def start(adapter: AnyAdapter) -> Engine:
 
 
 def observe(scenario: Scenario, engine: Engine) -> tuple[Observation, ...]:
-    """Run a scenario on an engine, step by step; a step that fails does not keep the others from being tried."""
+    """Run a scenario on an engine, step by step; a step that fails does not keep the others from being tried.
+
+    Warnings are the engine's own affair and are not shown.
+    """
     engine.watch(scenario)
     run = _TapeRun(engine) if isinstance(engine.adapter, TapeAdapter) else _FunctionalRun(engine, scenario)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         return tuple(_attempt(run, step) for step in scenario.steps)
 
 

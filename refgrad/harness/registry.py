@@ -32,8 +32,10 @@ def find_adapter(name: str) -> AnyAdapter:
         raise AdapterError(message)
     try:
         candidate = engines[name].load()
+    except AdapterError:
+        raise
     except Exception as error:
-        message = f"engine {name!r}: its adapter cannot be imported: {type(error).__name__}: {error}"
+        message = f"engine {name!r}: its adapter cannot be imported: {_said(error)}"
         raise AdapterError(message) from error
     return checked_adapter(candidate, f"engine {name!r}")
 
@@ -59,9 +61,14 @@ def _import_adapter(name: str) -> AnyAdapter:
     except AdapterError:
         raise
     except Exception as error:  # a module of someone else's may raise anything
-        message = f"{name!r}: the module cannot be imported: {type(error).__name__}: {error}"
+        message = f"{name!r}: the module cannot be imported: {_said(error)}"
         raise AdapterError(message) from error
     if not hasattr(module, attribute):
         message = f"{name!r}: module {module_name!r} has no {attribute!r}"
         raise AdapterError(message)
     return checked_adapter(getattr(module, attribute), repr(name))
+
+
+def _said(error: Exception) -> str:
+    """What an import says: an ImportError names the module, of any other error the kind matters too."""
+    return str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"

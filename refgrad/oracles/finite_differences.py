@@ -23,7 +23,7 @@ Contributions = tuple[tuple[str, Constant | None], ...]
 Floats = npt.NDArray[np.float64]
 
 STEPS = (2.0**-9, 2.0**-13, 2.0**-17, 2.0**-21)
-"""First steps, relative to max(|x|, 1/2), the largest first: at 2⁻⁹ truncation O(h⁴) meets rounding O(2⁻⁵³ / h) near 1e-13."""
+"""First steps, relative to max(|x|, 1/2): at 2⁻⁹ the truncation O(h⁴) meets the rounding O(2⁻⁵³ / h) near 1e-13."""
 
 GOAL = 1e-9
 """Relative error at which no smaller step is tried."""

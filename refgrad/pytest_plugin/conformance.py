@@ -12,6 +12,7 @@ import pytest
 from refgrad.harness import Verdict, start
 from refgrad.harness.checks import Check
 from refgrad.harness.grading import Grader
+from refgrad.pytest_plugin.crash import Trace
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import failure_text
 
@@ -33,17 +34,20 @@ class CheckFailedError(Exception):
 class Bench:
     """Where checks are run: an engine, started when the first check needs it, and the verdicts that are known already."""
 
-    def __init__(self, plan: Plan, known: Mapping[str, Verdict], running: Path | None) -> None:
-        """``running`` is a file that always holds the scenario being run, for whoever finds this process dead."""
+    def __init__(self, plan: Plan, known: Mapping[str, Verdict], trace: Trace | None) -> None:
+        """``trace`` tells whoever finds this process dead what it was doing."""
         self.plan = plan
         self.known = known
-        self.running = running
+        self.trace = trace
         self._grader: Grader | None = None
 
     def start(self) -> Grader:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._grader is None:
-            self._grader = Grader(start(self.plan.adapter), self.plan.settings)
+            engine = start(self.plan.adapter)
+            if self.trace is not None:
+                self.trace.follow(engine)
+            self._grader = Grader(engine, self.plan.settings)
         return self._grader
 
     def verdict(self, check: Check) -> Verdict:

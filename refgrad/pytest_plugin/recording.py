@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from refgrad.harness import EngineStartError, Verdict, reproduce
-from refgrad.harness.checks import Check, all_checks, chapter
+from refgrad.harness import Verdict
+from refgrad.harness.checks import all_checks
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, verdict_in
+from refgrad.pytest_plugin.crash import Trace, crash_verdict
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import build_document, document_path, failure_text, write_document
-from refgrad.scenario import Scenario, ScenarioError, parse
 
 CANNOT_START = 3
 """The exit status of a session whose engine cannot be started."""
@@ -95,7 +95,7 @@ class Recorder:
         if PROPERTY in output:
             self.give_up(output[PROPERTY])
         if error and error != "keyboard-interrupt" and node.gateway.id not in self._ready:
-            self.give_up(str(EngineStartError(f"engine {self.plan.adapter.name!r} cannot be started: its process died")))
+            self.give_up(f"engine {self.plan.adapter.name!r} cannot be started: its process died")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
@@ -104,31 +104,12 @@ class Recorder:
         check = checks.get(crashitem.removeprefix(f"{SUITE}::"))
         if check is None:
             return
-        verdict = self._crashed(check, self._last_scenario(report))
+        scenario = Trace(self._scenario_file(report.node)).last()  # type: ignore[attr-defined] (pytest-xdist adds it)
+        verdict = crash_verdict(check, self.plan.options.engine, scenario)
         report.user_properties.append((PROPERTY, verdict.to_json()))  # type: ignore[arg-type]
         report.longrepr = failure_text(verdict)
         if verdict.level != "MUST":
             report.outcome, report.wasxfail = "skipped", verdict.message
-
-    def _crashed(self, check: Check, scenario: Scenario | None) -> Verdict:
-        return Verdict(
-            id=check.id,
-            chapter=chapter(check),
-            operator=getattr(getattr(check, "operator", None), "name", ""),
-            level=check.level,
-            verdict="crashed",
-            statement=check.statement,
-            message="the process of the engine died" + (" while it ran this scenario" if scenario else ""),
-            scenario=scenario.text if scenario else "",
-            scenario_id=scenario.id if scenario else "",
-            reproduction=reproduce(scenario, self.plan.adapter) if scenario else "",
-        )
-
-    def _last_scenario(self, report: pytest.TestReport) -> Scenario | None:
-        try:
-            return parse(self._scenario_file(report.node).read_text(encoding="utf-8"))  # type: ignore[attr-defined]
-        except (OSError, ScenarioError):
-            return None
 
     def _scenario_file(self, node: Any) -> Path:  # noqa: ANN401 (as above)
         return Path(self._running.name) / node.gateway.id

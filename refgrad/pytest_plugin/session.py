@@ -10,6 +10,7 @@ import pytest
 
 from refgrad.harness import AdapterError, EngineStartError, JournalError, Verdict
 from refgrad.pytest_plugin.conformance import PROPERTY, Bench, CheckItem, Suite
+from refgrad.pytest_plugin.crash import Trace
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
 from refgrad.pytest_plugin.recording import Recorder
@@ -43,7 +44,7 @@ def _install_controller(config: pytest.Config, plan: Plan, known: Mapping[str, V
 def _worker(config: pytest.Config, plan: Plan) -> Conformance:
     told: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
     known = [Verdict.from_json(dict(row)) for row in told["known"]]
-    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, Path(told["running"])))
+    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, Trace(Path(told["running"]))))
 
 
 def _only_what_was_named(config: pytest.Config) -> None:

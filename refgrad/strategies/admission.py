@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy.typing as npt
 
 from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Expression, Operator
+from refgrad.operators.structure import Shape
+from refgrad.operators.structures.indexing import numpy_index
 from refgrad.operators.structures.reductions import kept_shape, reduced_axes
 
 Array = npt.NDArray[Any]
@@ -38,15 +41,27 @@ def distance_to_kink(operator: Operator, arrays: list[Array], attributes: Mappin
     return _distance_to_tie(arrays[0], result, axis)
 
 
-def names_axes(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
-    """Whether all axes to reduce exist and are different; not every operator's own function says so."""
-    for attribute in operator.attributes:
-        axis = attributes[attribute.name] if attribute.type == "axes" else None
-        axes = [] if axis is None else [axis] if isinstance(axis, int) else axis
-        rank = arrays[0].ndim
-        if not all(-rank <= a < rank for a in axes) or len({a % rank for a in axes}) < len(axes):
-            return False
-    return True
+def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
+    """Whether attributes mean what they say, though the operator's own function may take others just as well.
+
+    Axes to reduce exist and are different, bounds increase, and an array that is added at an index has its shape.
+    """
+    values = {attribute.type: attributes[attribute.name] for attribute in operator.attributes}
+    bounds = [attributes[attribute.name] for attribute in operator.attributes if attribute.type == "float"]
+    if any(lower >= upper for lower, upper in pairwise(bounds)) or not _exist(values.get("axes"), arrays[0].ndim):
+        return False
+    return "any_shape" not in values or _reads(values["any_shape"], values["index"]) == arrays[0].shape
+
+
+def _exist(axis: int | tuple[int, ...] | None, rank: int) -> bool:
+    axes = () if axis is None else (axis,) if isinstance(axis, int) else axis
+    return all(-rank <= a < rank for a in axes) and len({a % rank for a in axes}) == len(axes)
+
+
+def _reads(shape: Shape, index: tuple[Any, ...]) -> Shape:
+    """Return the shape of what an index reads out of an array of a shape."""
+    read: Shape = np.empty(shape)[numpy_index(index)].shape
+    return read
 
 
 def has_ties(operator: Operator) -> bool:
@@ -75,7 +90,7 @@ def _domain(operator: Operator) -> Callable[..., Any] | None:
 @cache
 def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
     """Return the differences that vanish where a comparison of the formula, or of an edge's condition, turns over."""
-    assert operator.formula is not None  # noqa: S101 (only elementwise operators are asked)
+    assert operator.formula is not None
     conditions = [operator.formula, *(Expression(edge.where) for edge in operator.edges)]
     sides = dict.fromkeys(
         f"({ast.unparse(node.left)}) - ({ast.unparse(node.comparators[0])})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
@@ -20,7 +20,7 @@ FRESH: Final = 0.12
 """How often an operand is a new leaf although an existing value would do."""
 
 TWICE: Final = 0.1
-"""How often an operator takes its first operand once more, where it can."""
+"""How often an operator takes the operand before once more, where it can."""
 
 UNUSED: Final = 0.7
 """How often only values that nothing uses yet are considered: chains get longer, and sinks fewer."""
@@ -69,7 +69,7 @@ def commit(
 ) -> bool:
     """Add the operator's application to these operands, if it is admitted, with attributes drawn beside those given."""
     shapes = tuple(operand.shape for operand in operands)
-    attributes = choose_attributes(draft.choices, operator, shapes, draft.profile) | given
+    attributes = choose_attributes(draft.choices, operator, shapes, draft.profile) | dict(given)
     value = draft.compute(operator, operands, attributes, margin=margin)
     if value is None:
         return False
@@ -85,7 +85,7 @@ def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Valu
     operands: list[Value] = []
     for argument in _slots(draft.choices, operator):
         operands.append(_choose_operand(draft, operator, argument, operands, fresh))
-    if not any(value.requires_grad for value in (*draft.leaves, *operands)):
+    if not (any(leaf.requires_grad for leaf in draft.leaves) or any(value.requires_grad for value in operands)):
         numbers = [operand for operand in operands if not operand.condition]
         draft.choices.choice(numbers).requires_grad = True
     return operands
@@ -93,8 +93,8 @@ def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Valu
 
 def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before: list[Value], fresh: float) -> Value:
     choices, shapes = draft.choices, tuple(operand.shape for operand in before)
-    if before and _again(operator, argument, before[0], shapes) and choices.boolean(TWICE):
-        return before[0]
+    if before and _again(operator, argument, before[-1], shapes) and choices.boolean(TWICE):
+        return before[-1]
     fitting = [] if fresh >= 1 else _fitting(draft, operator, argument, shapes)
     if fitting and not choices.boolean(fresh):
         return _pick(choices, fitting)
@@ -105,9 +105,12 @@ def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before
     return fresh_leaf(choices, draft.profile, operator, argument, shape)
 
 
-def _slots(choices: Choices, operator: Operator) -> Iterator[Argument]:
-    for argument in operator.arguments:
-        yield from (argument for _ in range(choices.choice(VARIADIC) if argument.variadic else 1))
+def _slots(choices: Choices, operator: Operator) -> tuple[Argument, ...]:
+    """Return the argument that each operand stands for; a variadic one comes last, and stands for several."""
+    if not operator.arguments[-1].variadic:
+        return operator.arguments
+    *first, last = operator.arguments
+    return (*first, *[last] * choices.choice(VARIADIC))
 
 
 def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple[Shape, ...]) -> list[Value]:
@@ -131,10 +134,10 @@ def _fits(operator: Operator, shapes: tuple[Shape, ...], shape: Shape) -> bool:
     return OPERAND_RULES[operator.operands].fits(shapes, shape)
 
 
-def _again(operator: Operator, argument: Argument, first: Value, shapes: tuple[Shape, ...]) -> bool:
-    """Whether the first operand may stand for this argument too."""
-    in_range = first.within(*accepted_range(operator, argument)) and first.condition == (argument.dtype == "bool")
-    return in_range and _fits(operator, shapes, first.shape)
+def _again(operator: Operator, argument: Argument, value: Value, shapes: tuple[Shape, ...]) -> bool:
+    """Whether the operand before may stand for this argument too."""
+    in_range = value.within(*accepted_range(operator, argument)) and value.condition == (argument.dtype == "bool")
+    return in_range and _fits(operator, shapes, value.shape)
 
 
 def _pick(choices: Choices, values: list[Value]) -> Value:

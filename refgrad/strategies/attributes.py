@@ -63,6 +63,8 @@ def choose_attributes(
 ) -> dict[str, Any]:
     """Return values for the operator's attributes, those left out that have their default."""
     chosen: dict[str, Any] = {}
+    if not operator.attributes:
+        return chosen
     for attribute in operator.attributes:
         site = Site(operator, shapes, profile, chosen)
         chosen[attribute.name] = ATTRIBUTE_RULES[attribute.type].choose(choices, site, attribute)

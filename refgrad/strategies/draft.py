@@ -41,7 +41,7 @@ class Value:
     @property
     def name(self) -> str:
         """The name by which later steps refer to it."""
-        assert self.step is not None  # noqa: S101 (a draft names what it holds)
+        assert self.step is not None
         return self.step.name
 
     @classmethod
@@ -97,6 +97,10 @@ class Draft:
         self.results.append(value)
         self.values.append(value)
 
+    def has_room(self, array: Array) -> bool:
+        """Whether an array is small enough, and of a rank that the profile allows."""
+        return array.size <= LARGEST_SIZE and array.ndim <= self.profile.max_rank
+
     def compute(
         self, operator: Operator, arguments: Sequence[Value], attributes: Mapping[str, Any], *, margin: float
     ) -> Value | None:
@@ -113,7 +117,7 @@ class Draft:
             array = np.asarray(numpy_forward(operator)(*arrays, **bound))
         except (ValueError, IndexError, TypeError):
             return None
-        if array.size > LARGEST_SIZE or array.ndim > self.profile.max_rank:
+        if not (self.has_room(array) and all(self.has_room(value.array) for value in arguments if value.step is None)):
             return None
         requires_grad = any(argument.requires_grad for argument in arguments)
         value = Value.of(array, requires_grad=requires_grad, arguments=tuple(arguments))

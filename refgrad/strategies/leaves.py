@@ -18,7 +18,7 @@ from refgrad.strategies.operands import broadcast_shape
 from refgrad.strategies.profile import LARGEST_VALUE, Profile
 
 TAME: Final = 0.7
-"""How often a leaf stays within DEFAULT_RANGE, where many operators can use it, though its first one allows for more."""
+"""How often a leaf stays within DEFAULT_RANGE, where many operators can use it, though its first takes more."""
 
 AT_LEAST: Final = 0.5
 """The narrowed range is no shorter than this."""
@@ -62,7 +62,7 @@ def put_on_edge(
     Entries that meet one another under broadcasting are moved together. Operands must have entries.
     """
     result = broadcast_shape(*(operand.shape for operand in operands))
-    assert result is not None  # noqa: S101 (operands were chosen to broadcast)
+    assert result is not None
     certain = choices.integer(0, math.prod(result) - 1)
     places = [place for place in range(math.prod(result)) if place == certain or choices.boolean(0.2)]
     moved = []

@@ -20,8 +20,8 @@ from refgrad.strategies.profile import LARGEST_SIZE, Profile
 class OperandRule:
     """Which shapes fit to those of the operands before, and how one that does is chosen.
 
-    ``fits(shapes, shape)``: may ``shape`` follow ``shapes``? ``first(shape)`` is a shape close to the given one that may
-    stand first; ``choose(choices, shapes, profile)`` is one that may follow.
+    ``fits(shapes, shape)``: may ``shape`` follow ``shapes``? ``choose(choices, shapes, profile)`` is one that may, and
+    ``first(shape)`` is a shape close to the given one that may stand first.
     """
 
     fits: Callable[[tuple[Shape, ...], Shape], bool]
@@ -58,7 +58,7 @@ def _broadcasts(shapes: tuple[Shape, ...], shape: Shape) -> bool:
 
 def _broadcasting(choices: Choices, shapes: tuple[Shape, ...], profile: Profile) -> Shape:
     result = broadcast_shape(*shapes)
-    assert result is not None  # noqa: S101 (every operand was held against those before it)
+    assert result is not None
     if profile.rank and len(result) <= profile.rank and choices.boolean(0.2):
         return stretched(choices, result, profile)
     return narrowed(choices, result)

@@ -26,14 +26,15 @@ class GenerationError(ValueError):
 class Profile:
     """What generated scenarios may contain: what an engine offers, and how much of it at once.
 
-    ``operators`` are names of the table (None: all), of which ``length`` bounds how many are applied. Shapes have at most
-    ``max_rank`` axes with lengths from ``dimensions`` (repeat one to see it more often), and ``empty`` is the probability
-    that a scenario is about arrays without entries. ``scalars_only`` leaves 0-d leaves and elementwise operators.
+    ``operators`` are names of the table (None: all), of which ``length`` bounds how many are applied. Shapes have at
+    most ``max_rank`` axes with lengths from ``dimensions`` (repeat one to see it more often), and ``empty`` is the
+    probability that a scenario is about arrays without entries. ``scalars_only`` leaves 0-d leaves and elementwise
+    operators.
 
-    Without ``seeds`` every backward starts from a scalar and passes no seed. At most ``max_backwards`` backward calls are
-    made, every one with ``retain_graph`` whose graph a later one walks again; without ``accumulate`` no two of them reach
-    the same leaf. ``edges`` is the probability that an operator that has edges is put onto one; where it is 0, every
-    operator stays clear of its kinks. ``unused_leaves`` and ``constants`` are the probabilities that a scenario
+    Without ``seeds`` every backward starts from a scalar and passes no seed. At most ``max_backwards`` backward calls
+    are made, every one with ``retain_graph`` whose graph a later one walks again; without ``accumulate`` no two of them
+    reach the same leaf. ``edges`` is the probability that an operator that has edges is put onto one; where it is 0,
+    every operator stays clear of its kinks. ``unused_leaves`` and ``constants`` are the probabilities that a scenario
     has a leaf that nothing uses, and that a leaf does not require grad.
 
     Raises :class:`GenerationError` where a field is out of its range.
@@ -102,7 +103,7 @@ def weighted_operators(profile: Profile) -> tuple[Operator, ...]:
 
 @lru_cache(maxsize=256)
 def reducing_operators(profile: Profile) -> tuple[Operator, ...]:
-    """Return the allowed operators that make a scalar of any array: those with axes, all of them by default, to reduce."""
+    """Return the allowed operators that make a scalar of any array: those that reduce axes, by default all of them."""
     return tuple(
         operator
         for operator in allowed_operators(profile)

@@ -1,4 +1,4 @@
-"""Is a changed list of steps still a scenario, and one that means something? What follows from the change is adapted."""
+"""Is a changed list of steps still a scenario that means something, once what follows from the change is adapted?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Scenario, ScenarioError, Step
-from refgrad.strategies.admission import MARGIN, Array, distance_to_kink, in_domain, names_axes
+from refgrad.strategies.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
+from refgrad.strategies.attributes import admits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +57,7 @@ class Kept:
 
 
 def evaluated(scenario: Scenario) -> Evaluated | None:
-    """Return the scenario with its values, or None where an operator refuses its arguments or yields what is not finite."""
+    """Return the scenario with its values, or None where an operator refuses its arguments or is not finite."""
     try:
         with np.errstate(all="ignore"):
             values = evaluate(scenario, Float64())
@@ -108,8 +109,9 @@ def recorded_names(steps: Iterable[Step]) -> frozenset[str]:
 
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
-    call = _call(step, values)
-    return bool(np.isfinite(values[step.name]).all()) and names_axes(*call) and in_domain(*call)
+    operator, arrays, attributes = _call(step, values)
+    usual = admits(operator, arrays[0].shape) and well_formed(operator, arrays, attributes)
+    return usual and bool(np.isfinite(values[step.name]).all()) and in_domain(operator, arrays, attributes)
 
 
 def _call(step: Apply, values: Mapping[str, Array]) -> tuple[Operator, list[Array], dict[str, Any]]:

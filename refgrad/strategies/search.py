@@ -40,7 +40,7 @@ class Search:
     counterexample: Counterexample | None
 
 
-def find_counterexample(
+def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, by name)
     make: Callable[[int], Scenario],
     fails: Fails,
     *,
@@ -53,16 +53,17 @@ def find_counterexample(
 ) -> Search:
     """Try scenarios until one fails, and shrink it.
 
-    First come the seeds of ``replay``, then those that ``database`` holds under ``key`` because they failed before (they are
-    forgotten once they pass), and then at most ``max_examples`` new ones, which hypothesis draws and which follow from
-    ``seed`` alone. ``fails`` must answer alike whenever it is asked again; exceptions of ``make`` and ``fails`` are passed on.
+    First come the seeds of ``replay``, then those that ``database`` holds under ``key`` because they failed before
+    (they are forgotten once they pass), and then at most ``max_examples`` new ones, which hypothesis draws and which
+    follow from ``seed`` alone. ``fails`` must answer alike whenever it is asked again. Exceptions of ``make`` and
+    ``fails`` are passed on.
     """
     trial = _Trial(make, fails)
     stored = _Stored(database, key)
     found = any(trial.fails_at(number) for number in replay) or stored.replayed(trial)
     if not found and not _drawn(trial, seed, max_examples):
         return Search(trial.examples, None)
-    assert trial.found is not None  # noqa: S101 (a trial remembers what failed)
+    assert trial.found is not None
     number, scenario = trial.found
     stored.save(number)
     return Search(trial.examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
@@ -89,7 +90,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """The seeds that failed before. (hypothesis keeps no examples of its own in a run whose seed is given.)"""
+    """The seeds that failed before: hypothesis keeps no examples of its own in a run whose seed is given."""
 
     database: ExampleDatabase | None
     key: str

@@ -22,9 +22,10 @@ LIMIT: Final = 1000
 def shrink(scenario: Scenario, fails: Fails, limit: int = LIMIT) -> Scenario:
     """Return a scenario that fails like this one, and of which no simplification that is known here fails.
 
-    Greedy and deterministic: any candidate that is simpler (see :func:`weight`) and fails is taken, until there is none
-    or ``fails`` was asked ``limit`` times. Every candidate evaluates in float64, without leaving a domain; where no step
-    of the scenario is bound to fail, none of a candidate is. In the end names become a, b, c, if it then still fails.
+    Greedy and deterministic: any candidate that is simpler (see :func:`weight`) and fails is taken, until there is
+    none or ``fails`` was asked ``limit`` times. Every candidate evaluates in float64, without leaving a domain. Where
+    no step of the scenario is bound to fail, none of a candidate is; where it stays clear of kinks, candidates do. In
+    the end names become a, b, c, if it then still fails.
 
     A scenario that does not evaluate is returned as it is. An exception that ``fails`` raises is not caught.
     """

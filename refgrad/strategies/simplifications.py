@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -22,6 +23,8 @@ def single_application(current: Evaluated) -> Iterator[Steps]:
     applications = current.scenario.applications
     for step in applications if len(applications) > 1 else ():
         leaves = [_as_leaf(current, name) for name in dict.fromkeys(step.arguments)]
+        if not any(leaf.requires_grad for leaf in leaves):
+            leaves = [replace(leaf, requires_grad=leaf.value.dtype != "bool") for leaf in leaves]
         seed = np.arange(1.0, current.values[step.name].size + 1).reshape(current.values[step.name].shape)
         reads = [Read("grad", leaf.name) for leaf in leaves if leaf.requires_grad]
         backward = Backward(step.name, Constant.of(seed.astype(current.values[step.name].dtype)))
@@ -88,13 +91,14 @@ def fewer_operands(current: Evaluated) -> Iterator[Steps]:
 
 
 def merged_leaves(current: Evaluated) -> Iterator[Steps]:
-    """One leaf in the place of another of the same shape and dtype."""
+    """One leaf in the place of another of the same shape and dtype; it requires grad if either did."""
     leaves = current.scenario.leaves
     for number, leaf in enumerate(leaves):
         for other in leaves[:number]:
             if (leaf.value.shape, leaf.value.dtype) == (other.value.shape, other.value.dtype):
+                kept = replace(other, requires_grad=leaf.requires_grad or other.requires_grad)
                 rest = [step for step in current.scenario.steps if step is not leaf and not _reads(step, leaf.name)]
-                yield [_using(step, leaf.name, other.name) for step in rest]
+                yield [kept if step is other else _using(step, leaf.name, other.name) for step in rest]
 
 
 def fewer_reads(current: Evaluated) -> Iterator[Steps]:
@@ -104,7 +108,7 @@ def fewer_reads(current: Evaluated) -> Iterator[Steps]:
     if len(observations) > 2:  # noqa: PLR2004 (one of two alone is the other one less)
         for kept in observations:
             yield [step for at, step in enumerate(steps) if at == kept or at not in observations]
-    for dropped in observations if len(observations) > 1 else ():
+    for dropped in observations:
         yield [step for at, step in enumerate(steps) if at != dropped]
 
 
@@ -113,7 +117,7 @@ def shorter_axes(current: Evaluated) -> Iterator[Steps]:
     lengths = sorted({length for leaf in current.scenario.leaves for length in leaf.value.shape}, reverse=True)
     for old in lengths:
         for new in range(1, min(old, 3)):
-            yield from _both_ways(current, lambda leaf, old=old, new=new: _cut_lengths(leaf, old, new), {old: new})
+            yield from _both_ways(current, partial(_cut_lengths, old, new), {old: new})
     for leaf in current.scenario.leaves:
         for axis, old in enumerate(leaf.value.shape):
             for new in range(1, min(old, 3)):
@@ -125,7 +129,7 @@ def fewer_axes(current: Evaluated) -> Iterator[Steps]:
     """The first entry of an axis instead of that axis, in every leaf or in one."""
     rank = max((len(leaf.value.shape) for leaf in current.scenario.leaves), default=0)
     for dropped in range(rank, 0, -1):
-        yield from _both_ways(current, lambda leaf, dropped=dropped: _drop_axes(leaf, rank - dropped), {})
+        yield from _both_ways(current, partial(_keep_axes, rank - dropped), {})
     for leaf in current.scenario.leaves:
         for axis, length in enumerate(leaf.value.shape):
             if length:
@@ -217,13 +221,13 @@ def _only(chosen: Leaf, index: tuple[Any, ...]) -> Callable[[Leaf], Array]:
     return lambda leaf: leaf.value.to_numpy()[index] if leaf is chosen else leaf.value.to_numpy()
 
 
-def _cut_lengths(leaf: Leaf, old: int, new: int) -> Array:
+def _cut_lengths(old: int, new: int, leaf: Leaf) -> Array:
     cut = tuple(slice(new) if length == old else slice(None) for length in leaf.value.shape)
     array: Array = leaf.value.to_numpy()[cut]
     return array
 
 
-def _drop_axes(leaf: Leaf, rank: int) -> Array:
+def _keep_axes(rank: int, leaf: Leaf) -> Array:
     """Keep the last ``rank`` axes."""
     array = leaf.value.to_numpy()
     dropped = array.shape[: max(0, array.ndim - rank)]
@@ -231,7 +235,7 @@ def _drop_axes(leaf: Leaf, rank: int) -> Array:
 
 
 def _both_ways(current: Evaluated, change: Callable[[Leaf], Array], lengths: dict[int, int]) -> Iterator[Steps]:
-    """Change the leaves' arrays, with attributes that follow the lengths, and with attributes made as plain as can be."""
+    """Change the leaves' arrays, once with attributes that follow the lengths, once with the plainest attributes."""
     leaves = [
         replace(step, value=Constant.of(np.ascontiguousarray(change(step)).reshape(np.shape(change(step)))))
         if isinstance(step, Leaf)

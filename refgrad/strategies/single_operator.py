@@ -43,7 +43,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     (2, 2, 2),
     (4,),
 )
-"""Shapes that tell mistakes apart: square ones for a wrong transpose, others for wrong axes, length 1, 0-d, no entries."""
+"""Shapes that tell mistakes apart: square ones, ones with different lengths, length 1, 0-d, without entries."""
 
 
 def operator_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
@@ -90,6 +90,6 @@ def _apply_on_edge(draft: Draft, operator: Operator) -> bool:
     if not apply_on_edge(draft, operator):
         return False
     result = draft.results[0]
-    assert isinstance(result.step, Apply)  # noqa: S101 (it was just applied)
+    assert isinstance(result.step, Apply)
     arrays = [argument.array for argument in result.arguments]
     return distance_to_kink(operator, arrays, operator.bind(keywords(result.step)), result.array) == 0

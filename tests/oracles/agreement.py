@@ -2,9 +2,9 @@
 
     python -m tests.oracles.agreement --count 10000 > reports/agreement.md
 
-Each scenario has one backward. Two intervals are compared for each entry of each leaf: the certified one and the finite
-difference with its error bound. They disagree where they have no number in common. An entry is inconclusive where one of
-the two is too wide to say anything; it must overlap all the same.
+Each scenario has one backward. Two intervals are compared for each entry of each leaf: the certified one and the
+finite difference with its error bound. They disagree where they have no number in common. An entry is inconclusive
+where one of the two is too wide to say anything; they must overlap all the same.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from random import Random
 
 import numpy as np
 import numpy.typing as npt
 
 from refgrad.oracles import Certified, CertifiedOracle, Difference, finite_differences
 from refgrad.scenario import Constant, Scenario
-from refgrad.strategies import Profile, random_scenario
+from refgrad.strategies import Profile, SeededChoices, random_scenario
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -30,6 +29,24 @@ TELLING = 1e-6
 """An interval wider than this fraction of max(1, |truth|) says nothing."""
 
 ULP = 2.0**-52
+PAGE = """\
+# Agreement of the oracles
+
+The finite-difference oracle and the certified one on {count:,} generated scenarios (seeds {first} to {last}):
+{disagree} disagree, {inconclusive} ({share:.1%}) have an inconclusive entry.{seeds}
+
+| | {head} |
+|---|---:|---:|
+{rows}
+
+An entry disagrees where the certified interval and the finite difference with its error bound have no number in
+common. It is inconclusive where one of them is wider than {telling:.0e} of max(1, |truth|); distances are relative to
+the same. On an edge the certified interval is the hull of the one-sided derivatives, and a stencil that reaches
+across a kink has no finite error bound.
+
+Made by `python -m tests.oracles.agreement --count 10000 > reports/agreement.md`; nothing in it depends on chance.
+"""
+
 DECADES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 
 
@@ -83,17 +100,17 @@ def _compared(certified: Certified, difference: Difference) -> Comparison:
 
 def random_profile(seed: int) -> Profile:
     """Return a profile with one backward: short or long, of any rank, now and then with operators on their edges."""
-    random = Random(seed)
+    choices = SeededChoices(seed)
     return Profile(
-        length=random.choice([(1, 3), (1, 20), (10, 40)]),
-        max_rank=random.choice([0, 1, 2, 3, 4]),
-        dimensions=random.choice([(2, 3, 1), (1, 2, 3, 4, 5)]),
-        empty=random.choice([0.0, 0.1]),
-        seeds=random.random() < 0.8,
+        length=choices.choice([(1, 3), (1, 20), (10, 40)]),
+        max_rank=choices.integer(0, 4),
+        dimensions=choices.choice([(2, 3, 1), (1, 2, 3, 4, 5)]),
+        empty=choices.choice([0.0, 0.1]),
+        seeds=choices.boolean(0.8),
         max_backwards=1,
-        edges=random.choice([0.0, 0.0, 0.0, 0.0, 0.2]),
-        constants=random.choice([0.0, 0.3]),
-        dtype=random.choice(["float64", "float64", "float32"]),
+        edges=0.5 if choices.boolean(0.25) else 0.0,
+        constants=choices.choice([0.0, 0.3]),
+        dtype="float32" if choices.boolean(0.3) else "float64",
     )
 
 
@@ -140,38 +157,34 @@ def _scenarios(count: int, first: int) -> Iterator[tuple[int, Scenario, Profile]
 
 def page(result: dict[str, Summary], count: int, first: int) -> str:
     """Return the Markdown page of a run."""
-    rows = [
-        ("scenarios", lambda s: s.scenarios["all"]),
-        ("entries of gradients", lambda s: s.entries["all"]),
-        ("**scenarios that disagree**", lambda s: len(s.disagreeing)),
-        ("scenarios with an inconclusive entry", lambda s: s.scenarios["inconclusive"]),
-        ("… the certified interval is wide", lambda s: s.scenarios["open"]),
-        ("… the finite difference is unsure", lambda s: s.scenarios["unsure"]),
-        ("inconclusive entries", lambda s: s.entries["inconclusive"]),
-        *((f"conclusive entries at most {d:.0e} apart", lambda s, d=d: s.gaps[d]) for d in DECADES),
-    ]
-    table = [f"| {name} | {' | '.join(f'{read(s):,}' for s in result.values())} |" for name, read in rows]
     disagreeing = sorted(seed for summary in result.values() for seed in summary.disagreeing)
     inconclusive = sum(summary.scenarios["inconclusive"] for summary in result.values())
-    return "\n".join([
-        "# Agreement of the oracles",
-        "",
-        f"The finite-difference oracle and the certified one on {count:,} generated scenarios (seeds {first} to"
-        f" {first + count - 1}):",
-        f"{len(disagreeing)} disagree, {inconclusive} ({inconclusive / count:.1%}) have an inconclusive entry."
-        f"{f' Seeds that disagree: {disagreeing}.' if disagreeing else ''}",
-        "",
-        f"| | {' | '.join(result)} |",
-        f"|---|{'---:|' * len(result)}",
-        *table,
-        "",
-        "An entry disagrees where the certified interval and the finite difference with its error bound have no number in",
-        f"common. It is inconclusive where one of them is wider than {TELLING:.0e} of max(1, |truth|); distances are",
-        "relative to the same. On an edge, the certified interval is the hull of the one-sided derivatives, and a stencil",
-        "that reaches across a kink has no finite error bound.",
-        "",
-        "Made by `python -m tests.oracles.agreement --count 10000 > reports/agreement.md`, which is deterministic.",
-    ])
+    rows = zip(*(_column(summary) for summary in result.values()), strict=True)
+    return PAGE.format(
+        count=count,
+        first=first,
+        last=first + count - 1,
+        disagree=len(disagreeing),
+        seeds=f" Seeds that disagree: {disagreeing}." if disagreeing else "",
+        inconclusive=inconclusive,
+        share=inconclusive / count,
+        head=" | ".join(result),
+        rows="\n".join(f"| {row[0][0]} | {' | '.join(f'{number:,}' for _, number in row)} |" for row in rows),
+        telling=TELLING,
+    )
+
+
+def _column(summary: Summary) -> list[tuple[str, int]]:
+    return [
+        ("scenarios", summary.scenarios["all"]),
+        ("entries of gradients", summary.entries["all"]),
+        ("**scenarios that disagree**", len(summary.disagreeing)),
+        ("scenarios with an inconclusive entry", summary.scenarios["inconclusive"]),
+        ("… the certified interval is wide", summary.scenarios["open"]),
+        ("… the finite difference is unsure", summary.scenarios["unsure"]),
+        ("inconclusive entries", summary.entries["inconclusive"]),
+        *((f"conclusive entries at most {decade:.0e} apart", summary.gaps[decade]) for decade in DECADES),
+    ]
 
 
 def main() -> None:
@@ -181,7 +194,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
     result = summaries(options.count, options.first)
-    sys.stdout.write(page(result, options.count, options.first) + "\n")
+    sys.stdout.write(page(result, options.count, options.first))
     sys.exit(any(summary.disagreeing for summary in result.values()))
 
 

@@ -1,0 +1,68 @@
+"""What is left when an engine takes its process down? The scenario that was being run, and a verdict made of it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from refgrad.harness import Engine, Verdict, find_adapter, reproduce, start
+from refgrad.harness.checks import Check, chapter
+from refgrad.scenario import Scenario, ScenarioError, parse
+
+
+class Trace:
+    """A file that always holds the text of the scenario that an engine is running."""
+
+    def __init__(self, path: Path) -> None:
+        """``path`` need not exist yet."""
+        self.path = path
+
+    def follow(self, engine: Engine) -> None:
+        """Write down every scenario before the engine runs it."""
+        file = self.path.open("w", encoding="utf-8")
+
+        def write(scenario: Scenario) -> None:
+            file.seek(0)
+            file.truncate()
+            file.write(scenario.text)
+            file.flush()
+
+        engine.watch = write
+
+    def last(self) -> Scenario | None:
+        """Return the scenario that was run last, None if there is none that can be read."""
+        try:
+            scenario = parse(self.path.read_text(encoding="utf-8"))
+        except (OSError, ScenarioError):
+            return None
+        return scenario if scenario.steps else None
+
+
+def crash_verdict(check: Check, engine: str, scenario: Scenario | None) -> Verdict:
+    """Return the verdict on a check in which the process of an engine, named as on the command line, died."""
+    return Verdict(
+        id=check.id,
+        chapter=chapter(check),
+        operator=getattr(getattr(check, "operator", None), "name", ""),
+        level=check.level,
+        verdict="crashed",
+        statement=check.statement,
+        message="the engine's process died" + (" while it ran this scenario" if scenario else ""),
+        scenario=scenario.text if scenario else "",
+        scenario_id=scenario.id if scenario else "",
+        reproduction=_reproduction(engine, scenario) if scenario else "",
+    )
+
+
+def _reproduction(engine: str, scenario: Scenario) -> str:
+    """Return the scenario as a program, made where the engine can be started: in a process of its own."""
+    try:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            return pool.submit(_reproduce, engine, scenario.text).result()
+    except Exception:  # noqa: BLE001 (the scenario tells enough where an engine does not even start any more)
+        return ""
+
+
+def _reproduce(engine: str, text: str) -> str:
+    return reproduce(parse(text), start(find_adapter(engine)))

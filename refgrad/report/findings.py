@@ -1,0 +1,71 @@
+"""How is a finding shown to somebody who has never heard of refgrad? As a script of the engine's own library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, Final
+
+from refgrad.harness import Verdict
+from refgrad.report.document import verdicts_of
+from refgrad.scenario import Backward, parse
+
+MARKER: Final = "# A finding of refgrad"
+WIDTH: Final = 116
+EVERY_DIGIT: Final = 'import numpy\n\nnumpy.set_printoptions(floatmode="unique")  # every digit\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict that a program shows, on an engine of some name and version."""
+
+    engine: str
+    version: str
+    verdict: Verdict
+
+    @property
+    def file_name(self) -> str:
+        """``ENGINE-CHAPTER-NAME.py``."""
+        return re.sub(r"[^\w.+-]", "-", f"{self.engine}-{self.verdict.id}") + ".py"
+
+    @property
+    def script(self) -> str:
+        """A program that prints what the engine gives; its head says what is true."""
+        head = "\n".join(self._remarks())
+        ending = '\nprint("no error was raised")\n' if self._ends_silently() else ""
+        return f"{head}\n\n{EVERY_DIGIT}\n{self.verdict.reproduction.rstrip()}\n{ending}"
+
+    def _remarks(self) -> Iterable[str]:
+        yield f"{MARKER} on {self.engine} {self.version}: {self.verdict.id} is {self.verdict.verdict}."
+        for text in (self.verdict.statement, f"Found: {self.verdict.message}"):
+            yield from (f"# {line}" for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
+
+    def _ends_silently(self) -> bool:
+        """Whether the last thing that the program does is a backward, so that it would print nothing of it."""
+        return isinstance(parse(self.verdict.scenario).steps[-1], Backward)
+
+
+def findings(document: Mapping[str, Any]) -> list[Finding]:
+    """Return what a report proves with a program, each program once, in the order of the report."""
+    engine = document["engine"]
+    shown: dict[str, Finding] = {}
+    for verdict in verdicts_of(document):
+        if verdict.failed and verdict.reproduction:
+            shown.setdefault(verdict.reproduction, Finding(engine["name"], engine["version"], verdict))
+    return list(shown.values())
+
+
+def write_scripts(folder: Path, documents: Iterable[Mapping[str, Any]]) -> list[Path]:
+    """Write every finding of some reports into a folder, in place of the scripts that were written there before."""
+    for path in folder.glob("*.py"):
+        if path.read_text(encoding="utf-8").startswith(MARKER):
+            path.unlink()
+    found = [finding for document in documents for finding in findings(document)]
+    if found:
+        folder.mkdir(parents=True, exist_ok=True)
+    for finding in found:
+        (folder / finding.file_name).write_text(finding.script, encoding="utf-8")
+    return [folder / finding.file_name for finding in found]

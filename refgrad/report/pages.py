@@ -1,0 +1,137 @@
+"""How do reports become pages? One of Markdown for each engine, and one that holds the engines beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from refgrad.harness import OUTCOMES, Outcome, Verdict
+from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
+from refgrad.report.findings import Finding, findings, write_scripts
+
+SYMBOLS: Final[Mapping[Outcome, str]] = MappingProxyType({
+    "passed": "✓",
+    "convention": "✓ᶜ",
+    "inconclusive": "?",
+    "unsupported": "–",
+    "inaccurate": "≈",
+    "unexpected-error": "!",
+    "hung": "⧖",
+    "crashed": "†",
+    "missing": "∅",
+    "wrong": "✗",
+})
+MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
+    "passed": "right, within what rounding explains",
+    "convention": "right, and at an edge a legal element of the subdifferential was chosen",
+    "inconclusive": "nothing can be said; the engine's page says why",
+    "unsupported": "the engine does not offer it",
+    "inaccurate": "right in its leading digits, but further from the truth than rounding explains",
+    "unexpected-error": "an exception where there should be none, or one of another kind",
+    "hung": "no answer",
+    "crashed": "the engine's process died",
+    "missing": "a gradient that is due is not there",
+    "wrong": "no rounding explains the number, or an error that is due did not come",
+})
+OPERATOR_CHAPTERS: Final = ("operators", "edges")
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A report, as the templates look at it."""
+
+    file: str
+    document: Mapping[str, Any]
+
+    @cached_property
+    def verdicts(self) -> Sequence[Verdict]:
+        """The verdicts, in the order of the suite."""
+        return verdicts_of(self.document)
+
+    @property
+    def engine(self) -> Mapping[str, Any]:
+        """What was graded."""
+        return self.document["engine"]  # type: ignore[no-any-return]
+
+    @property
+    def title(self) -> str:
+        """Name and version."""
+        return f"{self.engine['name']} {self.engine['version']}"
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """Which outcomes there are, best first."""
+        return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document["summary"]["outcomes"]]
+
+    @cached_property
+    def scripts(self) -> Mapping[str, Finding]:
+        """The finding that shows a verdict, by reproduction."""
+        return {finding.verdict.reproduction: finding for finding in findings(self.document)}
+
+    def those(self, *outcomes: Outcome) -> list[Verdict]:
+        """Return the verdicts with one of the outcomes."""
+        return [verdict for verdict in self.verdicts if verdict.verdict in outcomes]
+
+    def chapter(self, name: str) -> str:
+        """Return how an engine does in a chapter, in a few characters."""
+        judged = [v for v in self.verdicts if v.chapter == name and v.verdict != "unsupported"]
+        failed = sum(verdict.failed for verdict in judged)
+        if not judged:
+            return SYMBOLS["unsupported"]
+        return f"✗ {failed} of {len(judged)}" if failed else f"✓ {len(judged)}"
+
+    def operator(self, name: str) -> str:
+        """Return how an engine does with an operator, and after a slash at its edges."""
+        found = {v.chapter: SYMBOLS[v.verdict] for v in self.verdicts if v.operator == name}
+        marks = [found[chapter] for chapter in OPERATOR_CHAPTERS if chapter in found]
+        return " / ".join(marks if len(set(marks)) > 1 or marks[1:] != [SYMBOLS["unsupported"]] else marks[:1])
+
+
+def write_pages(folder: Path) -> list[Path]:
+    """Write the pages and scripts for all reports (``*.json``) in a folder, and return where they are.
+
+    Raises ReportError where there is no report, or where one is malformed.
+    """
+    graded = [Graded(path.stem, read_document(path)) for path in sorted(folder.glob("*.json"))]
+    if not graded:
+        raise ReportError(f"{folder} holds no report (*.json with the schema {SCHEMA_NAME})")
+    templates = _templates()
+    written = write_scripts(folder / "findings", [report.document for report in graded])
+    for report in graded:
+        written.append(folder / f"{report.file}.md")
+        written[-1].write_text(templates.get_template("engine.md.jinja").render(report=report), encoding="utf-8")
+    written.append(folder / "README.md")
+    written[-1].write_text(_matrix(templates, graded), encoding="utf-8")
+    return written
+
+
+def _matrix(templates: Environment, graded: Sequence[Graded]) -> str:
+    verdicts = [verdict for report in graded for verdict in report.verdicts]
+    chapters = list(dict.fromkeys(verdict.chapter for verdict in verdicts))
+    operators = list(dict.fromkeys(verdict.operator for verdict in verdicts if verdict.operator))
+    page = templates.get_template("matrix.md.jinja")
+    return page.render(reports=graded, chapters=chapters, operators=operators)
+
+
+def _templates() -> Environment:
+    templates = Environment(  # noqa: S701 (Markdown, not HTML)
+        loader=PackageLoader("refgrad.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS)
+    templates.filters["plain"] = _plain
+    return templates
+
+
+def _plain(text: str) -> str:
+    """Return a text in which Markdown sees no markup of HTML and no cell of a table."""
+    return text.replace("<", "&lt;").replace("|", "\\|")

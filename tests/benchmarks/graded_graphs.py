@@ -1,0 +1,160 @@
+"""What do engines show on a generated graph, and how much of its rounding budget does each of them use?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.harness import Engine, Finding, Outcome, find_adapter, observe, start
+from refgrad.harness.examination import confront
+from refgrad.lifecycle import Gradient, predict, required_features
+from refgrad.operators import operator_table
+from refgrad.oracles import Certified, CertifiedOracle, judge
+from refgrad.oracles.judgement import SMALLEST_NORMAL, VAGUE_ABOVE
+from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.strategies import Profile, SeededChoices, random_scenario
+
+Floats = npt.NDArray[np.float64]
+
+EXCLUDED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({
+    "autograd": MappingProxyType({
+        "where": "a broadcast operand's gradient is not summed back",
+        "transpose": "negative axes are inverted wrongly",
+        "broadcast_to": "added leading axes are not summed back",
+        "prod": "the gradient is divided by the entry, which may be zero",
+    }),
+    "mygrad": MappingProxyType({
+        "max": "arrays without entries are refused",
+        "min": "arrays without entries are refused",
+    }),
+})
+"""What is known to be wrong with an engine, and is left out: `refgrad grade` shows it."""
+
+UNIT_ROUNDOFF: Final = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A kind of generated graphs: a profile, and by how much every number is moved at random (as a decimal exponent)."""
+
+    name: str
+    profile: Profile
+    moved: tuple[float, float] | None = None
+
+
+CONDITIONS: Final = (
+    Condition("short decimals, far from kinks", Profile(max_backwards=1)),
+    Condition("all bits random, far from kinks", Profile(max_backwards=1), (-9.0, -7.0)),
+    Condition("several backward calls", Profile(max_backwards=3), (-9.0, -7.0)),
+    Condition("long graphs", Profile(max_backwards=1, length=(20, 60)), (-9.0, -7.0)),
+    Condition("near kinks: 1e-3 to 1e-15", Profile(max_backwards=1, edges=0.3), (-15.0, -3.0)),
+)
+AT_KINKS: Final = Condition("on kinks", Profile(max_backwards=1, edges=0.3))
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """What one engine showed on one graph; ``ratio`` is its largest error over its budget (None: nothing to compare)."""
+
+    engine: str
+    finding: Finding
+    ratio: float | None
+
+
+@cache
+def engine(name: str) -> Engine:
+    """Return a started engine that computes on one thread."""
+    started = start(find_adapter(name))
+    if name == "torch":
+        started.namespace["torch"].set_num_threads(1)
+    return started
+
+
+@cache
+def sound_operators(name: str) -> frozenset[str]:
+    """The operators that an engine has, less those that are known to be wrong."""
+    return frozenset(operator_table()) & frozenset(engine(name).operators) - EXCLUDED.get(name, {}).keys()
+
+
+def scenario_of(seed: int, condition: Condition, operators: frozenset[str]) -> Scenario:
+    """Return the scenario that follows from a seed, a condition and the operators it may use."""
+    scenario = random_scenario(seed, replace(condition.profile, operators=operators))
+    return scenario if condition.moved is None else _moved(scenario, condition.moved, SeededChoices(~seed & 2**62 - 1))
+
+
+def _moved(scenario: Scenario, exponents: tuple[float, float], choices: SeededChoices) -> Scenario:
+    """Return the scenario with every entry of every leaf moved a little, each by another power of ten."""
+    return Scenario(tuple(_moved_leaf(s, exponents, choices) if isinstance(s, Leaf) else s for s in scenario.steps))
+
+
+def _moved_leaf(leaf: Leaf, exponents: tuple[float, float], choices: SeededChoices) -> Leaf:
+    array = leaf.value.to_numpy()
+    if array.dtype == np.bool_:
+        return leaf
+    low, high = exponents
+    fractions = np.array([[choices.integer(0, 2**53) * 2.0**-53 for _ in "ab"] for _ in range(array.size)])
+    fractions = fractions.reshape(*array.shape, 2)
+    shift = np.copysign(10.0 ** (low + (high - low) * fractions[..., 0]), fractions[..., 1] - 0.5)
+    return replace(leaf, value=Constant.of(array + shift * np.maximum(np.abs(array), 1.0)))
+
+
+def grade(scenario: Scenario, names: tuple[str, ...]) -> Iterator[Graded]:
+    """Grade every named engine that has all that the scenario needs; they share one certified truth."""
+    oracle = CertifiedOracle(scenario)
+    features = required_features(scenario)
+    for name in names:
+        grader = engine(name)
+        if not scenario.operators <= sound_operators(name) or not features <= grader.adapter.features:
+            continue
+        predictions = predict(scenario, grader.adapter.policy)
+        observations = observe(scenario, grader)
+        finding = confront(predictions, observations, oracle, grader.adapter)
+        ratios = [
+            ratio(np.asarray(seen.array, dtype=np.float64), oracle.gradient(p.leaf, p.contributions))
+            for p, seen in zip(predictions, observations, strict=True)
+            if isinstance(p, Gradient) and seen.array is not None and not finding.failed
+        ]
+        yield Graded(name, finding, max((r for r in ratios if r is not None), default=None))
+
+
+def ratio(observed: Floats, certified: Certified) -> float | None:
+    """The largest error of an entry in units of its rounding budget, over the entries that can be decided."""
+    truth, radius, budget = certified.midpoint, certified.radius, certified.budget
+    with np.errstate(all="ignore"):
+        size = VAGUE_ABOVE * np.maximum(1.0, np.abs(truth))
+        clear = np.isfinite(truth) & (radius <= size) & (budget <= size)
+        excess = np.maximum(np.abs(observed - truth) - radius - SMALLEST_NORMAL, 0.0)
+        allowed = budget + UNIT_ROUNDOFF * np.abs(truth)
+        ratios = np.where(excess == 0, 0.0, excess / allowed)[clear]
+    return float(ratios.max()) if ratios.size else None
+
+
+def detected(scenario: Scenario, name: str, exponents: tuple[int, ...], choices: SeededChoices) -> list[Outcome] | None:
+    """Put a relative error of each power of ten into one random entry of a gradient: what is the engine's verdict?
+
+    None where the scenario sends nothing but zeros to its leaves.
+    """
+    predictions = predict(scenario, engine(name).adapter.policy)
+    oracle = CertifiedOracle(scenario)
+    places = [
+        (seen.array, oracle.gradient(p.leaf, p.contributions), place)
+        for p, seen in zip(predictions, observe(scenario, engine(name)), strict=True)
+        if isinstance(p, Gradient) and seen.array is not None
+        for place in zip(*np.nonzero(np.nan_to_num(seen.array)), strict=True)
+    ]
+    if not places:
+        return None
+    array, certified, place = choices.choice(places)
+    sign = choices.choice((1.0, -1.0))
+    outcomes: list[Outcome] = []
+    for exponent in exponents:
+        faulty = array.astype(np.float64)
+        faulty[place] *= 1.0 + sign * 10.0**exponent
+        outcomes.append(judge(faulty, certified).outcome)
+    return outcomes

@@ -1,0 +1,130 @@
+"""Which mistakes share memory that should be apart, or write where others read?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators import Operator
+from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.tape import Array, Contributions, Node, Tape
+
+
+class OneArrayForBothOperands(Tape):
+    """Addition hands on the very array that it received."""
+
+    def pull(self, node: Node, cotangent: Array) -> Contributions:
+        assert node.operator is not None
+        if node.operator.name == "add":
+            return [cotangent if needed else None for needed in node.needs]
+        return super().pull(node, cotangent)
+
+
+class JoinsInPlace(OneArrayForBothOperands):
+    """And what arrives later is added to that array."""
+
+    def join(self, total: Array, contribution: Array) -> Array:
+        total = np.require(total, requirements="W")
+        total += contribution
+        return total
+
+
+class LeavesKeepTheArray(OneArrayForBothOperands):
+    """And leaves keep that array, and add to it."""
+
+    def deposit(self, leaf: Node, cotangent: Array) -> None:
+        if leaf.grad is None:
+            leaf.grad = np.require(cotangent, requirements="W")
+        else:
+            leaf.grad += cotangent
+
+
+class ReusesTheBuffer(Tape):
+    """The first cotangent of a leaf becomes its gradient, and the buffer for the next one."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[Node, Array] = {}
+
+    def deposit(self, leaf: Node, cotangent: Array) -> None:
+        buffer = self.buffers.setdefault(leaf, np.empty_like(cotangent))
+        np.copyto(buffer, cotangent)
+        leaf.grad = buffer if leaf.grad is None else np.asarray(leaf.grad + buffer)
+
+
+class OneScratchBuffer(Tape):
+    """What a node sends to its operands lies in one buffer a shape."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[tuple[int, ...], Array] = {}
+
+    def send(self, pending: dict[Node, Array], parent: Node, contribution: Array) -> None:
+        buffer = self.buffers.setdefault(contribution.shape, np.empty_like(contribution))
+        np.copyto(buffer, contribution)
+        super().send(pending, parent, buffer)
+
+
+class ForwardInPlace(Tape):
+    """Negates in the memory of the operand."""
+
+    def forward(self, operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> Array:
+        right = super().forward(operator, arrays, attributes)
+        if operator.name == "negative" and arrays[0].flags.writeable:
+            arrays[0][...] = right
+        return right
+
+
+class RuleInPlace(Tape):
+    """The rule of cos computes in the memory of its operand."""
+
+    def pull(self, node: Node, cotangent: Array) -> Contributions:
+        assert node.operator is not None
+        right = super().pull(node, cotangent)
+        if node.operator.name == "cos":
+            x = node.saved("x")
+            np.sin(x, out=np.require(x, requirements="W"))
+        return right
+
+
+class RightOnce(Tape):
+    """The rule of exp leaves its saved result multiplied with the cotangent."""
+
+    def pull(self, node: Node, cotangent: Array) -> Contributions:
+        assert node.operator is not None
+        right = super().pull(node, cotangent)
+        if node.operator.name == "exp" and right[0] is not None:
+            node.values = {"out": right[0]}
+        return right
+
+
+class OverwritesLeaves(Tape):
+    """Gradients land on the leaf's value as well."""
+
+    def deposit(self, leaf: Node, cotangent: Array) -> None:
+        super().deposit(leaf, cotangent)
+        leaf.array[...] = cotangent
+
+
+class ClearsOperands(Tape):
+    """Freeing a graph wipes what was saved, though others look at it."""
+
+    def release(self, node: Node, *, retain_graph: bool) -> None:
+        if not retain_graph:
+            for parent in node.parents:
+                if parent is not None and parent.operator is not None and parent.array.flags.writeable:
+                    parent.array[...] = 0
+        super().release(node, retain_graph=retain_graph)
+
+
+MEMORY_FAULTS: tuple[Fault, ...] = (
+    Fault("JoinsInPlace", "", JoinsInPlace, frozenset()),
+    Fault("LeavesKeepTheArray", "", LeavesKeepTheArray, frozenset()),
+    Fault("ReusesTheBuffer", "", ReusesTheBuffer, frozenset()),
+    Fault("OneScratchBuffer", "", OneScratchBuffer, frozenset()),
+    Fault("ForwardInPlace", "", ForwardInPlace, frozenset()),
+    Fault("RuleInPlace", "", RuleInPlace, frozenset()),
+    Fault("RightOnce", "", RightOnce, frozenset()),
+    Fault("OverwritesLeaves", "", OverwritesLeaves, frozenset()),
+    Fault("ClearsOperands", "", ClearsOperands, frozenset()),
+)

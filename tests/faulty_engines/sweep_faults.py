@@ -1,0 +1,147 @@
+"""Which mistakes sit in how the sweep orders nodes, and joins what they send?"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators import Operator
+from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.tape import Array, Contributions, Node, Tape, Tensor
+
+
+class KeepsTheLast(Tape):
+    """``=`` where ``+=`` is meant."""
+
+    def join(self, total: Array, contribution: Array) -> Array:  # noqa: ARG002
+        return contribution
+
+
+class DropsTheThird(Tape):
+    """Loses the third contribution that an operand receives."""
+
+    def __init__(self) -> None:
+        self.received: Counter[Node] = Counter()
+
+    def root(self, output: Tensor) -> Node:
+        self.received.clear()
+        return super().root(output)
+
+    def send(self, pending: dict[Node, Array], parent: Node, contribution: Array) -> None:
+        self.received[parent] += 1
+        if self.received[parent] != 3:
+            super().send(pending, parent, contribution)
+
+
+class CountsAnOperandOnce(Tape):
+    """Keys what a node sends by the operand."""
+
+    def contributions(self, node: Node, cotangent: Array) -> Iterable[tuple[Node, Array]]:
+        return dict(super().contributions(node, cotangent)).items()
+
+
+class BreadthFirst(Tape):
+    """Handles a node when the shortest path to it has been walked."""
+
+    def order(self, root: Node) -> Iterable[Node]:
+        nodes = dict.fromkeys([root])
+        level: Sequence[Node] = [root]
+        while level:
+            level = list(dict.fromkeys(p for n in level for p in n.parents if p is not None and p not in nodes))
+            nodes.update(dict.fromkeys(level))
+        return sorted(nodes, key=lambda node: node.operator is None)
+
+
+class Recurses(Tape):
+    """Walks on from an operand each time that something arrives there, with all that has arrived so far."""
+
+    def backward(self, output: Tensor, seed: Array | None = None, *, retain_graph: bool = False) -> None:
+        root = self.root(output)
+        totals = {root: self.seed(root, seed)}
+        self.visit(root, totals)
+        for node in self.order(root):
+            if node.operator is None:
+                self.deposit(node, totals[node])
+            self.release(node, retain_graph=retain_graph)
+
+    def visit(self, node: Node, totals: dict[Node, Array]) -> None:
+        if node.operator is not None:
+            for parent, contribution in self.contributions(node, totals[node]):
+                self.send(totals, parent, contribution)
+                self.visit(parent, totals)
+
+
+class KeepsCotangents(Tape):
+    """Starts the next backward from what was left at inner nodes."""
+
+    def contributions(self, node: Node, cotangent: Array) -> Iterable[tuple[Node, Array]]:
+        node.grad = cotangent if node.grad is None else np.asarray(node.grad + cotangent)
+        return super().contributions(node, node.grad)
+
+
+class StopsAtConstants(Tape):
+    """Sends nothing on where one operand is a constant."""
+
+    def pull(self, node: Node, cotangent: Array) -> Contributions:
+        right = super().pull(node, cotangent)
+        return right if all(node.needs) else [None if share is None else np.zeros_like(share) for share in right]
+
+
+class CountsUnusedResults(Tape):
+    """Sends ones back from results of a leaf that the output does not depend on."""
+
+    def __init__(self) -> None:
+        self.uses: dict[Node, list[Node]] = defaultdict(list)
+        self.walked: set[Node] = set()
+
+    def record(self, operator: Operator, tensors: Sequence[Tensor], *result: Any) -> Node:
+        node = super().record(operator, tensors, *result)
+        for parent in node.parents:
+            if parent is not None:
+                self.uses[parent].append(node)
+        return node
+
+    def order(self, root: Node) -> Iterable[Node]:
+        order = list(super().order(root))
+        self.walked = set(order)
+        return order
+
+    def deposit(self, leaf: Node, cotangent: Array) -> None:
+        for node in self.uses[leaf]:
+            if node not in self.walked and node.values is not None:
+                for parent, share in self.contributions(node, np.ones(node.array.shape)):
+                    cotangent = cotangent + share if parent is leaf else cotangent
+        super().deposit(leaf, cotangent)
+
+
+class ServesOneLeaf(Tape):
+    """Takes the sweep to be over at the first leaf."""
+
+    def order(self, root: Node) -> Iterable[Node]:
+        order = list(super().order(root))
+        first = next(node for node in order if node.operator is None)
+        return [node for node in order if node.operator is not None or node is first]
+
+
+class ForgetsTheRoot(Tape):
+    """Looks for leaves behind the output only."""
+
+    def order(self, root: Node) -> Iterable[Node]:
+        return [] if root.operator is None else super().order(root)
+
+
+SWEEP_FAULTS: tuple[Fault, ...] = (
+    Fault("KeepsTheLast", "", KeepsTheLast, frozenset()),
+    Fault("DropsTheThird", "", DropsTheThird, frozenset()),
+    Fault("CountsAnOperandOnce", "", CountsAnOperandOnce, frozenset()),
+    Fault("BreadthFirst", "", BreadthFirst, frozenset()),
+    Fault("Recurses", "", Recurses, frozenset()),
+    Fault("KeepsCotangents", "", KeepsCotangents, frozenset()),
+    Fault("StopsAtConstants", "", StopsAtConstants, frozenset()),
+    Fault("CountsUnusedResults", "", CountsUnusedResults, frozenset()),
+    Fault("ServesOneLeaf", "", ServesOneLeaf, frozenset()),
+    Fault("ForgetsTheRoot", "", ForgetsTheRoot, frozenset()),
+)

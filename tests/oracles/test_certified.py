@@ -1,0 +1,226 @@
+"""Does the certified oracle enclose the truth, and say so where there is none?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb
+
+from refgrad.interpreter import ScenarioEvaluationError
+from refgrad.operators import Operator, operator_table
+from refgrad.oracles import Certified, CertifiedOracle, judge
+from refgrad.oracles.ball_functions import precision
+from refgrad.scenario import parse
+from tests.oracles.programs import certified_gradient, gradient_of, leaf, program
+
+PROGRAMS: dict[str, tuple[list[str], Callable[..., object]]] = {
+    "a product and a logarithm": (["z = multiply x y", "w = log x", "l = add z w"], lambda x, y: x * y + mpmath.log(x)),
+    "a square and a sine": (
+        ["a = square x", "b = multiply y y", "c = multiply b y", "d = multiply x y", "e = sin d", "f = add a c", "l = subtract f e"],
+        lambda x, y: x**2 + y**3 - mpmath.sin(x * y),
+    ),
+    "a chain of exponentials": (["a = exp x", "b = tanh a", "c = divide b y", "l = exp c"], lambda x, y: mpmath.exp(mpmath.tanh(mpmath.exp(x)) / y)),
+    "a power": (["l = power x y"], lambda x, y: x**y),
+    "an angle and a length": (["a = arctan2 x y", "b = hypot x y", "l = multiply a b"], lambda x, y: mpmath.atan2(x, y) * mpmath.hypot(x, y)),
+    "a logistic function": (["a = sigmoid x", "b = softplus y", "l = multiply a b"], lambda x, y: mpmath.log1p(mpmath.exp(y)) / (1 + mpmath.exp(-x))),
+}  # fmt: skip
+POINT = (1.25, 0.7)
+
+
+def holds(certified: Certified, truth: object, index: tuple[int, ...] = ()) -> bool:
+    with precision(300):
+        return bool(certified.balls[index].overlaps(arb(mpmath.nstr(truth, 60), 1e-50)))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_certified_gradient_encloses_what_mpmath_finds(name: str) -> None:
+    lines, function = PROGRAMS[name]
+    scenario = program(dict(zip("xy", POINT, strict=True)), lines)
+    with mpmath.workdps(70):
+        point = tuple(mpmath.mpf(number) for number in POINT)
+        truths = {"x": mpmath.diff(function, point, (1, 0)), "y": mpmath.diff(function, point, (0, 1))}
+        value = function(*point)
+        for leaf_name, truth in truths.items():
+            gradient = certified_gradient(scenario, leaf_name)
+            assert holds(gradient, truth)
+            assert gradient.radius < 1e-30
+        assert holds(CertifiedOracle(scenario).value("l"), value)
+
+
+@pytest.mark.parametrize("name", [row.name for row in operator_table().values() if row.elementwise])
+def test_every_elementwise_row_is_differentiated_as_mpmath_does(name: str) -> None:
+    operator = operator_table()[name]
+    arguments = [
+        0.75 * low + 0.25 * high for low, high in (operator.samples[a] for a in operator.differentiable_arguments)
+    ]
+    lines = ["c = leaf bool[] {true}\n"] if "condition" in operator.argument_names else []
+    names = ["c" if a.dtype == "bool" else a.name for a in operator.arguments]
+    attributes = "lower=-0x1p+2 upper=0x1p+2" if operator.attributes else ""
+    lines += [leaf(a, number) for a, number in zip(operator.differentiable_arguments, arguments, strict=True)]
+    scenario = parse(f"{''.join(lines)}l = {name} {' '.join(names)} {attributes}\nbackward l\n")
+    with mpmath.workdps(60):
+        function = in_mpmath(operator)
+        for place, argument in enumerate(operator.differentiable_arguments):
+            order = tuple(int(place == i) for i in range(len(arguments)))
+            truth = mpmath.diff(function, tuple(map(mpmath.mpf, arguments)), order)
+            certified = certified_gradient(scenario, argument)
+            assert abs(float(truth) - certified.midpoint) <= 1e-15 * max(1.0, abs(float(truth)))
+
+
+def in_mpmath(operator: Operator) -> Callable[..., object]:
+    """Write the function once more, from the names that mathematics has for it."""
+    functions: dict[str, Callable[..., object]] = {
+        "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
+        "divide": lambda x, y: x / y, "power": lambda x, y: x**y, "maximum": max, "minimum": min,
+        "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)), "where": lambda x, _y: x,
+        "clip": lambda x: min(max(x, -4), 4), "negative": lambda x: -x, "abs": abs, "square": lambda x: x * x,
+        "exp2": lambda x: mpmath.mpf(2) ** x, "log2": lambda x: mpmath.log(x, 2), "reciprocal": lambda x: 1 / x,
+        "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)), "softplus": lambda x: mpmath.log(1 + mpmath.exp(x)),
+        "relu": lambda x: max(x, 0), "silu": lambda x: x / (1 + mpmath.exp(-x)), "arctan2": mpmath.atan2,
+    }  # fmt: skip
+    if operator.name in functions:
+        return functions[operator.name]
+    found: Callable[..., object] = getattr(mpmath, operator.name.replace("arc", "a"))
+    return found
+
+
+def test_a_seed_weighs_the_outputs() -> None:
+    text = leaf("x", [2.0, 3.0]) + "y = square x\nbackward y seed float64[2] {0x1p+0 -0x1p-1}\n"
+    scenario = parse(text)
+    assert certified_gradient(scenario, "x").midpoint.tolist() == [4.0, -3.0]
+
+
+def test_several_contributions_add_up() -> None:
+    scenario = parse(leaf("x", 3.0) + "y = square x\nz = exp y\nw = add x x\n")
+    gradient = CertifiedOracle(scenario).gradient("x", (("y", None), ("y", None), ("w", None)))
+    assert float(gradient.midpoint) == 6.0 + 6.0 + 2.0
+
+
+def test_a_leaf_that_the_output_does_not_depend_on_gets_zeros() -> None:
+    scenario = parse(leaf("x", [1.0, 2.0]) + leaf("y", 3.0) + "l = exp y\nbackward l\n")
+    gradient = certified_gradient(scenario, "x")
+    assert gradient.midpoint.tolist() == [0.0, 0.0]
+    assert gradient.budget.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("operator", "point", "interval"),
+    [
+        ("relu", 0.0, (0, 1)),
+        ("relu", -0.0, (0, 1)),
+        ("abs", 0.0, (-1, 1)),
+        ("clip", -1.0, (0, 1)),
+        ("clip", 2.0, (0, 1)),
+    ],
+)
+def test_at_a_kink_the_certified_interval_is_the_hull_of_the_slopes(
+    operator: str, point: float, interval: tuple[int, int]
+) -> None:
+    attributes = "lower=-0x1p+0 upper=0x1p+1" if operator == "clip" else ""
+    (gradient,) = gradient_of(operator, point, attributes=attributes)
+    low, high = interval
+    assert [gradient.balls[()].contains(x) for x in (low, high)] == [True, True]
+    assert not gradient.balls[()].contains(high + 1e-6)
+    assert not gradient.balls[()].contains(low - 1e-6)
+
+
+@pytest.mark.parametrize("operator", ["maximum", "minimum"])
+def test_at_a_tie_either_operand_may_have_all(operator: str) -> None:
+    for gradient in gradient_of(operator, 1.5, 1.5):
+        assert (float(gradient.midpoint), float(gradient.radius)) == pytest.approx((0.5, 0.5))
+
+
+@pytest.mark.parametrize("operator", ["max", "min"])
+def test_tied_entries_may_have_anything_from_nothing_to_all(operator: str) -> None:
+    array = [2.0, -3.0, 2.0, -3.0]
+    (gradient,) = gradient_of(operator, array)
+    tied = np.array(array) == (max(array) if operator == "max" else min(array))
+    assert gradient.midpoint[tied] == pytest.approx(0.5)
+    assert gradient.radius[tied] == pytest.approx(0.5)
+    assert gradient.midpoint[~tied].tolist() == [0.0, 0.0]
+    assert gradient.radius[~tied].tolist() == [0.0, 0.0]
+
+
+def test_next_to_a_kink_the_slope_is_certain() -> None:
+    (gradient,) = gradient_of("relu", [5e-324, -5e-324])
+    assert gradient.midpoint.tolist() == [1.0, 0.0]
+    assert gradient.radius.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("operator", "arrays"),
+    [
+        ("log", [-1.0]),
+        ("log", [0.0]),
+        ("sqrt", [-1.0]),
+        ("sqrt", [0.0]),
+        ("reciprocal", [0.0]),
+        ("arcsin", [1.5]),
+        ("arccosh", [0.5]),
+        ("arctanh", [1.0]),
+        ("log1p", [-1.0]),
+        ("hypot", [0.0, 0.0]),
+        ("arctan2", [0.0, 0.0]),
+        ("divide", [1.0, 0.0]),
+        ("power", [-2.0, 0.5]),
+    ],
+)
+def test_outside_of_the_domain_nothing_is_certain_and_nothing_is_judged(operator: str, arrays: list[float]) -> None:
+    for gradient in gradient_of(operator, *arrays):
+        assert not np.isfinite(gradient.radius)
+        assert judge(np.array(1.0), gradient).outcome == "inconclusive"
+
+
+def test_precision_is_raised_where_cancellation_eats_it() -> None:
+    """(1 + 2⁻⁵⁰)^(2⁵⁰ …) aside: e^(x + 300) e^-300 - e^x is exactly zero, but its balls are not."""
+    lines = ["b = add x c", "a = exp b", "d = exp n", "p = multiply a d", "e = exp x", "f = subtract p e", "g = exp f"]
+    text = leaf("x", 1.1) + leaf("c", 300.0, requires_grad=False) + leaf("n", -300.0, requires_grad=False)
+    scenario = parse(text + "\n".join([*lines, "k = sin f", "h = multiply k g", "l = sum h", "backward l"]) + "\n")
+    oracle = CertifiedOracle(scenario)
+    coarse = oracle.gradient("x", (("l", None),), 53)
+    narrow = oracle.narrowest_gradient("x", (("l", None),))
+    assert coarse.radius > 1e-16
+    assert narrow.radius <= narrow.budget
+    assert narrow.radius < coarse.radius / 1e15
+    assert coarse.balls[()].overlaps(narrow.balls[()])
+
+
+def test_precision_rises_until_the_interval_is_narrower_than_the_budget() -> None:
+    """sin of e^90 needs 130 bits before anything is known of it."""
+    text = leaf("x", 90.0, requires_grad=True) + "a = exp x\nb = sin a\nl = tanh b\nbackward l\n"
+    oracle = CertifiedOracle(parse(text))
+    assert not oracle.gradient("x", (("l", None),), 64).radius < 1.0
+    narrow = oracle.narrowest_gradient("x", (("l", None),))
+    with mpmath.workdps(120):
+        truth = mpmath.diff(lambda x: mpmath.tanh(mpmath.sin(mpmath.exp(x))), mpmath.mpf(90))
+    assert holds(narrow, truth)
+    assert narrow.radius < 1e-10 * abs(narrow.midpoint)
+
+
+def test_the_search_for_a_narrow_interval_ends_on_a_kink() -> None:
+    scenario = program({"x": 0.0}, ["l = abs x"])
+    assert CertifiedOracle(scenario).narrowest_gradient("x", (("l", None),)).radius >= 1.0
+
+
+def test_the_budget_grows_with_the_engine_s_roundoff() -> None:
+    scenario = program({"x": 0.3, "y": 1.7}, ["a = exp x", "b = multiply a y", "l = sin b"])
+    double, single = (
+        CertifiedOracle(scenario, dtype).gradient("x", (("l", None),)) for dtype in ("float64", "float32")
+    )
+    assert 2.0**28 < float(single.budget / double.budget) < 2.0**30
+    assert single.midpoint == double.midpoint
+
+
+def test_shapes_that_do_not_fit_are_an_error_that_names_the_step() -> None:
+    scenario = parse(leaf("x", [1.0, 2.0]) + leaf("y", [1.0, 2.0, 3.0]) + "z = add x y\n")
+    with pytest.raises(ScenarioEvaluationError, match=r"^step 3: add of shapes \(2,\), \(3,\): "):
+        CertifiedOracle(scenario).value("z")
+
+
+def test_arrays_without_entries_have_gradients_without_entries() -> None:
+    scenario = program({"x": np.zeros((0, 3))}, ["y = exp x", "l = sum y"])
+    assert certified_gradient(scenario, "x").shape == (0, 3)
+    assert float(CertifiedOracle(scenario).value("l").midpoint) == 0.0

@@ -1,0 +1,130 @@
+"""What is wrong with a generated scenario, by the letter of its profile?"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from refgrad.interpreter import Float64, evaluate, keywords
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
+from refgrad.strategies import Profile
+from refgrad.strategies.admission import MARGIN, distance_to_kink, in_domain, well_formed
+from refgrad.strategies.profile import LARGEST_SIZE, LARGEST_VALUE
+
+
+def complaints(scenario: Scenario, profile: Profile) -> list[str]:
+    """Everything about the scenario that its profile does not allow."""
+    with np.errstate(all="ignore"):
+        values = evaluate(scenario, Float64())
+    return [
+        *_about_values(scenario, values, profile),
+        *_about_applications(scenario, values, profile),
+        *_about_backwards(scenario, values, profile),
+        *_about_reads(scenario),
+    ]
+
+
+def uses(scenario: Scenario) -> dict[str, int]:
+    """How many operands each name is."""
+    counts = dict.fromkeys(scenario.definitions, 0)
+    for step in scenario.applications:
+        for name in step.arguments:
+            counts[name] += 1
+    return counts
+
+
+def recorded(scenario: Scenario) -> frozenset[str]:
+    """The names that require grad."""
+    names: set[str] = set()
+    for step in scenario.steps:
+        if isinstance(step, Leaf) and step.requires_grad:
+            names.add(step.name)
+        if isinstance(step, Apply) and names.intersection(step.arguments):
+            names.add(step.name)
+    return frozenset(names)
+
+
+def reached(scenario: Scenario, output: str) -> frozenset[str]:
+    """The names that a backward from the output walks over, leaves included."""
+    wanted, grads = {output}, recorded(scenario)
+    for step in reversed(scenario.applications):
+        if step.name in wanted:
+            wanted.update(step.arguments)
+    return frozenset(wanted) & grads
+
+
+def entries_on_edges(scenario: Scenario) -> bool:
+    """Whether some operator is applied exactly on one of its kinks."""
+    values = evaluate(scenario, Float64())
+    return any(_distance(step, values) == 0 for step in scenario.applications)
+
+
+def _about_values(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:
+    for name, value in values.items():
+        if value.size and not np.all(np.abs(value.astype(float)) <= LARGEST_VALUE):
+            yield f"{name} is too large or not finite"
+        if value.ndim > profile.max_rank or value.size > LARGEST_SIZE or (profile.scalars_only and value.ndim):
+            yield f"{name} has the shape {value.shape}"
+        if value.dtype not in {np.dtype(bool), np.dtype(profile.dtype)}:
+            yield f"{name} has the dtype {value.dtype}"
+    if profile.constants == 0 and any(
+        not leaf.requires_grad and leaf.value.dtype != "bool" for leaf in scenario.leaves
+    ):
+        yield "a leaf is constant"
+
+
+def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:
+    if len(scenario.applications) < profile.length[0]:
+        yield "there are too few operators"
+    if profile.operators is not None and not scenario.operators <= profile.operators:
+        yield f"{sorted(scenario.operators - profile.operators)} are not allowed"
+    for step in scenario.applications:
+        operator = operator_table()[step.operator]
+        arrays = [values[name] for name in step.arguments]
+        attributes = operator.bind(keywords(step))
+        for argument, array in zip(operator.arguments, arrays, strict=False):
+            low, high = operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
+            if argument.dtype == "float" and not np.all((array >= low) & (array <= high)):
+                yield f"{step.to_text()}: {argument.name} leaves its sample range"
+        if not in_domain(operator, arrays, attributes) or not well_formed(operator, arrays, attributes):
+            yield f"{step.to_text()} is outside of the domain, or malformed"
+        if profile.edges == 0 and _distance(step, values) <= MARGIN:
+            yield f"{step.to_text()} is at a kink"
+
+
+def _distance(step: Apply, values: dict[str, Any]) -> float:
+    operator = operator_table()[step.operator]
+    arrays = [values[name] for name in step.arguments]
+    return distance_to_kink(operator, arrays, operator.bind(keywords(step)), values[step.name])
+
+
+def _about_backwards(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:
+    backwards = [step for _, step in scenario.backwards]
+    results = {step.name for step in scenario.applications}
+    if not 1 <= len(backwards) <= profile.max_backwards:
+        yield f"there are {len(backwards)} backward calls"
+    for number, step in enumerate(backwards):
+        if step.output not in recorded(scenario) & results:
+            yield f"{step.output} has no graph"
+        if values[step.output].shape != (() if step.seed is None else step.seed.shape):
+            yield f"the seed of {step.output} does not fit"
+        if step.seed is not None and not profile.seeds:
+            yield "a seed is given"
+        graph = reached(scenario, step.output) & results
+        if any(graph & reached(scenario, later.output) for later in backwards[number + 1 :]) and not step.retain_graph:
+            yield f"the graph of {step.output} is walked again, but not retained"
+    if backwards[-1].retain_graph:
+        yield "the last graph is retained"
+    leaves = [reached(scenario, step.output) - results for step in backwards]
+    if not profile.accumulate and sum(map(len, leaves)) > len(frozenset().union(*leaves)):
+        yield "two backward calls reach one leaf"
+
+
+def _about_reads(scenario: Scenario) -> Iterator[str]:
+    last = max(at for at, _ in scenario.backwards)
+    tail = scenario.steps[last + 1 :]
+    wanted = [Read("grad", leaf.name) for leaf in scenario.leaves if leaf.requires_grad]
+    outputs = dict.fromkeys(step.output for step in scenario.steps if isinstance(step, Backward))
+    if list(tail) != [*wanted, *(Read("value", name) for name in outputs)]:
+        yield "the reads at the end are not those of every gradient and of every output"

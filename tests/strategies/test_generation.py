@@ -1,0 +1,91 @@
+"""Is every generated scenario valid, and within its profile?"""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario, parse
+from refgrad.strategies import GenerationError, Profile, random_scenario, scenarios
+from tests.strategies.scenario_audit import complaints
+
+SEEDS = st.integers(0, 2**64 - 1)
+ARITHMETIC = frozenset({"add", "multiply", "negative"})
+
+PROFILES = {
+    "standard": Profile(),
+    "long": Profile(length=(20, 20)),
+    "scalars": Profile(scalars_only=True, seeds=False),
+    "without seeds": Profile(seeds=False),
+    "one backward": Profile(max_backwards=1),
+    "many backwards": Profile(max_backwards=6),
+    "without accumulation": Profile(accumulate=False, max_backwards=4),
+    "edges": Profile(edges=0.5),
+    "matrices": Profile(max_rank=2, dimensions=(2, 4), empty=0.0, constants=0.0),
+    "empty": Profile(empty=1.0),
+    "few operators": Profile(operators=ARITHMETIC, seeds=False),
+    "structural operators": Profile(operators=frozenset({"matmul", "reshape", "sum", "index"}), seeds=False),
+    "single precision": Profile(dtype="float32"),
+    "mostly constants": Profile(constants=1.0, unused_leaves=1.0),
+}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_a_seeded_scenario_satisfies_its_profile(name: str, seed: int) -> None:
+    assert complaints(random_scenario(seed, PROFILES[name]), PROFILES[name]) == []
+
+
+@pytest.mark.parametrize("name", ["standard", "without seeds", "scalars", "without accumulation", "edges"])
+def test_a_drawn_scenario_satisfies_its_profile(name: str) -> None:
+    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @given(scenarios(PROFILES[name]))
+    def check(scenario: Scenario) -> None:
+        assert complaints(scenario, PROFILES[name]) == []
+
+    check()
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_a_scenario_survives_its_text_and_its_json(seed: int) -> None:
+    scenario = random_scenario(seed)
+    assert parse(scenario.text) == scenario
+    assert Scenario.from_json(scenario.to_json()) == scenario
+
+
+def test_a_seed_makes_the_same_scenario_every_time() -> None:
+    assert [random_scenario(seed).id for seed in range(30)] == [random_scenario(seed).id for seed in range(30)]
+    assert len({random_scenario(seed).id for seed in range(200)}) == 200
+
+
+@pytest.mark.parametrize("name", operator_table())
+def test_a_profile_of_one_operator_makes_scenarios_of_it(name: str) -> None:
+    profile = Profile(operators=frozenset({name}), length=(1, 3))
+    for seed in range(5):
+        scenario = random_scenario(seed, profile)
+        assert scenario.operators == {name}
+        assert complaints(scenario, profile) == []
+
+
+@pytest.mark.parametrize("name", [n for n, row in operator_table().items() if row.edges])
+def test_without_edges_a_tied_operand_is_not_used(name: str) -> None:
+    profile = Profile(operators=frozenset({name}), length=(1, 6))
+    assert all(complaints(random_scenario(seed, profile), profile) == [] for seed in range(20))
+
+
+def test_a_profile_that_admits_nothing_is_an_error() -> None:
+    with pytest.raises(GenerationError, match="could not be applied"):
+        random_scenario(0, Profile(operators=frozenset({"squeeze"}), max_rank=0))
+    with pytest.raises(GenerationError, match="allows no operator"):
+        random_scenario(0, Profile(operators=frozenset({"matmul"}), scalars_only=True))
+    with pytest.raises(GenerationError, match="no result is a scalar"):
+        random_scenario(0, Profile(operators=frozenset({"expand_dims"}), seeds=False))
+
+
+def test_scenarios_do_not_touch_the_error_state_of_numpy() -> None:
+    before = np.geterr()
+    random_scenario(0)
+    assert np.geterr() == before

@@ -1,0 +1,40 @@
+"""Does a profile refuse what cannot be meant?"""
+
+from typing import Any
+
+import pytest
+
+from refgrad.operators import operator_table
+from refgrad.strategies import GenerationError, Profile
+from refgrad.strategies.profile import FAMILY_SHARE, reducing_operators, weighted_operators
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"operators": frozenset({"add", "tangens"})}, "'tangens', which is no operator"),
+        ({"length": (0, 3)}, "least"),
+        ({"length": (4, 3)}, "least"),
+        ({"max_rank": -1}, "at least 0"),
+        ({"max_backwards": 0}, "at least 1"),
+        ({"dimensions": ()}, "positive lengths"),
+        ({"dimensions": (2, 0)}, "positive lengths"),
+        ({"edges": 1.5}, "edges is a probability"),
+        ({"constants": -0.1}, "constants is a probability"),
+    ],
+)
+def test_a_field_out_of_range_is_an_error(field: dict[str, Any], message: str) -> None:
+    with pytest.raises(GenerationError, match=message):
+        Profile(**field)
+
+
+def test_every_family_has_its_share_of_the_choice() -> None:
+    weighted = weighted_operators(Profile())
+    assert set(weighted) == set(operator_table().values())
+    for family in {operator.family for operator in weighted}:
+        assert sum(operator.family == family for operator in weighted) >= FAMILY_SHARE
+
+
+def test_reducing_operators_are_told_by_their_attributes() -> None:
+    assert {operator.name for operator in reducing_operators(Profile())} == {"sum", "mean", "prod"}
+    assert reducing_operators(Profile(scalars_only=True)) == ()

@@ -1,0 +1,114 @@
+"""Does a search find what fails, the same every time, and remember it?"""
+
+from pathlib import Path
+
+import pytest
+from hypothesis.database import DirectoryBasedExampleDatabase, InMemoryExampleDatabase
+
+from refgrad.scenario import Scenario
+from refgrad.strategies import EXAMPLES, Counterexample, find_counterexample, random_scenario
+from tests.strategies.planted_faults import FAULTS, wrong_tanh
+
+
+def never(_scenario: Scenario) -> bool:
+    return False
+
+
+def test_a_search_finds_and_shrinks() -> None:
+    found = find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200)
+    assert found.counterexample is not None
+    assert found.counterexample.scenario == random_scenario(found.counterexample.seed)
+    assert wrong_tanh(found.counterexample.scenario)
+    assert len(found.counterexample.shrunk.applications) == 1
+    assert 1 <= found.examples <= 200
+
+
+@pytest.mark.parametrize(
+    ("name", "examples"), [("wrong tanh", 60), ("fan-out overwritten", 30), ("maximum over two axes", 200)]
+)
+def test_a_planted_fault_is_found_within_so_many_examples(name: str, examples: int) -> None:
+    found = [find_counterexample(random_scenario, FAULTS[name], seed=seed, max_examples=1000) for seed in range(5)]
+    assert all(search.counterexample is not None for search in found)
+    assert sorted(search.examples for search in found)[2] <= examples
+
+
+def test_a_search_without_success_tries_as_many_as_it_may() -> None:
+    search = find_counterexample(random_scenario, never, seed=1, max_examples=50)
+    assert (search.examples, search.counterexample) == (50, None)
+
+
+def test_the_same_seed_searches_the_same_way() -> None:
+    searches = [find_counterexample(random_scenario, wrong_tanh, seed=7, max_examples=200) for _ in range(2)]
+    assert searches[0] == searches[1]
+
+
+def test_other_seeds_search_other_scenarios() -> None:
+    tried: dict[int, list[int]] = {1: [], 2: []}
+
+    def making(seed: int) -> list[int]:
+        def make(number: int) -> Scenario:
+            tried[seed].append(number)
+            return random_scenario(0)
+
+        find_counterexample(make, never, seed=seed, max_examples=100)
+        return tried[seed]
+
+    first, second = set(making(1)), set(making(2))
+    assert len(first) == 100
+    assert len(first & second) < 50
+
+
+def test_seeds_to_replay_come_first() -> None:
+    known = find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200).counterexample
+    assert known is not None
+    search = find_counterexample(random_scenario, wrong_tanh, seed=5, max_examples=200, replay=[0, known.seed])
+    assert search.examples == 2
+    assert search.counterexample == known
+
+
+def test_what_failed_is_tried_first_the_next_time(tmp_path: Path) -> None:
+    database = DirectoryBasedExampleDatabase(tmp_path)
+    first = find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200, database=database, key="tanh")
+    again = find_counterexample(random_scenario, wrong_tanh, seed=2, max_examples=200, database=database, key="tanh")
+    assert first.counterexample == again.counterexample
+    assert again.examples == 1
+
+
+def test_what_no_longer_fails_is_forgotten() -> None:
+    database = InMemoryExampleDatabase()
+    find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200, database=database, key="a")
+    assert len(database.data[b"a"]) == 1
+    mended = find_counterexample(random_scenario, never, seed=1, max_examples=3, database=database, key="a")
+    assert mended.examples == 4
+    assert not database.data[b"a"]
+
+
+def test_searches_with_other_keys_share_nothing() -> None:
+    database = InMemoryExampleDatabase()
+    find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200, database=database, key="a")
+    other = find_counterexample(random_scenario, never, seed=2, max_examples=3, database=database, key="b")
+    assert other.examples == 3
+
+
+def test_the_failing_scenario_is_judged_once() -> None:
+    asked: list[str] = []
+
+    def fails(scenario: Scenario) -> bool:
+        asked.append(scenario.id)
+        return wrong_tanh(scenario)
+
+    search = find_counterexample(random_scenario, fails, seed=3, max_examples=200, shrink_limit=0)
+    assert isinstance(search.counterexample, Counterexample)
+    assert asked.count(search.counterexample.scenario.id) == 1
+
+
+def test_exceptions_are_passed_on() -> None:
+    def fails(_scenario: Scenario) -> bool:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        find_counterexample(random_scenario, fails, seed=0, max_examples=10)
+
+
+def test_profiles_of_a_run_try_more_and_more() -> None:
+    assert EXAMPLES["smoke"] < EXAMPLES["standard"] < EXAMPLES["thorough"]

@@ -1,0 +1,165 @@
+"""To how little does a failing scenario shrink?"""
+
+from collections.abc import Callable
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refgrad.scenario import Scenario, parse
+from refgrad.strategies import Profile, operator_scenario, random_scenario, shrink, weight
+from refgrad.strategies.shrinking import with_short_names
+from tests.strategies.planted_faults import FAULTS
+from tests.strategies.scenario_audit import complaints
+
+TRIED = 3000
+
+
+def failing(fault: Callable[[Scenario], bool], count: int) -> list[Scenario]:
+    made = (random_scenario(seed) for seed in range(TRIED))
+    return list(islice((scenario for scenario in made if fault(scenario)), count))
+
+
+class Counted:
+    """A predicate that counts how often it is asked."""
+
+    def __init__(self, predicate: Callable[[Scenario], bool]) -> None:
+        self.predicate = predicate
+        self.calls = 0
+
+    def __call__(self, scenario: Scenario) -> bool:
+        self.calls += 1
+        return self.predicate(scenario)
+
+
+@pytest.mark.parametrize(
+    ("name", "operators", "steps", "calls"),
+    [
+        ("wrong tanh", 1, 3, 30),
+        ("fan-out overwritten", 2, 5, 100),
+        ("two inner axes not summed", 1, 5, 60),
+        ("maximum over two axes", 1, 3, 50),
+        ("second backward overwrites", 1, 5, 60),
+        ("repeated index overwritten", 1, 3, 40),
+    ],
+)
+def test_a_planted_fault_shrinks_to_a_handful_of_steps(name: str, operators: int, steps: int, calls: int) -> None:
+    scenarios = failing(FAULTS[name], 12)
+    assert len(scenarios) == 12
+    for scenario in scenarios:
+        fails = Counted(FAULTS[name])
+        small = shrink(scenario, fails)
+        assert FAULTS[name](small)
+        assert len(small.applications) <= operators
+        assert len(small.steps) <= steps
+        assert sum(leaf.value.size for leaf in small.leaves) <= 6
+        assert fails.calls <= calls
+
+
+def test_the_smallest_wrong_tanh_is_known() -> None:
+    small = {shrink(scenario, FAULTS["wrong tanh"]).text for scenario in failing(FAULTS["wrong tanh"], 5)}
+    assert "a = leaf float64[] {0x1p+0} requires_grad\nb = tanh a\nbackward b\n" in small
+
+
+def test_what_is_read_stays_where_the_failure_needs_it() -> None:
+    def fails(scenario: Scenario) -> bool:
+        return "tanh" in scenario.operators and "read grad" in scenario.text
+
+    (scenario,) = failing(fails, 1)
+    assert shrink(scenario, fails) == parse("""
+        a = leaf float64[] {0x1p+0} requires_grad
+        b = tanh a
+        backward b
+        read grad a
+    """)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), bits=st.integers(1, 2**16 - 1))
+def test_whatever_fails_stays_within_the_rules_and_gets_no_heavier(seed: int, bits: int) -> None:
+    """An arbitrary predicate: a hash of the operators and the number of steps."""
+
+    def fails(scenario: Scenario) -> bool:
+        return bool(bits >> (len(scenario.operators) * 7 + len(scenario.steps)) % 16 & 1)
+
+    scenario = random_scenario(seed)
+    if fails(scenario):
+        small = shrink(scenario, fails, limit=100)
+        assert fails(small)
+        assert weight(small) <= weight(with_short_names(scenario))
+        rules = ("sample range", "too few", "reads at the end", "last graph")
+        assert [text for text in complaints(small, Profile()) if not any(rule in text for rule in rules)] == []
+
+
+def test_shrinking_is_deterministic() -> None:
+    scenarios = failing(FAULTS["fan-out overwritten"], 5)
+    once = [shrink(scenario, FAULTS["fan-out overwritten"]).text for scenario in scenarios]
+    assert once == [shrink(scenario, FAULTS["fan-out overwritten"]).text for scenario in scenarios]
+
+
+def test_a_shrunk_scenario_shrinks_no_further() -> None:
+    for name, fault in FAULTS.items():
+        small = shrink(failing(fault, 1)[0], fault)
+        assert shrink(small, fault) == small, name
+
+
+def test_the_number_of_questions_is_bounded() -> None:
+    (scenario,) = failing(FAULTS["fan-out overwritten"], 1)
+    fails = Counted(FAULTS["fan-out overwritten"])
+    shrink(scenario, fails, limit=10)
+    assert fails.calls <= 12
+
+
+def test_a_scenario_off_its_kinks_is_not_moved_onto_one() -> None:
+    scenario = operator_scenario(0, "relu")
+    small = shrink(scenario, lambda candidate: "relu" in candidate.operators)
+    assert "{0x0p+0}" not in small.text
+    assert complaints(small, Profile(edges=0)) in (
+        [],
+        ["the reads at the end are not those of every gradient and of every output"],
+    )
+
+
+def test_what_nothing_needs_stays_where_the_failure_needs_it() -> None:
+    scenario = parse("""
+        x = leaf float64[] {0x1.8p+0} requires_grad
+        y = exp x
+        z = sin x
+        w = cos x
+        backward y
+        read grad x
+    """)
+    small = shrink(scenario, lambda candidate: "sin" in candidate.operators and "exp" in candidate.operators)
+    assert small.operators == {"sin", "exp"}
+
+
+def test_a_step_that_is_bound_to_fail_is_kept() -> None:
+    scenario = parse("""
+        x = leaf float64[2] {0x1.8p+0 0x1p+0} requires_grad
+        y = exp x
+        z = sin y
+        backward z
+        backward z
+    """)
+    small = shrink(scenario, lambda candidate: len(candidate.backwards) == 2 and "retain_graph" not in candidate.text)
+    assert len(small.backwards) == 2
+    assert len(small.steps) < len(scenario.steps)
+
+
+def test_a_scenario_that_does_not_evaluate_is_returned_as_it_is() -> None:
+    scenario = parse("x = leaf float64[2] {0x1p+0 0x1p+0}\ny = leaf float64[3] {0x1p+0 0x1p+0 0x1p+0}\nz = add x y")
+    assert shrink(scenario, lambda _: True) is scenario
+
+
+def test_exceptions_of_the_predicate_are_passed_on() -> None:
+    def fails(_scenario: Scenario) -> bool:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        shrink(random_scenario(0), fails)
+
+
+def test_names_become_letters_in_order_of_definition() -> None:
+    scenario = with_short_names(random_scenario(2, Profile(length=(20, 20))))
+    assert list(scenario.definitions)[:26] == list("abcdefghijklmnopqrstuvwxyz")[: len(scenario.definitions)]

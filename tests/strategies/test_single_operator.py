@@ -1,0 +1,95 @@
+"""Does a scenario about one operator try that operator, adversarially, and its edges exactly?"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refgrad.interpreter import Float64, evaluate
+from refgrad.operators import operator_table
+from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.strategies import GenerationError, Profile, edge_scenario, operator_scenario
+from tests.strategies.scenario_audit import complaints, entries_on_edges
+
+OPERATORS = tuple(operator_table())
+WITH_EDGES = tuple(name for name, row in operator_table().items() if row.edges)
+SEEDS = range(60)
+
+
+@pytest.mark.parametrize("profile", [Profile(), Profile(seeds=False), Profile(dtype="float32")], ids=repr)
+@settings(max_examples=150, deadline=None)
+@given(name=st.sampled_from(OPERATORS), seed=st.integers(0, 2**64 - 1))
+def test_a_scenario_applies_the_operator_once(profile: Profile, name: str, seed: int) -> None:
+    scenario = operator_scenario(seed, name, profile)
+    assert scenario.applications[0].operator == name
+    assert len(scenario.applications) <= (1 if profile.seeds else 2)
+    assert complaints(scenario, profile) == []
+
+
+@pytest.mark.parametrize("name", WITH_EDGES)
+def test_an_edge_scenario_has_an_entry_on_an_edge(name: str) -> None:
+    for seed in SEEDS:
+        scenario = edge_scenario(seed, name)
+        assert scenario.applications[0].operator == name
+        assert entries_on_edges(scenario)
+        assert complaints(scenario, Profile(edges=1.0)) == []
+
+
+@pytest.mark.parametrize("name", WITH_EDGES)
+def test_every_example_of_an_edge_is_tried(name: str) -> None:
+    seen = {word for seed in range(100) for leaf in edge_scenario(seed, name).leaves for word in leaf.value.words()}
+    for edge in operator_table()[name].edges:
+        for example in edge.examples:
+            operands = [
+                value for argument, value in example.items() if argument in operator_table()[name].argument_names
+            ]
+            assert {word for value in operands for word in Constant.of(np.array(value)).words()} <= seen
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_shapes_are_adversarial(name: str) -> None:
+    shapes = {leaf.value.shape for seed in SEEDS for leaf in operator_scenario(seed, name).leaves}
+    assert len(shapes) >= 8
+    assert any(len(set(shape)) < len(shape) and max(shape) > 1 for shape in shapes)
+    assert any(len(set(shape)) > 1 and max(shape) > 1 for shape in shapes)
+
+
+@pytest.mark.parametrize("name", [n for n, row in operator_table().items() if len(row.differentiable_arguments) > 1])
+def test_an_operand_is_constant_on_either_side_or_twice_the_same(name: str) -> None:
+    scenarios = [operator_scenario(seed, name) for seed in range(200)]
+    flags = {tuple(leaf.requires_grad for leaf in _operands(scenario)[-2:]) for scenario in scenarios}
+    assert {(True, True), (True, False), (False, True)} <= flags
+    assert any(len({leaf.name for leaf in _operands(s)[-2:]}) == 1 for s in scenarios) or name == "matmul"
+
+
+def test_outputs_are_seeded_with_signed_values() -> None:
+    seeds = [step.seed for seed in SEEDS for _, step in operator_scenario(seed, "exp").backwards]
+    entries = np.concatenate([seed.to_numpy().ravel() for seed in seeds if seed is not None])
+    assert entries.min() < -1
+    assert entries.max() > 1
+
+
+def test_the_value_is_read_too() -> None:
+    scenario = operator_scenario(1, "tanh")
+    assert [step.to_text().split()[1] for step in scenario.steps[-2:]] == ["grad", "value"]
+    assert evaluate(scenario, Float64())
+
+
+def test_scalars_are_enough_where_nothing_can_be_reduced() -> None:
+    profile = Profile(operators=frozenset({"add"}), seeds=False)
+    assert operator_scenario(0, "tanh", profile).leaves[0].value.shape == ()
+
+
+def test_an_operator_without_edges_has_no_edge_scenario() -> None:
+    with pytest.raises(GenerationError, match="declares no edge"):
+        edge_scenario(0, "tanh")
+
+
+def test_a_profile_that_admits_no_scenario_is_an_error() -> None:
+    with pytest.raises(GenerationError, match="'expand_dims'"):
+        operator_scenario(0, "expand_dims", Profile(scalars_only=True, seeds=False))
+
+
+def _operands(scenario: Scenario) -> list[Leaf]:
+    definitions = scenario.definitions
+    return [leaf for name in scenario.applications[0].arguments if isinstance(leaf := definitions[name], Leaf)]
