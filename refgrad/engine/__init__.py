@@ -1,17 +1,17 @@
-"""What does the reference engine offer? A define-by-run tape on numpy, spelled like PyTorch, with float64 as its default.
+"""What does the reference engine offer? A define-by-run tape on numpy, spelled like PyTorch, float64 by default.
 
-``import refgrad.engine as torch`` is all that a tutorial needs. Every row of the operator table is a function here and a
-method of :class:`Tensor`, under the row's name, its aliases and PyTorch's name; nothing is listed twice.
+``import refgrad.engine as torch`` is all that a tutorial needs. Every row of the operator table is a function here
+and a method of :class:`Tensor`, under the row's name, its aliases and PyTorch's name; nothing is listed twice.
 
-Differences from PyTorch, on purpose: floats are float64; indexing and reshaping give copies, never views; ``x.max(dim)``
-returns the values only, as numpy's does; a write through ``.data`` to a value that backward needs is noticed.
+Differences from PyTorch, on purpose: floats are float64; indexing and reshaping give copies, never views;
+``x.max(dim)`` returns the values only, as numpy's does; a write through ``.data`` to a value that backward needs is
+noticed.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-
-import numpy as _np
+from math import inf, nan, pi
+from typing import Any
 
 from refgrad.engine import autograd
 from refgrad.engine.autograd import grad
@@ -40,12 +40,56 @@ from refgrad.engine.creation import (
     zeros_like,
 )
 from refgrad.engine.discrete import discrete_functions
+from refgrad.engine.dtypes import bool, double, float16, float32, float64, half, int32, int64, long  # noqa: A004 (PyTorch's names)
 from refgrad.engine.methods import install_methods
 from refgrad.engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.recording import record_operators
 from refgrad.engine.spelling import spelled_functions
 from refgrad.engine.tensor import Tensor
 from refgrad.operators import operator_table
+
+__all__ = [
+    "Tensor",
+    "arange",
+    "as_tensor",
+    "autograd",
+    "bool",
+    "double",
+    "empty",
+    "empty_like",
+    "enable_grad",
+    "eye",
+    "float16",
+    "float32",
+    "float64",
+    "from_numpy",
+    "full",
+    "full_like",
+    "grad",
+    "half",
+    "inf",
+    "int32",
+    "int64",
+    "is_grad_enabled",
+    "linspace",
+    "long",
+    "manual_seed",
+    "nan",
+    "no_grad",
+    "ones",
+    "ones_like",
+    "pi",
+    "rand",
+    "rand_like",
+    "randint",
+    "randn",
+    "randn_like",
+    "randperm",
+    "set_grad_enabled",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
 
 _operators = record_operators(operator_table())
 _spelled = spelled_functions(operator_table(), _operators)
@@ -56,23 +100,8 @@ globals().update(_functions)
 
 def __getattr__(name: str) -> Any:
     """Say what there is instead of a name that is not."""
-    return _missing(name)
-
-
-def _missing(name: str) -> NoReturn:
     message = (
-        f"module 'refgrad.engine' has no {name!r}. Its operators are the rows of specs/operators, and a row is all that a "
-        f"new one needs: {', '.join(sorted(_spelled))}"
+        f"module 'refgrad.engine' has no {name!r}. Its operators are the rows of specs/operators, and a row is all "
+        f"that a new one needs: {', '.join(sorted(_spelled))}"
     )
     raise AttributeError(message)
-
-
-pi = _np.pi
-inf = _np.inf
-nan = _np.nan
-float16 = half = _np.dtype(_np.float16)
-float32 = float = _np.dtype(_np.float32)
-float64 = double = _np.dtype(_np.float64)
-int32 = int = _np.dtype(_np.int32)
-int64 = long = _np.dtype(_np.int64)
-bool = _np.dtype(_np.bool_)

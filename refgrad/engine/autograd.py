@@ -10,7 +10,7 @@ import numpy as np
 from refgrad.engine import errors
 from refgrad.engine.modes import RECORDING
 from refgrad.engine.node import AccumulateGrad, GraphNode
-from refgrad.engine.sweep import Cotangents, Sweep, leading_to, reachable
+from refgrad.engine.sweep import Cotangents, Sweep
 from refgrad.engine.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
@@ -23,31 +23,34 @@ def backward(
     create_graph: bool = False,
     inputs: Tensors | None = None,
 ) -> None:
-    """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to ``.grad`` of the leaves (or of ``inputs`` only).
+    """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to ``.grad`` of the leaves (or ``inputs``).
 
-    A seed has its tensor's shape; that of a single number may be left out, and is then one. Saved values are freed unless
-    ``retain_graph``, which is by default what ``create_graph`` is: whether the gradients can be differentiated again.
+    A seed has its tensor's shape; that of a single number may be left out, and is then one. Saved values are freed
+    unless ``retain_graph``, which is by default what ``create_graph`` is: whether the gradients can be differentiated
+    again.
 
     Raises:
-        RuntimeError: nothing was recorded, a seed is missing or of another shape, or a node needs a value that was freed or
+        RuntimeError: nothing was recorded, a seed is missing or of another shape, or a node needs a value that was
+        freed or
             overwritten. No gradient is changed then.
 
     """
     targets = None if inputs is None else [_node(tensor, i) for i, tensor in enumerate(_listed(inputs))]
     sweep = _swept(_listed(tensors), _seeds(grad_tensors), retain_graph, create_graph, targets)
-    totals = sweep.arrived if targets is None else sweep.found
-    leaves = [node for node in totals if isinstance(node, AccumulateGrad)]
-    _accumulate(leaves, sweep, totals, _seeds(grad_tensors))
+    leaves = [
+        node for node in sweep.arrived if isinstance(node, AccumulateGrad) and (targets is None or node in targets)
+    ]
+    _accumulate(leaves, sweep, _seeds(grad_tensors))
 
 
-def grad(
+def grad(  # noqa: PLR0913, PLR0917 (PyTorch's parameters)
     outputs: Tensors,
     inputs: Tensors,
     grad_outputs: Tensors | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Any, ...]:
     """Return the gradients of ``outputs``, weighted by ``grad_outputs``, one of its shape for each of ``inputs``.
 
     No ``.grad`` is touched. An input that the outputs do not depend on gives None if ``allow_unused``.
@@ -59,13 +62,13 @@ def grad(
     wanted = _listed(inputs)
     nodes = [_node(tensor, position) for position, tensor in enumerate(wanted)]
     sweep = _swept(_listed(outputs), _seeds(grad_outputs), retain_graph, create_graph, nodes)
-    unused = [position for position, node in enumerate(nodes) if node not in sweep.found]
+    unused = [position for position, node in enumerate(nodes) if node not in sweep.arrived]
     if unused and not allow_unused:
         raise RuntimeError(errors.INPUT_UNUSED.format(position=unused[0]))
     _keep(sweep)
-    reached = [node for node in nodes if node in sweep.found]
-    gradients = iter(_separate([sweep.found[node] for node in reached], create_graph, _seeds(grad_outputs)))
-    return tuple(next(gradients) if node in sweep.found else None for node in nodes)
+    reached = [node for node in nodes if node in sweep.arrived]
+    gradients = iter(_separate([sweep.arrived[node] for node in reached], create_graph, _seeds(grad_outputs)))
+    return tuple(next(gradients) if node in sweep.arrived else None for node in nodes)
 
 
 def _listed(tensors: Any) -> list[Any]:
@@ -91,14 +94,13 @@ def _swept(
 ) -> Sweep:
     """Run one pass from ``outputs``; without targets, to all leaves."""
     pending = _pending(outputs, seeds, create_graph)
-    order = reachable(list(pending))
     sweep = Sweep(pending, retain=create_graph if retain_graph is None else retain_graph, recorded=create_graph)
     mode = RECORDING.set(create_graph)
     try:
         if targets is None:
-            sweep.run(order)
+            sweep.to_leaves()
         else:
-            sweep.run(order, set(targets), leading_to(targets, order))
+            sweep.to_targets(targets)
     finally:
         RECORDING.reset(mode)
     return sweep
@@ -128,11 +130,12 @@ def _seed(output: Tensor, seed: Any, position: int) -> Tensor:
         raise TypeError(message)
     if seed.shape != output.shape:
         raise RuntimeError(errors.seed_mismatch(position, seed.shape, output.shape))
-    return seed if seed.dtype == output.dtype else seed.to(output.dtype)  # type: ignore[no-any-return]
+    return seed if seed.dtype == output.dtype else seed.to(output.dtype)
 
 
-def _accumulate(leaves: list[AccumulateGrad], sweep: Sweep, totals: Cotangents, seeds: list[Any]) -> None:
+def _accumulate(leaves: list[AccumulateGrad], sweep: Sweep, seeds: list[Any]) -> None:
     """Give every leaf its total, all of them or none."""
+    totals = sweep.arrived
     first = [leaf for leaf in leaves if leaf.grad is None]
     updates = dict(zip(first, _separate([totals[leaf] for leaf in first], sweep.recorded, seeds), strict=True))
     for leaf in leaves:

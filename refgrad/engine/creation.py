@@ -54,13 +54,13 @@ def _plain(data: Any) -> Any:
 def as_tensor(data: Any, dtype: DTypeLike = None) -> Tensor:
     """Return ``data`` itself if it is a tensor; a numpy array is shared if its dtype is the wanted one."""
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)  # type: ignore[no-any-return]
+        return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):
         return from_numpy(data.astype(dtype or data.dtype, copy=False))
     return tensor(data, dtype)
 
 
-def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+def from_numpy(array: Any) -> Tensor:
     """Return a tensor that shares memory with ``array``; what numpy writes there goes unnoticed."""
     if not isinstance(array, np.ndarray):
         message = f"expected np.ndarray (got {type(array).__name__}): tensor(…) takes numbers and lists"

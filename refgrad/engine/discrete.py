@@ -12,7 +12,7 @@ from refgrad.engine.tensor import Tensor
 
 NUMPY_NAMES: Mapping[str, str] = MappingProxyType({
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-    "logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not", "logical_xor": "logical_xor",
+    "logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not",
     "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
     "sign": "sign", "floor": "floor", "ceil": "ceil", "round": "round",
 })  # fmt: skip

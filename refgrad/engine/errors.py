@@ -8,26 +8,27 @@ from __future__ import annotations
 Shape = tuple[int, ...]
 
 NO_GRAD_FN = (
-    "element 0 of tensors does not require grad and does not have a grad_fn: nothing that led to this tensor was recorded. "
-    "Make the inputs that you want gradients of with requires_grad=True, and compute outside of no_grad() and detach()."
+    "element 0 of tensors does not require grad and does not have a grad_fn: nothing that led to this tensor was "
+    "recorded. Make the inputs that you want gradients of with requires_grad=True, and compute outside of no_grad() "
+    "and detach()."
 )
 NOT_DIFFERENTIABLE = (
-    "Only Tensors of floating point and complex dtype can require gradients, not those of {dtype}: make it from floats, "
-    "as in tensor([1., 2.], requires_grad=True), or convert it with .double()."
+    "Only Tensors of floating point and complex dtype can require gradients, not those of {dtype}: make it from "
+    "floats, as in tensor([1., 2.], requires_grad=True), or convert it with .double()."
 )
 FREED = (
-    "Trying to backward through the graph a second time (or to use what it saved after it was freed): {node} gave up its "
-    "saved values when an earlier backward passed it. Compute the part that both share again before this backward, or "
-    "say retain_graph=True in every backward before the last."
+    "Trying to backward through the graph a second time (or to use what it saved after it was freed): {node} gave up "
+    "its saved values when an earlier backward passed it. Compute the part that both share again before this backward, "
+    "or say retain_graph=True in every backward before the last."
 )
 OVERWRITTEN = (
-    "one of the variables needed for gradient computation has been modified by an inplace operation: {node} needs {what}, "
-    "which was overwritten after the node was recorded and is now at version {version}. Compute out of place there "
-    "(x = x + 1 instead of x += 1), or write to a clone()."
+    "one of the variables needed for gradient computation has been modified by an inplace operation: {node} needs "
+    "{what}, which was overwritten after the node was recorded and is now at version {version}. Compute out of place "
+    "there (x = x + 1 instead of x += 1), or write to a clone()."
 )
 LEAF_IN_PLACE = (
-    "a leaf Variable that requires grad is being used in an in-place operation. What was computed from it so far would no "
-    "longer belong to its value. Update it inside of `with no_grad():`, or compute out of place."
+    "a leaf Variable that requires grad is being used in an in-place operation. What was computed from it so far would "
+    "no longer belong to its value. Update it inside of `with no_grad():`, or compute out of place."
 )
 DETACH_IN_PLACE_LEAF = (
     "you can only change requires_grad flags of leaf variables: this tensor was computed from others. "
@@ -50,16 +51,17 @@ INPUT_WITHOUT_GRAD = (
     "Set requires_grad=True on it before computing the outputs."
 )
 INPUT_UNUSED = (
-    "One of the differentiated Tensors appears to not have been used in the graph: no path leads from the outputs to "
-    "input {position}. Set allow_unused=True if None is the answer you want for it."
+    "The differentiated Tensor at index {position} appears to not have been used in the graph: no path leads from the "
+    "outputs to it. Set allow_unused=True if None is the answer that you want for it."
 )
 
 
 def not_scalar(shape: Shape) -> str:
     """Return the message for a backward that lacks a seed."""
     return (
-        f"grad can be implicitly created only for scalar outputs, and this one has shape {list(shape)}. Reduce it to one "
-        "number first, such as with .sum(), or pass gradient=, a tensor of the same shape with the weight of every entry."
+        f"grad can be implicitly created only for scalar outputs, and this one has shape {list(shape)}. Reduce it to "
+        "one number first, such as with .sum(), or pass gradient=, a tensor of the same shape with the weight of every "
+        "entry."
     )
 
 
@@ -85,14 +87,14 @@ def overwritten(node: str, name: str, version: int) -> str:
 def write_shape(shape: Shape, result: Shape) -> str:
     """Return the message for an in-place operator whose result has outgrown the tensor."""
     return (
-        f"output with shape {list(shape)} doesn't match the broadcast shape {list(result)}: an in-place operator cannot "
-        "change the shape of its tensor. Compute out of place, as in x = x + y."
+        f"output with shape {list(shape)} doesn't match the broadcast shape {list(result)}: an in-place operator "
+        "cannot change the shape of its tensor. Compute out of place, as in x = x + y."
     )
 
 
 def write_dtype(dtype: object, result: object) -> str:
     """Return the message for an in-place operator whose result is of a larger dtype than the tensor."""
     return (
-        f"result type {result} can't be cast to the desired output type {dtype}: the tensor would lose what was computed. "
-        "Compute out of place, or convert the tensor first."
+        f"result type {result} can't be cast to the desired output type {dtype}: the tensor would lose what was "
+        "computed. Compute out of place, or convert the tensor first."
     )

@@ -1,8 +1,8 @@
 """How is a tensor overwritten without its gradients going wrong?
 
-An in-place operator computes out of place from a copy of the old value, writes the result over the tensor's memory, notes
-the write, and moves the tensor to the result's place in the graph. What was saved before is then found to be overwritten
-when backward comes by; what the in-place operator itself saved is the copy.
+An in-place operator computes out of place from a copy of the old value, writes the result over the tensor's memory,
+notes the write, and moves the tensor to the result's place in the graph. What was saved before is then found to be
+overwritten when backward comes by; what the in-place operator itself saved is the copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def in_place(function: Function) -> Function:
     """Return the operator ``function`` as a method that overwrites its first argument, and returns it.
 
     Raises:
-        RuntimeError: of a leaf that requires grad while recording, or if the result has another shape or a larger dtype.
+        RuntimeError: of a leaf that requires grad while recording, or if the result has another shape or a larger
+        dtype.
 
     """
 

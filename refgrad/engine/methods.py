@@ -45,8 +45,12 @@ def install_methods(kind: type[Tensor], operators: Mapping[str, Function], funct
         **_in_place_methods(operators, functions),
         **_python_operators(operators, functions),
         **_item_methods(operators),
-        **{"backward": backward, "clone": operators["clone"], "contiguous": _itself, "cpu": _itself},
-        **{"__repr__": shown, "T": property(_transposed), "mT": property(_matrices_transposed)},
+        "backward": backward,
+        "clone": operators["clone"],
+        "contiguous": _itself,
+        "__repr__": shown,
+        "T": property(_transposed),
+        "mT": property(_matrices_transposed),
     }
     for name, method in methods.items():
         setattr(kind, name, method)
@@ -59,7 +63,7 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of this tensor, weighted by ``gradient``, to the leaves: :func:`refgrad.engine.autograd.backward`."""
+    """Add the gradients of this tensor to the leaves: see :func:`refgrad.engine.autograd.backward`."""
     autograd.backward(tensor, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
 

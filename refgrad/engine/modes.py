@@ -1,7 +1,7 @@
 """Is the engine recording what is computed?
 
-Like PyTorch's grad mode: on by default, switched by ``no_grad``, ``enable_grad`` and ``set_grad_enabled``, each thread and
-each asynchronous task on its own.
+Like PyTorch's grad mode: on by default, switched by ``no_grad``, ``enable_grad`` and ``set_grad_enabled``, each
+thread and each asynchronous task on its own.
 """
 
 from __future__ import annotations
@@ -49,13 +49,15 @@ class _Switched:
 
 
 def no_grad(function: Function | None = None) -> Any:
-    """Record nothing: ``with no_grad(): …``, ``@no_grad()`` or ``@no_grad``."""
-    return _Switched(False) if function is None else _Switched(False)(function)
+    """Record nothing: a context manager (with parentheses) or a decorator (with or without)."""
+    switched = _Switched(wanted=False)
+    return switched if function is None else switched(function)
 
 
 def enable_grad(function: Function | None = None) -> Any:
-    """Record again inside of ``no_grad``: ``with enable_grad(): …``, ``@enable_grad()`` or ``@enable_grad``."""
-    return _Switched(True) if function is None else _Switched(True)(function)
+    """Record again inside of ``no_grad``: a context manager (with parentheses) or a decorator (with or without)."""
+    switched = _Switched(wanted=True)
+    return switched if function is None else switched(function)
 
 
 class set_grad_enabled(_Switched):  # noqa: N801 (PyTorch's name)

@@ -1,12 +1,13 @@
 """What does the recorded graph consist of?
 
-Every tensor that requires grad points to a node. A tensor that was computed points to a :class:`Node`, of a class of its
-own per operator (``MulBackward0``), which points to the nodes of the operator's arguments. A leaf points to its
-:class:`AccumulateGrad`, where gradients arrive. Nodes never point to tensors, so there are no reference cycles: the graph
-is released the moment that the last tensor that leads to it is.
+Every tensor that requires grad points to a node. A tensor that was computed points to a :class:`Node`, of a class of
+its own per operator (``MulBackward0``), which points to the nodes of the operator's arguments. A leaf points to its
+:class:`AccumulateGrad`, where gradients arrive. Nodes never point to tensors, so there are no reference cycles: the
+graph is released the moment that the last tensor that leads to it is.
 
-Nodes are numbered in the order of recording, which is a topological order. Writes in place take their numbers from the same
-sequence, so a saved value is stale exactly if its last write has a higher number than the node that saved it.
+Nodes are numbered in the order of recording, which is a topological order. Writes in place take their numbers from
+the same sequence, so a saved value is stale exactly if its last write has a higher number than the node that saved
+it.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class Watch:
 class Node:
     """One application of an operator; each operator has a subclass for every choice of arguments that need a gradient.
 
-    ``parents`` are the nodes of those arguments only. ``values`` are the saved arrays in the order of ``saves``, None once
-    freed, and ``guards`` the writes of each. ``like`` describes the output.
+    ``parents`` are the nodes of those arguments only. ``values`` are the saved arrays in the order of ``saves``, None
+    once freed, and ``guards`` the writes of each. ``like`` describes the output.
     """
 
     __slots__ = ("__weakref__", "guards", "like", "number", "parents", "values", "watch")
@@ -99,18 +100,15 @@ class Node:
         """The same on tensors, so that it can itself be differentiated."""
         raise NotImplementedError
 
-    def free(self) -> None:
-        """Give up the saved values; a node that saved nothing can still be walked."""
-        if self.values:
-            self.values = None
-
     def check(self) -> None:
-        """Refuse to go on with a value that was overwritten since it was saved.
+        """Refuse to go on with values that were freed, or overwritten since they were saved.
 
         Raises:
             RuntimeError: one was, whoever did it and through whichever alias.
 
         """
+        if self.values is None:
+            raise RuntimeError(errors.FREED.format(node=self.name()))
         for name, writes in zip(self.saves, self.guards, strict=True):
             if writes and writes[1] > self.number:
                 raise RuntimeError(errors.overwritten(type(self).__name__, name, version(writes)))

@@ -1,8 +1,8 @@
 """How does a row of the operator table become the classes of its nodes?
 
-One class for every choice of arguments that need a gradient, because that decides what has to be saved. Its ``pull`` is
-the row's rule on arrays, compiled when the class is made; its ``pull_recorded`` is the same rule on tensors, compiled when a
-backward with ``create_graph`` first comes by.
+One class for every choice of arguments that need a gradient, because that decides what has to be saved. Its ``pull``
+is the row's rule on arrays, compiled when the class is made; its ``pull_recorded`` is the same rule on tensors,
+compiled when a backward with ``create_graph`` first comes by.
 """
 
 from __future__ import annotations
@@ -152,9 +152,15 @@ def _formula_pulls(
             fitting=listing([f"(at_{name}, fitted(operators, {call}, at_{name}))" for name, call in calls.items()]),
         )
         functions = {f"to_{name}": compile_weighted(operator, name, saves, system) for name in names}
-        namespace = {**functions, "float64": np.float64, "fitted": fitted, "operators": operators, "recovered": recovered}
-        exec(text, namespace)  # noqa: S102 (names of the table, which are identifiers)
-        return namespace["pull"]  # type: ignore[return-value]
+        namespace: dict[str, Any] = {
+            **functions,
+            "float64": np.float64,
+            "fitted": fitted,
+            "operators": operators,
+            "recovered": recovered,
+        }
+        exec(text, namespace)  # what is filled in are names of the table, which are identifiers
+        return namespace["pull"]  # type: ignore[no-any-return]
 
     @cache
     def on_tensors() -> Pull:

@@ -1,8 +1,9 @@
 """How does the partial derivative in a row become the function that passes a cotangent back?
 
-``partial`` becomes the formula ``cotangent * partial``, with the cotangent moved into branches and up to the first factor:
-``1 if x > 0 else 0`` is compiled as ``cotangent if x > 0 else 0``, ``1 / x`` as ``cotangent / x`` and ``1`` as ``cotangent``.
-That saves an array operation and a rounding, and a branch not taken passes on exactly 0, whatever the cotangent is.
+``partial`` becomes the formula ``cotangent * partial``, with the cotangent moved into branches and up to the first
+factor: ``1 if x > 0 else 0`` is compiled as ``cotangent if x > 0 else 0``, ``1 / x`` as ``cotangent / x`` and ``1``
+as ``cotangent``. That saves an array operation and a rounding, and a branch not taken passes on exactly 0, whatever
+the cotangent is.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _weigh(tree: ast.expr) -> ast.expr:
 
 
 def saved_names(operator: Operator, needs: tuple[bool, ...]) -> tuple[str, ...]:
-    """The values that a node has to keep so that gradients can reach the arguments in ``needs``: arguments, then ``out``."""
+    """The values that a node has to keep so that gradients can reach the arguments in ``needs``, ``out`` last."""
     wanted: frozenset[str] = frozenset()
     for argument, needed in zip(operator.arguments, needs, strict=False):
         if needed:

@@ -23,11 +23,7 @@ def shown(tensor: Tensor) -> str:
     array = np.asarray(tensor.array)
     suffixes = _suffixes(tensor, array)
     prefix = "tensor("
-    if array.size:
-        body = _Layout(_entry_format(_visible(array)), len(prefix)).lines(array)
-    else:
-        body = "[]"
-    text = prefix + body
+    text = prefix + (_layout(_visible(array)).text(array, len(prefix)) if array.size else "[]")
     for suffix in suffixes:
         last_line = len(text) - text.rfind("\n") - 1
         fits = last_line + len(suffix) + 3 <= LINE_WIDTH
@@ -53,22 +49,26 @@ def _visible(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if array.size <= THRESHOLD:
         return array.ravel()
     edges = [np.r_[:EDGE, n - EDGE : n] if n > 2 * EDGE else np.arange(n) for n in array.shape]
-    return array[np.ix_(*edges)].ravel()
+    return np.ravel(array[np.ix_(*edges)])
 
 
-def _entry_format(entries: np.ndarray[Any, Any]) -> Callable[[Any], str]:
-    """Return the function that shows one entry, with the same width for all."""
-    one = str if entries.dtype.kind != "f" else _float_format(entries)
-    width = max(len(one(entry)) for entry in entries.tolist())
-    return lambda entry: one(entry).rjust(width)
+def _layout(entries: np.ndarray[Any, Any]) -> _Layout:
+    """Return the notation and the width that suit ``entries``; zeros, infinities and NaN do not decide them."""
+    one: Callable[[Any], str] = str
+    deciding = entries
+    if entries.dtype.kind == "f":
+        deciding = entries[np.isfinite(entries) & (entries != 0)]
+        one = _float_format(deciding)
+    return _Layout(one, max((len(one(entry)) for entry in deciding.tolist()), default=1))
 
 
-def _float_format(entries: np.ndarray[Any, Any]) -> Callable[[float], str]:
-    finite = np.abs(entries[np.isfinite(entries) & (entries != 0)]).astype(np.float64)
-    if not finite.size:
+def _float_format(deciding: np.ndarray[Any, Any]) -> Callable[[float], str]:
+    """Return the notation that suits the entries that are neither zero nor infinite nor NaN."""
+    if not deciding.size:
         return lambda entry: f"{entry:.0f}." if np.isfinite(entry) else str(entry)
-    largest, smallest = finite.max(), finite.min()
-    whole = bool(np.all(finite == np.ceil(finite)))
+    sizes = np.abs(deciding).astype(np.float64)
+    largest, smallest = sizes.max(), sizes.min()
+    whole = bool(np.all(sizes == np.ceil(sizes)))
     wide = largest / smallest > RATIO or largest > LARGE
     if wide or (not whole and smallest < SMALL):
         return lambda entry: f"{entry:.{DIGITS}e}"
@@ -82,16 +82,16 @@ class _Layout:
     """Nested brackets, one row a line, continued lines indented below the first entry."""
 
     show: Callable[[Any], str]
-    indent: int
+    width: int
 
-    def lines(self, array: np.ndarray[Any, Any]) -> str:
-        """Show the whole array."""
-        return self.nested(array, self.indent, summarize=array.size > THRESHOLD)
+    def text(self, array: np.ndarray[Any, Any], indent: int) -> str:
+        """Show a whole array."""
+        return self.nested(array, indent, summarize=array.size > THRESHOLD)
 
     def nested(self, array: np.ndarray[Any, Any], indent: int, *, summarize: bool) -> str:
         """Show an array whose bracket opens ``indent`` characters into the line."""
         if array.ndim == 0:
-            return self.show(array.item()).strip()
+            return self.show(array.item())
         if array.ndim == 1:
             return self.row(array, indent, summarize=summarize)
         parts = [self.nested(part, indent + 1, summarize=summarize) for part in _edges(array, summarize=summarize)]
@@ -101,10 +101,11 @@ class _Layout:
 
     def row(self, array: np.ndarray[Any, Any], indent: int, *, summarize: bool) -> str:
         """Show a vector, in as many lines as it needs."""
-        entries = [self.show(entry) for part in [_edges(array, summarize=summarize)] for entry in np.asarray(part).tolist()]
+        values = np.asarray(_edges(array, summarize=summarize)).tolist()
+        entries = [self.show(entry).rjust(self.width) for entry in values]
         if summarize and len(array) > 2 * EDGE:
             entries.insert(EDGE, " ...")
-        in_line = max(1, (LINE_WIDTH - indent) // (len(entries[0]) + 2)) if entries else 1
+        in_line = max(1, (LINE_WIDTH - indent) // (self.width + 2))
         lines = [", ".join(entries[i : i + in_line]) for i in range(0, len(entries), in_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 

@@ -1,7 +1,7 @@
 """How is the application of an operator recorded?
 
-Every row of the operator table becomes one function of tensors: that of a formula is compiled for it, that of a structure or
-of a formula with attributes is the one in ``_general``.
+Every row of the operator table becomes one function of tensors: that of a formula is compiled for it, that of a
+structure or of a formula with attributes is the one in ``_general``.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ BRANCH = """if {condition}:
 
 
 def _plain(row: Operator, dialects: Dialects) -> Function:
-    """Compile the function of a formula without attributes, with a branch for every choice of arguments with a history."""
+    """Compile the function of a formula without attributes, with a branch for each choice of recorded arguments."""
     names, variables = row.argument_names, row.differentiable_arguments
     kinds: dict[str, Any] = {}
     branches = []
@@ -123,7 +123,7 @@ def _plain(row: Operator, dialects: Dialects) -> Function:
         branches="el".join(branches),
     )
     namespace = {**kinds, **APPLY_NAMES, "forward": forward_function(row)}
-    exec(text, namespace)  # noqa: S102 (names from the table, which are identifiers)
+    exec(text, namespace)  # what is filled in are names of the table, which are identifiers
     return namespace["apply"]  # type: ignore[no-any-return]
 
 

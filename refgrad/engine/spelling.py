@@ -1,7 +1,8 @@
 """Under which names, and with which arguments, do users call the operators?
 
-A row is called by its own name, by its aliases and by PyTorch's name for it; its attributes by position, by their own names
-or by PyTorch's. What PyTorch computes by several operators, or cuts differently, is in :mod:`refgrad.engine.composites`.
+A row is called by its own name, by its aliases and by PyTorch's name for it; its attributes by position, by their own
+names or by PyTorch's. What PyTorch computes by several operators, or cuts differently, is in
+:mod:`refgrad.engine.composites`.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def _lenient(row: Operator, function: Function) -> Function:
         if sequence and rest and not isinstance(rest[0], list | tuple | None):
             rest = (tuple(rest),)
         if len(rest) > len(row.attributes):
-            message = f"{row.name}() takes {len(row.attributes)} attributes {list(row.attribute_names)}, not {len(rest)}"
+            message = (
+                f"{row.name}() takes {len(row.attributes)} attributes {list(row.attribute_names)}, not {len(rest)}"
+            )
             raise TypeError(message)
         given = dict(zip(row.attribute_names, rest, strict=False))
         given.update({keywords.get(name, name): value for name, value in named.items()})

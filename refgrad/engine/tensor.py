@@ -1,9 +1,10 @@
 """What is a tensor? An array, the node that gradients for it go to, and a note of the writes to the array.
 
-Storage: a float64 scalar is held as numpy's own scalar (arithmetic on it is several times faster than on a 0-d array), all
-else as an array. Operators, indexing and reshaping included, return fresh arrays, so only ``detach()``, ``.data``,
-``numpy()``, ``from_numpy`` and ``as_tensor`` share memory. Tensors that share also share the note of writes: a write
-through one alias is seen by all. Writes made by numpy itself, through an array that shares, cannot be seen.
+Storage: a float64 scalar is held as numpy's own scalar (arithmetic on it is several times faster than on a 0-d
+array), all else as an array. Operators, indexing and reshaping included, return fresh arrays, so only ``detach()``,
+``.data``, ``numpy()``, ``from_numpy`` and ``as_tensor`` share memory. Tensors that share also share the note of
+writes: a write through one alias is seen by all. Writes made by numpy itself, through an array that shares, cannot be
+seen.
 
 What a tensor can do besides is installed by :mod:`refgrad.engine.methods`, from the operator table.
 """
@@ -11,7 +12,7 @@ What a tensor can do besides is installed by :mod:`refgrad.engine.methods`, from
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -107,7 +108,9 @@ class Tensor:
 
         """
         if self.array.size != 1:
-            message = f"a Tensor with {self.numel()} elements cannot be converted to Scalar: index it, or reduce it, first"
+            message = (
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar: index it, or reduce it, first"
+            )
             raise RuntimeError(message)
         return self.array.item()
 
@@ -208,13 +211,13 @@ class Tensor:
     # Its gradient
 
     @property
-    def grad(self) -> Tensor | None:
-        """The gradient accumulated in a leaf, or kept by ``retain_grad()``; None where there is none."""
+    def grad(self) -> Any:
+        """The gradient, a tensor: accumulated in a leaf, or kept by ``retain_grad()``; None where there is none."""
         node = self.node
         if node is None:
             return getattr(self, "set_aside", None)
         if isinstance(node, AccumulateGrad):
-            return node.grad  # type: ignore[no-any-return]
+            return node.grad
         return None if node.watch is None else node.watch.grad
 
     @grad.setter
@@ -280,7 +283,7 @@ class Tensor:
 
     def __bool__(self) -> bool:
         if self.array.size != 1:
-            message = f"Boolean value of Tensor with {self.numel()} values is ambiguous: say .all() or .any()"
+            message = "Boolean value of Tensor with more than one value is ambiguous: say .all() or .any()"
             raise RuntimeError(message)
         return bool(self.array.item())
 
@@ -299,7 +302,7 @@ class Tensor:
     def __format__(self, specification: str) -> str:
         return format(self.item() if self.shape == () and specification else str(self), specification)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:  # noqa: PLW3201
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
 
@@ -317,7 +320,7 @@ class Handle:
         """Stop calling the hook; doing so twice is fine."""
         self.hooks.pop(self.key, None)
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -48,7 +48,7 @@ def masked(condition: Any, values: Any) -> Any:
 
 ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
     {name: getattr(np, name) for name in FUNCTIONS}
-    | COMPARE
+    | dict(COMPARE)
     # Python's own spellings do the same, and are several times faster on scalars.
     | {"abs": abs, "where": where, "logical_not": np.logical_not, "number": float, "pi": pi}
 )
@@ -57,7 +57,8 @@ ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
 def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, Any]:
     """Return the vocabulary for tensors, spoken with the operators of the table.
 
-    What the table lacks (``sign``, ``floor``) has to be constant between its jumps, by its derivative in the vocabulary.
+    What the table lacks (``sign``, ``floor``) has to be constant between its jumps, by its derivative in the
+    vocabulary.
     """
     absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
     present = {name: operators[name] for name in FUNCTIONS if name in operators}

@@ -23,11 +23,19 @@ def examine(scenario: Scenario, engine: Engine) -> Finding:
 
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
-    adapter = engine.adapter
-    predictions = predict(scenario, adapter.policy)
-    oracle = CertifiedOracle(scenario, adapter.dtype)
+    oracle = CertifiedOracle(scenario, engine.adapter.dtype)
+    return confront(predict(scenario, engine.adapter.policy), observe(scenario, engine), oracle, engine.adapter)
+
+
+def confront(
+    predictions: tuple[Prediction, ...],
+    observations: tuple[Observation, ...],
+    oracle: CertifiedOracle,
+    adapter: AnyAdapter,
+) -> Finding:
+    """Return the worst that an engine's observations show, given what each step must show and the truth."""
     findings: list[Finding] = []
-    for number, (prediction, observation) in enumerate(zip(predictions, observe(scenario, engine), strict=True), 1):
+    for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
         finding = _compare(prediction, observation, oracle, adapter)
         findings.append(Finding(finding.outcome, finding.message, number))
         if finding.outcome in ("unexpected-error", "unsupported"):

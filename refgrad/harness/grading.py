@@ -17,14 +17,27 @@ from refgrad.harness.behaviours import all_behaviours
 from refgrad.harness.checks import BehaviourCheck, Check, EdgeCheck, GraphCheck, OperatorCheck, chapter
 from refgrad.harness.examination import examine
 from refgrad.harness.execution import Engine
+from refgrad.harness.isolation import (
+    with_one_leaf,
+    with_operands_read,
+    with_own_operands,
+    without_constants,
+)
 from refgrad.harness.reproduction import reproduce
 from refgrad.harness.seedless import without_seeds
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Finding, Outcome, Verdict, worst
 from refgrad.lifecycle import required_features
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Scenario
-from refgrad.strategies import Profile, edge_scenario, find_counterexample, operator_scenario, random_scenario
+from refgrad.scenario import Read, Scenario
+from refgrad.strategies import (
+    GenerationError,
+    Profile,
+    edge_scenario,
+    find_counterexample,
+    operator_scenario,
+    random_scenario,
+)
 
 
 @dataclass(slots=True)
@@ -34,7 +47,7 @@ class Grader:
     engine: Engine
     settings: Settings = field(default_factory=Settings)
     _operators: dict[str, Verdict] = field(default_factory=dict)
-    _takes_seeds: bool | None = None
+    _shown_right: dict[str, Mapping[frozenset[str], bool]] = field(default_factory=dict)
 
     def grade(self, check: Check) -> Verdict:
         """Run one check."""
@@ -50,12 +63,23 @@ class Grader:
 
     @property
     def takes_seeds(self) -> bool:
-        """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead."""
-        if self._takes_seeds is None:
-            scenarios = [s for b in all_behaviours() if b.chapter == "seeds" for s in b.scenarios if self.runnable(s)]
-            offered = "seed" in self.engine.adapter.features
-            self._takes_seeds = offered and not any(examine(s, self.engine).failed for s in scenarios)
-        return self._takes_seeds
+        """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead.
+
+        A seed that arrives through some operators is not what is wrong with others.
+        """
+        return "seed" in self.engine.adapter.features and any(self._passes("seeds/").values())
+
+    def _passes(self, behaviours: str) -> Mapping[frozenset[str], bool]:
+        """Whether the engine shows the right arrays in all behaviours of this prefix, by the operators used there."""
+        if behaviours not in self._shown_right:
+            chosen = [b for b in all_behaviours() if b.id.startswith(behaviours)]
+            passed: dict[frozenset[str], bool] = {}
+            for scenario in (s for b in chosen for s in b.scenarios if self.runnable(s)):
+                if any(isinstance(step, Read) for step in scenario.steps):
+                    so_far = passed.get(scenario.operators, True)
+                    passed[scenario.operators] = so_far and not examine(scenario, self.engine).failed
+            self._shown_right[behaviours] = passed
+        return self._shown_right[behaviours]
 
     def lacking(self, scenario: Scenario) -> list[str]:
         """What the engine would need for a scenario: features, and operators."""
@@ -78,7 +102,7 @@ class Grader:
             return self._verdict(check, "unsupported", message=f"the engine has no {operator.name}")
         return self._search(
             check,
-            lambda seed: self._prepared(operator_scenario(seed, operator.name, profile)),
+            lambda seed: self._isolated(operator_scenario(seed, operator.name, profile)),
             self.settings.effort.per_operator,
         )
 
@@ -90,7 +114,7 @@ class Grader:
         profile = self._profile(seeds=True, operators=frozenset({operator.name}), edges=1.0)
         return self._search(
             check,
-            lambda seed: self._prepared(edge_scenario(seed, operator.name, profile)),
+            lambda seed: self._isolated(edge_scenario(seed, operator.name, profile)),
             self.settings.effort.per_edge,
         )
 
@@ -100,12 +124,13 @@ class Grader:
             lacking = self.lacking(check.behaviour.scenarios[0])
             return self._verdict(check, "unsupported", message=f"the engine has no {', no '.join(lacking)}")
         findings = [(examine(scenario, self.engine), scenario) for scenario in scenarios]
-        finding = worst([f for f, _ in findings])
-        scenario = next(s for f, s in findings if f is finding) if finding.outcome != "passed" else None
-        blamed = self._blamed(scenario) if finding.failed and scenario else []
-        if blamed:
-            message = f"cannot be judged: operators/{blamed[0]} fails by itself"
+        blamed = {scenario: self._blamed(scenario) for finding, scenario in findings if finding.failed}
+        finding = worst([f for f, s in findings if not blamed.get(s)])
+        if any(blamed.values()) and not finding.failed:
+            culprit = next(names[0] for names in blamed.values() if names)
+            message = f"cannot be judged: operators/{culprit} fails by itself"
             return self._verdict(check, "inconclusive", message=message, examples=len(scenarios))
+        scenario = next(s for f, s in findings if f is finding) if finding.outcome != "passed" else None
         return self._shown(check, finding, scenario, len(scenarios))
 
     def _of_graphs(self, check: GraphCheck) -> Verdict:
@@ -119,7 +144,11 @@ class Grader:
             accumulate=several,
         )
         examples = self.settings.effort.per_graph_check
-        return self._search(check, lambda seed: random_scenario(seed, profile), examples)
+        try:
+            return self._search(check, lambda seed: random_scenario(seed, profile), examples)
+        except GenerationError as error:
+            message = f"cannot be judged by the operators that are right: {error}"
+            return self._verdict(check, "inconclusive", message=message)
 
     def _profile(self, **fields: Any) -> Profile:
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
@@ -132,8 +161,19 @@ class Grader:
         """Whether an operator is there and right by itself: what fails on it in a graph is the graph's doing."""
         return self._offers(operator) and self._of_operator(operator).verdict == "passed"
 
-    def _prepared(self, scenario: Scenario) -> Scenario:
+    def _isolated(self, scenario: Scenario) -> Scenario:
+        """Try the operator in a way that relies on nothing that the engine gets wrong around it."""
+        if not self._reliable("sharing/"):
+            scenario = with_own_operands(scenario)
+        if not self._reliable("leaves/constants_stop_gradients"):
+            scenario = without_constants(scenario)
+        if not self._reliable("leaves/every_leaf_is_served"):
+            scenario = with_one_leaf(scenario)
+        scenario = with_operands_read(scenario, early=not self._reliable("values/"))
         return scenario if self.takes_seeds else without_seeds(scenario)
+
+    def _reliable(self, behaviours: str) -> bool:
+        return all(self._passes(behaviours).values())
 
     def _blamed(self, scenario: Scenario) -> list[str]:
         table = operator_table()

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from refgrad.interpreter.float64 import numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.structures.reductions import reduced_axes
-from refgrad.scenario import Leaf
+from refgrad.scenario import Grad, Leaf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +66,11 @@ class BatchedFloat64:
         if operator.batching == "gather":
             return Batch(_gathered(operator, arguments, attributes, points), points)
         return Batch(_looped(operator, arguments, attributes, points), points)
+
+
+    def gradient(self, step: Grad, values: Mapping[str, Batch]) -> Batch:
+        """Return numbers that are not known, in the leaf's shape: nothing is differentiated here."""
+        return Batch(np.full(values[step.leaf].shape, np.nan))
 
 
 def _trailing(operator: Operator, array: npt.NDArray[Any], attributes: Mapping[str, Any]) -> npt.NDArray[Any]:

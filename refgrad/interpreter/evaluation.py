@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Leaf, Scenario, Slice
+from refgrad.scenario import Apply, Grad, Leaf, Scenario, Slice
 
 
 class ScenarioEvaluationError(ValueError):
@@ -25,11 +25,20 @@ class NumberSystem(Protocol):
         """Return the value of an operator; the attributes have their defaults filled in."""
 
 
+@runtime_checkable
+class Differentiating(Protocol):
+    """A number system in which recorded gradients are values too."""
+
+    def gradient(self, step: Grad, values: Mapping[str, Any]) -> Any:
+        """Return the recorded gradient, in the leaf's shape, given the values that were defined before."""
+
+
 def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
     Numbers that are not finite are values like others: numpy does not warn of them. Raises
-    :class:`ScenarioEvaluationError` where an operator refuses its arguments.
+    :class:`ScenarioEvaluationError` where an operator refuses its arguments, or where a gradient is recorded and the system
+    is not :class:`Differentiating`.
     """
     with np.errstate(all="ignore"):
         return _evaluate(scenario, system)
@@ -41,16 +50,25 @@ def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     for number, step in enumerate(scenario.steps, 1):
         if isinstance(step, Leaf):
             values[step.name] = system.leaf(step)
+        elif isinstance(step, Grad):
+            values[step.name] = _gradient(number, step, values, system)
         elif isinstance(step, Apply):
             operator = table[step.operator]
             arguments = [values[name] for name in step.arguments]
             try:
-                values[step.name] = system.apply(operator, arguments, operator.bind(keywords(step)))
+                attributes = operator.bind(keywords(step)) if operator.attributes else {}
+                values[step.name] = system.apply(operator, arguments, attributes)
             except (ValueError, IndexError, TypeError, ArithmeticError) as error:
                 shapes = ", ".join(str(getattr(value, "shape", ())) for value in arguments)
                 message = f"step {number}: {step.operator} of shapes {shapes}: {error}"
                 raise ScenarioEvaluationError(message) from error
     return values
+
+
+def _gradient(number: int, step: Grad, values: Mapping[str, Any], system: NumberSystem) -> Any:
+    if isinstance(system, Differentiating):
+        return system.gradient(step, values)
+    raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers have no gradient of {step.output}")
 
 
 def keywords(step: Apply) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from refgrad.operators import Operator
 from refgrad.operators.vocabulary import FUNCTIONS
-from refgrad.scenario import Leaf
+from refgrad.scenario import Grad, Leaf
 
 NUMPY_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
     {name: getattr(np, name) for name in FUNCTIONS}
@@ -42,3 +42,7 @@ class Float64:
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
         """Return the operator's value as numpy computes it."""
         return np.asarray(numpy_forward(operator)(*arguments, **attributes))
+
+    def gradient(self, step: Grad, values: Mapping[str, Any]) -> Any:
+        """Return numbers that are not known, in the leaf's shape: nothing is differentiated here."""
+        return np.full_like(values[step.leaf], np.nan)

@@ -38,6 +38,24 @@ def differentiate(
     return namespace["derivative"]  # type: ignore[no-any-return]
 
 
+def differentiate_along(
+    formula: Expression, arguments: tuple[str, ...], moving: tuple[str, ...], system: Mapping[str, Any]
+) -> Callable[..., tuple[Any, Any]]:
+    """Compile ``formula`` to a function of ``arguments``, and by keyword ``NAME_speed`` of those moving: value and speed.
+
+    Value and speed go through a branch together: where it is open, ``choose`` joins what each side would do as a whole.
+    """
+    block = _Block(("time",))
+    environment = {name: _Dual(name, (f"{name}_speed",) if name in moving else (ZERO,)) for name in arguments}
+    result = block.visit(formula.tree, environment)
+    body = "\n".join([*block.lines, f"return {result.value}, {result.partials[0]}"])
+    signature = ", ".join([*arguments, "*", *(f"{name}_speed" for name in moving)])
+    source = f"def derivative({signature}):\n{_indented(body)}\n"
+    namespace = dict(system)
+    exec(compile(source, f"<derivative along a line of {formula.source}>", "exec"), namespace)
+    return namespace["derivative"]  # type: ignore[no-any-return]
+
+
 def value_and_partials(formula: Expression, arguments: tuple[str, ...], parameters: tuple[str, ...] = ()) -> str:
     """Return the Python source of the function that :func:`differentiate` compiles."""
     block = _Block(arguments)

@@ -56,7 +56,8 @@ class Edge:
     """A set of points where the derivative is a convention (kink) or a limit, with the reason for what is expected.
 
     ``where`` is the condition on the arguments; ``examples`` are points that meet it; ``subdifferential`` gives the
-    legal interval of each partial there, and ``reference`` what the reference engine answers.
+    legal interval of each partial there, and ``reference`` what the reference engine answers. At a limit ``value`` is
+    the operator's own, and a partial that is not stated does not exist.
     """
 
     kind: Literal["kink", "limit"]
@@ -65,6 +66,7 @@ class Edge:
     examples: tuple[Mapping[str, float], ...]
     subdifferential: Mapping[str, tuple[float, float]]
     reference: Mapping[str, float]
+    value: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,6 +258,7 @@ class _RowReader:
                     examples=tuple(MappingProxyType(dict(point)) for point in edge["examples"]),
                     subdifferential=MappingProxyType({k: (a, b) for k, (a, b) in edge["subdifferential"].items()}),
                     reference=MappingProxyType(dict(edge["reference"])),
+                    value=edge.get("value"),
                 )
             except KeyError as error:
                 raise self.error(f"an edge lacks {error}") from error

@@ -15,7 +15,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from refgrad.operators import Operator
+from refgrad.operators import Edge, Expression, Operator
 from refgrad.operators.differentiation import differentiate
 
 Decision = bool | None
@@ -152,8 +152,8 @@ BALL_FUNCTIONS: Mapping[str, Any] = MappingProxyType({
 
 
 @cache
-def _functions(bits: int) -> Mapping[str, Any]:
-    """The functions, with the constants at a precision."""
+def ball_functions(bits: int) -> Mapping[str, Any]:
+    """Return the functions, with the constants at a precision."""
     with precision(bits):
         return {**BALL_FUNCTIONS, "pi": arb.pi()}
 
@@ -162,7 +162,9 @@ def _functions(bits: int) -> Mapping[str, Any]:
 def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's ``formula`` to value and partials, differentiated mechanically: what is true."""
     assert operator.formula is not None
-    return differentiate(operator.formula, operator.argument_names, operator.attribute_names, _functions(bits))
+    functions = ball_functions(bits)
+    derivative = differentiate(operator.formula, operator.argument_names, operator.attribute_names, functions)
+    return _continued(operator, derivative, functions)
 
 
 @cache
@@ -174,6 +176,37 @@ def usual_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, 
     source = (
         f"def derivative({signature}):\n    out = {operator.forward.calls}\n    return out, {', '.join(partials)},\n"
     )
-    namespace = dict(_functions(bits))
+    namespace = dict(ball_functions(bits))
     exec(compile(source, f"<rounding of {operator.name}>", "exec"), namespace)
-    return namespace["derivative"]  # type: ignore[no-any-return]
+    return _continued(operator, namespace["derivative"], namespace)
+
+
+def _continued(
+    operator: Operator, derivative: Callable[..., tuple[Any, ...]], functions: Mapping[str, Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """Return the function with the row's limits where the formula has no value: sin(x) / x is 1 at 0."""
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    limits = [
+        (Expression(edge.where).function(parameters, functions), _limit(operator, edge))
+        for edge in operator.edges
+        if edge.kind == "limit"
+    ]
+    if not limits:
+        return derivative
+
+    def continued(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
+        found = derivative(*numbers, **attributes)
+        if all(arb(number).is_finite() for number in found):
+            return found
+        return next((limit for holds, limit in limits if holds(*numbers, **attributes) is True), found)
+
+    return continued
+
+
+def _limit(operator: Operator, edge: Edge) -> tuple[Any, ...]:
+    """Return the value and the partials that a row states at an edge; one that it does not state is not a number."""
+    stated = [edge.subdifferential.get(name) for name in operator.argument_names]
+    return (
+        arb.nan() if edge.value is None else arb(edge.value),
+        *(arb.nan() if interval is None else hull(*interval) for interval in stated),
+    )

@@ -8,10 +8,9 @@ broadcasting, reducing or indexing with any engine. Cost: linear in the number o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from functools import partial as bound
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +18,25 @@ from flint import arb
 
 from refgrad.interpreter import evaluate
 from refgrad.operators import Operator, operator_table
-from refgrad.oracles.ball_functions import precision, true_derivative, usual_derivative
-from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.oracles.arithmetic import Arithmetic, Derivative
+from refgrad.oracles.second_order import sent_through
+from refgrad.scenario import Constant, Grad, Leaf, Scenario
 
 Edges = tuple[tuple[int, Any], ...]
 ObjectArray = npt.NDArray[np.object_]
-Derivative = Callable[..., tuple[Any, ...]]
 Contribution = tuple[str, Constant | None]
+Differentiate = Callable[[Grad, Mapping[str, Any]], ObjectArray]
 CONSTANT = -1
 ONE = 1
 
+__all__ = ["Arithmetic", "Ball", "BallTape", "BallTrace", "Contribution", "ObjectArray"]
+
 
 class Ball:
-    """A scalar that records what happens to it: a FLINT ball and its place on the tape (-1 for a constant)."""
+    """A scalar that records what happens to it: a FLINT ball, or a series of them, and its place on the tape.
+
+    The place of a constant is -1.
+    """
 
     __slots__ = ("slot", "tape", "value")
 
@@ -76,36 +81,16 @@ class Ball:
         return self._scaled(self.value / count, 1 / arb(count))
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """How the tape computes: ``truth`` with the rows' formulas, ``rounding`` the way engines do, leaves inflated.
-
-    ``bits`` is the precision of the balls; with ``rounding`` it is the engine's own (53 for float64, 24 for float32).
-    """
-
-    purpose: Literal["truth", "rounding"]
-    bits: int
-
-    def derivative(self, operator: Operator) -> Derivative:
-        """Return the scalar function that gives an operator's value and partials."""
-        compiled = true_derivative if self.purpose == "truth" else usual_derivative
-        return compiled(operator, self.bits)
-
-    def enter(self, number: float) -> arb:
-        """Return the ball of a given number: exact, or half an ulp wide in the engine's precision."""
-        if self.purpose == "truth" or number == 0:
-            return arb(number)
-        return arb(number, abs(number) * 2.0**-self.bits)
-
-
 class BallTape:
     """The number system of certified evaluation, and the tape that it records."""
 
-    def __init__(self, arithmetic: Arithmetic) -> None:
-        """Start an empty tape."""
+    def __init__(self, arithmetic: Arithmetic, differentiate: Differentiate) -> None:
+        """Start an empty tape; ``differentiate`` finds the balls of a recorded gradient, given the values so far."""
         self.arithmetic = arithmetic
+        self.differentiate = differentiate
         self.edges: list[Edges] = []
         self.leaf_slots: dict[str, int] = {}
+        self.gradient_slots: dict[str, int] = {}
 
     @cached_property
     def maximum(self) -> np.ufunc:
@@ -122,13 +107,23 @@ class BallTape:
         array = leaf.value.to_numpy()
         if array.dtype == np.bool_:
             return array.astype(object)
-        enter, tape = self.arithmetic.enter, self.edges
-        numbers = array.astype(np.float64).ravel().tolist()
+        numbers = self.arithmetic.leaf(leaf.name, array.astype(np.float64).ravel().tolist())
         if not leaf.requires_grad:
-            return _filled(array.shape, [Ball(enter(x), CONSTANT, tape) for x in numbers])
-        start = self.leaf_slots[leaf.name] = len(tape)
+            return _filled(array.shape, [Ball(number, CONSTANT, self.edges) for number in numbers])
+        self.leaf_slots[leaf.name] = len(self.edges)
+        return _filled(array.shape, self._entered(numbers))
+
+    def gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
+        """Return a recorded gradient, which stands on the tape like a leaf: how it came about is no part of it."""
+        balls = self.differentiate(step, values)
+        self.gradient_slots[step.name] = len(self.edges)
+        return _filled(balls.shape, self._entered(balls.ravel().tolist()))
+
+    def _entered(self, numbers: list[Any]) -> list[Ball]:
+        tape = self.edges
+        start = len(tape)
         tape.extend([()] * len(numbers))
-        return _filled(array.shape, [Ball(enter(x), slot, tape) for slot, x in enumerate(numbers, start)])
+        return [Ball(number, slot, tape) for slot, number in enumerate(numbers, start)]
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of balls."""
@@ -148,7 +143,7 @@ class BallTape:
         return _filled(shape, [self._many(derivative, balls) for balls in zip(*columns, strict=True)])
 
     def _unary(self, derivative: Derivative, balls: list[Ball]) -> list[Ball]:
-        tape = self.edges
+        tape, number = self.edges, self.arithmetic.number
         results = []
         for ball in balls:
             value, slope = derivative(ball.value)
@@ -156,11 +151,11 @@ class BallTape:
             if ball.slot >= 0:
                 slot = len(tape)
                 tape.append(((ball.slot, slope),))
-            results.append(Ball(value if type(value) is arb else arb(value), slot, tape))
+            results.append(Ball(value if type(value) is number else number(value), slot, tape))
         return results
 
     def _binary(self, derivative: Derivative, lefts: list[Ball], rights: list[Ball]) -> list[Ball]:
-        tape = self.edges
+        tape, number = self.edges, self.arithmetic.number
         results = []
         for left, right in zip(lefts, rights, strict=True):
             value, by_left, by_right = derivative(left.value, right.value)
@@ -172,18 +167,19 @@ class BallTape:
                 tape.append(((right.slot, by_right),))
             else:
                 slot = CONSTANT
-            results.append(Ball(value if type(value) is arb else arb(value), slot, tape))
+            results.append(Ball(value if type(value) is number else number(value), slot, tape))
         return results
 
     def _many(self, derivative: Derivative, balls: tuple[Any, ...]) -> Ball:
         value, *partials = derivative(*[b.value if type(b) is Ball else b for b in balls])
         tape = self.edges
         edges = tuple([(b.slot, p) for b, p in zip(balls, partials, strict=True) if type(b) is Ball and b.slot >= 0])
-        number = value if type(value) is arb else arb(value)
+        number = self.arithmetic.number
+        scalar = value if type(value) is number else number(value)
         if not edges:
-            return Ball(number, CONSTANT, tape)
+            return Ball(scalar, CONSTANT, tape)
         tape.append(edges)
-        return Ball(number, len(tape) - 1, tape)
+        return Ball(scalar, len(tape) - 1, tape)
 
     def _extremum(self, name: str) -> Callable[[Ball, Ball], Ball]:
         derivative = self.arithmetic.derivative(operator_table()[name])
@@ -194,8 +190,9 @@ class BallTape:
         flat = array.ravel()
         if all(type(entry) is Ball for entry in flat):
             return array
+        number = self.arithmetic.number
         return _filled(
-            array.shape, [x if type(x) is Ball else Ball(arb(int(x or 0)), CONSTANT, self.edges) for x in flat]
+            array.shape, [x if type(x) is Ball else Ball(number(int(x or 0)), CONSTANT, self.edges) for x in flat]
         )
 
     def sweep(self, outputs: Mapping[int, arb]) -> list[Any]:
@@ -222,8 +219,8 @@ class BallTrace:
         """Evaluate the forward part; raises ScenarioEvaluationError where shapes do not fit."""
         self.scenario = scenario
         self.arithmetic = arithmetic
-        self.tape = BallTape(arithmetic)
-        with precision(arithmetic.bits):
+        self.tape = BallTape(arithmetic, self._gradient)
+        with arithmetic.context():
             self.values = evaluate(scenario, self.tape)
 
     def value(self, name: str) -> ObjectArray:
@@ -231,26 +228,51 @@ class BallTrace:
         return _filled(self.values[name].shape, [ball.value for ball in self.values[name].ravel()])
 
     def vjp(self, contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
-        """Return, for each leaf, the sum over (output, seed) of what the seed (ones if None) sends to it."""
-        with precision(self.arithmetic.bits):
-            starts: dict[int, arb] = {}
-            for output, seed in contributions:
-                for ball, number in zip(self.values[output].ravel().tolist(), self._seed(output, seed), strict=True):
-                    if ball.slot >= 0:
-                        starts[ball.slot] = starts[ball.slot] + number if ball.slot in starts else number
-            cotangents = self.tape.sweep(starts)
-        return {name: self._leaf_cotangent(name, start, cotangents) for name, start in self.tape.leaf_slots.items()}
+        """Return, for each leaf, the sum over (output, seed) of what the seed (ones if None) sends to it.
 
-    def _seed(self, output: str, seed: Constant | None) -> list[arb]:
+        An output that has no value, as a logarithm of -1, has no derivative either, whatever 1 / x is there.
+        """
+        with self.arithmetic.context():
+            return self._pulled(self.values, contributions)
+
+    def _gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
+        """Return the gradient that a step records; it is not a number where the step cannot but fail."""
+        shape = values[step.leaf].shape
+        if step.seed is not None and step.seed.shape != values[step.output].shape:
+            return _filled(shape, [arb.nan()] * values[step.leaf].size)
+        return self._pulled(values, ((step.output, step.seed),))[step.leaf]
+
+    def _pulled(self, values: Mapping[str, Any], contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
+        cotangents = self.tape.sweep(self._starts(values, contributions))
+        totals = {
+            name: _filled(values[name].shape, self._arrived(cotangents, start, values[name].size))
+            for name, start in self.tape.leaf_slots.items()
+        }
+        for name, start in self.tape.gradient_slots.items():
+            stretch = slice(start, start + values[name].size)
+            if any(cotangent is not None for cotangent in cotangents[stretch]):
+                arrived = self._arrived(cotangents, start, values[name].size)
+                for leaf, share in sent_through(name, arrived, self.scenario, self.arithmetic, BallTrace).items():
+                    totals[leaf] = totals[leaf] + share
+        return totals
+
+    def _starts(self, values: Mapping[str, Any], contributions: tuple[Contribution, ...]) -> dict[int, Any]:
+        starts: dict[int, Any] = {}
+        for output, seed in contributions:
+            for ball, number in zip(values[output].ravel().tolist(), self._seed(values[output], seed), strict=True):
+                if ball.slot >= 0:
+                    start = number if self.arithmetic.is_finite(ball.value) else arb.nan()
+                    starts[ball.slot] = starts[ball.slot] + start if ball.slot in starts else start
+        return starts
+
+    def _seed(self, output: ObjectArray, seed: Constant | None) -> list[Any]:
         if seed is None:
-            return [arb(1)] * self.values[output].size
+            return [arb(1)] * output.size
         return [self.arithmetic.enter(x) for x in seed.to_numpy().astype(np.float64).ravel().tolist()]
 
-    def _leaf_cotangent(self, name: str, start: int, cotangents: list[Any]) -> ObjectArray:
-        shape = self.values[name].shape
-        size = self.values[name].size
+    def _arrived(self, cotangents: list[Any], start: int, size: int) -> list[Any]:
         zero = arb(0)
-        return _filled(shape, [zero if c is None else c for c in cotangents[start : start + size]])
+        return [zero if c is None else c for c in cotangents[start : start + size]]
 
 
 def _filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:

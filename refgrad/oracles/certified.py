@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from refgrad.oracles.ball_tape import Arithmetic, BallTrace, Contribution, ObjectArray
+from refgrad.oracles.arithmetic import Arithmetic
+from refgrad.oracles.ball_tape import BallTrace, Contribution, ObjectArray
 from refgrad.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]

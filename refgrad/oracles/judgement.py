@@ -94,8 +94,9 @@ def judge(observed: npt.NDArray[np.generic], certified: Certified, unit: float =
 
 def _right_to_the_last_bits(observed: npt.NDArray[np.float64], certified: Certified, unit: float) -> bool:
     """Whether every entry passes whatever its rounding budget is, so that the budget need not be found."""
-    allowed = ALLOWANCE * unit * np.abs(certified.midpoint)
-    return bool(np.all((certified.radius <= allowed) & (np.abs(observed - certified.midpoint) <= allowed)))
+    with np.errstate(all="ignore"):
+        allowed = ALLOWANCE * unit * np.abs(certified.midpoint)
+        return bool(np.all((certified.radius <= allowed) & (np.abs(observed - certified.midpoint) <= allowed)))
 
 
 def _outcomes(

@@ -32,7 +32,7 @@ class CheckFailedError(Exception):
 
 
 class Bench:
-    """Where checks are run: an engine, started when the first check needs it, and the verdicts that are known already."""
+    """Where checks are run: an engine, started when a check needs it, and the verdicts that are known."""
 
     def __init__(self, plan: Plan, known: Mapping[str, Verdict], trace: Trace | None) -> None:
         """``trace`` tells whoever finds this process dead what it was doing."""
@@ -97,8 +97,10 @@ class CheckItem(pytest.Item):
             pytest.skip(verdict.message or "the engine does not offer it")
 
     def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None  # noqa: ANN401 (a type that pytest keeps private)
-    ) -> Any:  # noqa: ANN401 (as above)
+        self,
+        excinfo: pytest.ExceptionInfo[BaseException],
+        style: Any = None,
+    ) -> Any:
         """Return the text of the verdict, not a traceback through the harness."""
         if isinstance(excinfo.value, CheckFailedError):
             return failure_text(excinfo.value.verdict)

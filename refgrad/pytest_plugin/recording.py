@@ -23,7 +23,8 @@ CANNOT_START = 3
 class Recorder:
     """Keeps the verdicts of a session: in the journal at once, in the report at its end, however it ends.
 
-    ``start_error`` says why the engine could not be started; ``broken`` holds the ids of checks that refgrad itself failed at.
+    ``start_error`` says why the engine could not be started; ``broken`` holds the checks that refgrad itself failed at,
+    with the traceback.
     """
 
     def __init__(self, plan: Plan, known: Mapping[str, Verdict]) -> None:
@@ -76,7 +77,7 @@ class Recorder:
     # What follows are pytest-xdist's hooks.
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 (pytest-xdist is not typed)
+    def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what is known, and where it leaves the scenario that it runs."""
         node.workerinput[PROPERTY] = {
             "known": [verdict.to_json() for verdict in self.known.values()],
@@ -84,12 +85,12 @@ class Recorder:
         }
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any) -> None:  # noqa: ANN401 (as above)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
         """Remember that a worker has started its engine."""
         self._ready.add(node.gateway.id)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: object) -> None:  # noqa: ANN401 (as above)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Give up where a worker could not start its engine, or died of it."""
         output: Mapping[str, str] = getattr(node, "workeroutput", {})
         if PROPERTY in output:
@@ -99,17 +100,18 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """Turn the death of a worker into a verdict on the check that it was running; another worker takes its place."""
+        """Turn the death of a worker into a verdict on the check that it was running; another takes its place."""
         checks = {check.id: check for check in self.plan.checks}
         check = checks.get(crashitem.removeprefix(f"{SUITE}::"))
         if check is None:
             return
-        scenario = Trace(self._scenario_file(report.node)).last()  # type: ignore[attr-defined] (pytest-xdist adds it)
+        node: Any = report.node
+        scenario = Trace(self._scenario_file(node)).last()
         verdict = crash_verdict(check, self.plan.options.engine, scenario)
-        report.user_properties.append((PROPERTY, verdict.to_json()))  # type: ignore[arg-type]
+        report.user_properties.append((PROPERTY, verdict.to_json()))
         report.longrepr = failure_text(verdict)
         if verdict.level != "MUST":
             report.outcome, report.wasxfail = "skipped", verdict.message
 
-    def _scenario_file(self, node: Any) -> Path:  # noqa: ANN401 (as above)
-        return Path(self._running.name) / node.gateway.id
+    def _scenario_file(self, node: Any) -> Path:
+        return Path(self._running.name, node.gateway.id)

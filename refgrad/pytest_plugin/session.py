@@ -1,4 +1,4 @@
-"""What does the plugin add to a session that names an engine? Its items, a recorder of what they find, and a summary."""
+"""What does the plugin add to a session that names an engine? Items, a recorder of what they find, a summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does pytest's terminal say of the checks? A letter and a word each, and a summary of what is no plain pass or failure."""
+"""What does pytest's terminal say of the checks? A letter and a word each, and a summary."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class Narrator:
             return
         terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
         counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
-        terminalreporter.write_line(", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name]))
+        terminalreporter.write_line(
+            ", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name])
+        )
         for verdict in verdicts:
             if verdict.verdict in TOLD_APART:
                 terminalreporter.write_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}")

@@ -1,4 +1,4 @@
-"""What is told of a run, and how? Documents (ENGINE.json), texts of verdicts, Markdown pages, and scripts that show findings."""
+"""What is told of a run, and how? Documents (ENGINE.json), texts of verdicts, pages, and scripts of findings."""
 
 from refgrad.report.document import (
     SCHEMA_NAME,

@@ -46,7 +46,6 @@ def describe_engine(adapter: AnyAdapter) -> dict[str, Any]:
         "dtype": adapter.dtype,
         "features": sorted(adapter.features),
         "policy": {"frees": adapter.policy.frees, "implicit_seed": adapter.policy.implicit_seed},
-        "operators": sorted(adapter.operators),
     }
 
 
@@ -55,8 +54,8 @@ def build_document(
 ) -> dict[str, Any]:
     """Return the report of a run.
 
-    ``verdicts`` are by the id of their check and ``suite`` holds the id of every check, in order: the report is ``complete`` if
-    none of them lacks its verdict.
+    ``verdicts`` are by the id of their check and ``suite`` holds the id of every check, in order: the report is
+    ``complete`` if none of them lacks its verdict.
     """
     rows = [verdicts[name] for name in suite if name in verdicts]
     return {

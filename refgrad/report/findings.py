@@ -44,8 +44,8 @@ class Finding:
             yield from (f"# {line}" for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
     def _ends_silently(self) -> bool:
-        """Whether the last thing that the program does is a backward, so that it would print nothing of it."""
-        return isinstance(parse(self.verdict.scenario).steps[-1], Backward)
+        """Whether the program ends with a backward that should have failed, and would print nothing of it."""
+        return self.verdict.verdict == "wrong" and isinstance(parse(self.verdict.scenario).steps[-1], Backward)
 
 
 def findings(document: Mapping[str, Any]) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""What is said of one verdict, wherever a person reads it? The message, the scenario, and a program that can be pasted."""
+"""What is said of one verdict, wherever a person reads it? Its message, its scenario, and a program to paste."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SYMBOLS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "passed": "✓",
     "convention": "✓ᶜ",
     "inconclusive": "?",
-    "unsupported": "–",
+    "unsupported": "-",
     "inaccurate": "≈",
     "unexpected-error": "!",
     "hung": "⧖",

@@ -7,6 +7,7 @@ from refgrad.scenario.scenario import Scenario, parse
 from refgrad.scenario.step import Step
 from refgrad.scenario.steps.apply import Apply
 from refgrad.scenario.steps.backward import Backward
+from refgrad.scenario.steps.grad import Grad
 from refgrad.scenario.steps.leaf import Leaf
 from refgrad.scenario.steps.read import Read
 from refgrad.scenario.steps.zero_grad import ZeroGrad
@@ -16,6 +17,7 @@ __all__ = [
     "AttributeValue",
     "Backward",
     "Constant",
+    "Grad",
     "Leaf",
     "Read",
     "Scenario",

@@ -14,10 +14,11 @@ from refgrad.scenario.errors import ScenarioError, quoted
 from refgrad.scenario.step import Scope, Step
 from refgrad.scenario.steps.apply import Apply
 from refgrad.scenario.steps.backward import Backward
+from refgrad.scenario.steps.grad import Grad
 from refgrad.scenario.steps.leaf import Leaf
 from refgrad.scenario.text import read_steps, write_steps
 
-Definition: TypeAlias = Leaf | Apply
+Definition: TypeAlias = Leaf | Apply | Grad
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,7 +83,12 @@ class Scenario:
     @property
     def definitions(self) -> Mapping[str, Definition]:
         """The step that makes each name, in order."""
-        return MappingProxyType({step.name: step for step in self.steps if isinstance(step, Leaf | Apply)})
+        return MappingProxyType({step.name: step for step in self.steps if isinstance(step, Leaf | Apply | Grad)})
+
+    @property
+    def gradients(self) -> tuple[Grad, ...]:
+        """The recorded gradients, in order."""
+        return tuple(step for step in self.steps if isinstance(step, Grad))
 
     @property
     def backwards(self) -> tuple[tuple[int, Backward], ...]:

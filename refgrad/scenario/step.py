@@ -12,14 +12,15 @@ from refgrad.scenario.tokens import Cursor
 
 
 class Scope:
-    """The names that exist at one point of a scenario, and the operators that it may use."""
+    """The names that exist at one point of a scenario, those of leaves that require grad, and the operators it may use."""
 
-    __slots__ = ("names", "operators")
+    __slots__ = ("leaves", "names", "operators")
 
     def __init__(self, operators: Mapping[str, Operator]) -> None:
         """Begin without names."""
         self.operators = operators
         self.names: set[str] = set()
+        self.leaves: set[str] = set()
 
     def define(self, name: str) -> None:
         """Add a name, which must be new."""

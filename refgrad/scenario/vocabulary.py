@@ -7,6 +7,7 @@ from typing import Final
 from refgrad.scenario.step import Step
 from refgrad.scenario.steps.apply import Apply
 from refgrad.scenario.steps.backward import Backward
+from refgrad.scenario.steps.grad import Grad
 from refgrad.scenario.steps.leaf import Leaf
 from refgrad.scenario.steps.read import Read
 from refgrad.scenario.steps.zero_grad import ZeroGrad
@@ -24,5 +25,5 @@ class Vocabulary:
         self.actions = {step.keyword: step for step in steps if not step.assigns}
 
 
-STEPS: Final[tuple[type[Step], ...]] = (Leaf, Apply, Backward, Read, ZeroGrad)
+STEPS: Final[tuple[type[Step], ...]] = (Leaf, Apply, Grad, Backward, Read, ZeroGrad)
 VOCABULARY: Final = Vocabulary(STEPS)

@@ -93,10 +93,9 @@ def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Valu
 
 def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before: list[Value], fresh: float) -> Value:
     choices, shapes = draft.choices, tuple(operand.shape for operand in before)
-    if before and _again(operator, argument, before[-1], shapes) and choices.boolean(TWICE):
+    if before and choices.boolean(TWICE) and _again(operator, argument, before[-1], shapes):
         return before[-1]
-    fitting = [] if fresh >= 1 else _fitting(draft, operator, argument, shapes)
-    if fitting and not choices.boolean(fresh):
+    if not choices.boolean(fresh) and (fitting := _fitting(draft, operator, argument, shapes)):
         return _pick(choices, fitting)
     if before:
         shape = OPERAND_RULES[operator.operands].choose(choices, shapes, draft.profile)

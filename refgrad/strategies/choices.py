@@ -20,6 +20,9 @@ T = TypeVar("T")
 STEPS_PER_UNIT: Final = 1000
 """Numbers are drawn with three decimals, so that programs that show them stay readable."""
 
+DRAWN_STEPS_PER_UNIT: Final = 100
+"""Hypothesis draws them with two decimals, in a list of them that begins with the simplest."""
+
 RESOLUTION: Final = 1024
 """Probabilities are drawn in steps of one part in this many."""
 
@@ -41,6 +44,9 @@ class Choices(Protocol):
 
     def repeat(self, least: int, most: int) -> Iterator[int]:
         """Count from 0 to somewhere between least and most."""
+
+    def together(self, action: Callable[[Choices], T]) -> T:
+        """Return what the action does with these choices: those that it makes belong together."""
 
 
 class SeededChoices:
@@ -72,6 +78,10 @@ class SeededChoices:
         """Count up to a number that is drawn once."""
         return iter(range(self.integer(least, most)))
 
+    def together(self, action: Callable[[Choices], T]) -> T:
+        """Return what the action does."""
+        return action(self)
+
 
 class DrawnChoices:
     """Choices that hypothesis draws, one by one."""
@@ -95,10 +105,9 @@ class DrawnChoices:
         return int(self._draw(_integers(RESOLUTION - 1))) >= round(RESOLUTION * (1 - probability))
 
     def decimals(self, low: float, high: float, count: int) -> list[float]:
-        """Return numbers with at most three decimals; each shrinks to the simplest that there is."""
-        first, last = grid(low, high)
-        bounds = _floats(first / STEPS_PER_UNIT, last / STEPS_PER_UNIT)
-        return [round(self._draw(bounds) * STEPS_PER_UNIT) / STEPS_PER_UNIT for _ in range(count)]
+        """Return numbers with at most two decimals; each shrinks to the shortest that there is, which is seldom 0."""
+        numbers = _shortest_first(low, high)
+        return [numbers[self.integer(0, len(numbers) - 1)] for _ in range(count)]
 
     def repeat(self, least: int, most: int) -> Iterator[int]:
         """Count on for as long as hypothesis says so: rounds can then be deleted one by one."""
@@ -107,6 +116,15 @@ class DrawnChoices:
             if number >= least and not self.boolean(going_on):
                 return
             yield number
+
+    def together(self, action: Callable[[Choices], T]) -> T:
+        """Return what the action does; hypothesis leaves out all of its choices at once."""
+        return self._draw(_together(action))  # type: ignore[no-any-return]
+
+
+@st.composite
+def _together(draw: st.DrawFn, action: Callable[[Choices], T]) -> T:
+    return action(DrawnChoices(draw))
 
 
 @cache
@@ -121,5 +139,8 @@ def _integers(high: int) -> st.SearchStrategy[int]:
 
 
 @cache
-def _floats(low: float, high: float) -> st.SearchStrategy[float]:
-    return st.floats(low, high)
+def _shortest_first(low: float, high: float) -> tuple[float, ...]:
+    """Return the hundredths from low to high: those first that are short to write, and among them positive ones."""
+    first, last = math.ceil(low * DRAWN_STEPS_PER_UNIT - 1e-9), math.floor(high * DRAWN_STEPS_PER_UNIT + 1e-9)
+    numbers = [place / DRAWN_STEPS_PER_UNIT for place in range(first, last + 1)] or [low]
+    return tuple(sorted(numbers, key=lambda number: (not number, len(f"{number:g}"), number < 0, abs(number))))

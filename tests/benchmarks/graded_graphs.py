@@ -28,6 +28,7 @@ EXCLUDED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({
         "transpose": "negative axes are inverted wrongly",
         "broadcast_to": "added leading axes are not summed back",
         "prod": "the gradient is divided by the entry, which may be zero",
+        "flip": "it has no reverse rule",
     }),
     "mygrad": MappingProxyType({
         "max": "arrays without entries are refused",
@@ -37,6 +38,9 @@ EXCLUDED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({
 """What is known to be wrong with an engine, and is left out: `refgrad grade` shows it."""
 
 UNIT_ROUNDOFF: Final = 2.0**-53
+
+COMPARABLE: Final = frozenset({"passed", "convention", "inconclusive"})
+"""Findings on graphs that ran to their end and whose every number was compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +112,17 @@ def grade(scenario: Scenario, names: tuple[str, ...]) -> Iterator[Graded]:
     """Grade every named engine that has all that the scenario needs; they share one certified truth."""
     oracle = CertifiedOracle(scenario)
     features = required_features(scenario)
+    predicted = cache(lambda policy: predict(scenario, policy))
     for name in names:
-        grader = engine(name)
-        if not scenario.operators <= sound_operators(name) or not features <= grader.adapter.features:
+        adapter = engine(name).adapter
+        if not scenario.operators <= sound_operators(name) or not features <= adapter.features:
             continue
-        predictions = predict(scenario, grader.adapter.policy)
-        observations = observe(scenario, grader)
-        finding = confront(predictions, observations, oracle, grader.adapter)
+        predictions, observations = predicted(adapter.policy), observe(scenario, engine(name))
+        finding = confront(predictions, observations, oracle, adapter)
         ratios = [
-            ratio(np.asarray(seen.array, dtype=np.float64), oracle.gradient(p.leaf, p.contributions))
+            ratio(seen.array.astype(np.float64), oracle.gradient(p.leaf, p.contributions))
             for p, seen in zip(predictions, observations, strict=True)
-            if isinstance(p, Gradient) and seen.array is not None and not finding.failed
+            if isinstance(p, Gradient) and seen.array is not None and finding.outcome in COMPARABLE
         ]
         yield Graded(name, finding, max((r for r in ratios if r is not None), default=None))
 
@@ -146,7 +150,7 @@ def detected(scenario: Scenario, name: str, exponents: tuple[int, ...], choices:
         (seen.array, oracle.gradient(p.leaf, p.contributions), place)
         for p, seen in zip(predictions, observe(scenario, engine(name)), strict=True)
         if isinstance(p, Gradient) and seen.array is not None
-        for place in zip(*np.nonzero(np.nan_to_num(seen.array)), strict=True)
+        for place in map(tuple, np.argwhere(np.nan_to_num(seen.array)))
     ]
     if not places:
         return None

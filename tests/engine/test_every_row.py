@@ -61,18 +61,22 @@ def scalar_of(function: Function, weights: np.ndarray[Any, Any] | float) -> Call
     return lambda inputs: (function(*inputs) * weights).sum()
 
 
-def slope(function: Callable[[Sequence[Tensor]], Tensor], directions: Sequence[Any]) -> Callable[[Sequence[Tensor]], Tensor]:
+def slope(
+    function: Callable[[Sequence[Tensor]], Tensor], directions: Sequence[Any]
+) -> Callable[[Sequence[Tensor]], Tensor]:
     """The derivative of a scalar function along ``directions``, by the engine."""
 
     def derivative(inputs: Sequence[Tensor]) -> Tensor:
         gradients = torch.grad(function(inputs), list(inputs), create_graph=True, allow_unused=True)
         terms = [(g * d).sum() for g, d in zip(gradients, directions, strict=True) if g is not None]
-        return sum(terms[1:], terms[0])
+        return sum(terms, torch.tensor(0.0))
 
     return derivative
 
 
-def difference(function: Callable[[Sequence[Tensor]], Tensor], points: Sequence[Any], directions: Sequence[Any]) -> float:
+def difference(
+    function: Callable[[Sequence[Tensor]], Tensor], points: Sequence[Any], directions: Sequence[Any]
+) -> float:
     """The same by central differences of fourth order."""
     step = 1e-3
 
@@ -104,15 +108,23 @@ def inside(row: Operator, name: str, shape: tuple[int, ...], random: np.random.G
 @pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
 @given(
     seed=st.integers(0, 2**32),
-    shapes=st.sampled_from([((), (), ()), ((3,), (), (3,)), ((2, 1), (3,), (1, 1)), ((1,), (2, 3), ()), ((), (2,), (2,))]),
+    shapes=st.sampled_from([
+        ((), (), ()),
+        ((3,), (), (3,)),
+        ((2, 1), (3,), (1, 1)),
+        ((1,), (2, 3), ()),
+        ((), (2,), (2,)),
+    ]),
 )
-def test_an_elementwise_row_is_right_to_second_order(row: Operator, seed: int, shapes: Sequence[tuple[int, ...]]) -> None:
+def test_an_elementwise_row_is_right_to_second_order(
+    row: Operator, seed: int, shapes: Sequence[tuple[int, ...]]
+) -> None:
     random = np.random.default_rng(seed)
     names = row.differentiable_arguments
     points = [inside(row, name, shape, random) for name, shape in zip(names, shapes, strict=False)]
     if row.edges:
         points = [away_from_kinks(point, i) for i, point in enumerate(points)]
-    attributes = {name: value for name, value in zip(row.attribute_names, (-1.5, 2.5), strict=False)}
+    attributes = dict(zip(row.attribute_names, (-1.7, 2.3), strict=False))
     conditions = [random.random(shapes[2]) > 0.5 for argument in row.arguments if argument.dtype == "bool"]
     function = getattr(torch, row.name)
     assert_two_orders(lambda *inputs: function(*conditions, *inputs, **attributes), points, random)
@@ -147,14 +159,12 @@ def test_a_structural_row_is_right_to_second_order(
 
 @pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
 def test_float32_goes_in_and_comes_out(row: Operator) -> None:
-    if row.name in {"exp2", "log2", "log10"}:
-        pass
     random = np.random.default_rng(0)
     leaves = [
         torch.tensor(inside(row, name, (2,), random), dtype=torch.float32, requires_grad=True)
         for name in row.differentiable_arguments
     ]
-    attributes = {name: value for name, value in zip(row.attribute_names, (-1.5, 2.5), strict=False)}
+    attributes = dict(zip(row.attribute_names, (-1.7, 2.3), strict=False))
     conditions = [np.array([True, False]) for argument in row.arguments if argument.dtype == "bool"]
     output = getattr(torch, row.name)(*conditions, *leaves, **attributes)
     output.sum().backward()

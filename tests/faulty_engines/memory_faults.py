@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from refgrad.operators import Operator
 from tests.faulty_engines.fault import Fault
-from tests.faulty_engines.tape import Array, Contributions, Node, Tape
+from tests.faulty_engines.tape import Array, Contributions, Node, Tape, Tensor
 
 
 class OneArrayForBothOperands(Tape):
@@ -23,7 +23,10 @@ class OneArrayForBothOperands(Tape):
 
 
 class JoinsInPlace(OneArrayForBothOperands):
-    """And what arrives later is added to that array."""
+    """And what arrives later is added to that array, before leaves take it."""
+
+    def order(self, root: Node) -> Iterable[Node]:
+        return sorted(super().order(root), key=lambda node: node.operator is None)
 
     def join(self, total: Array, contribution: Array) -> Array:
         total = np.require(total, requirements="W")
@@ -106,15 +109,14 @@ class OverwritesLeaves(Tape):
         leaf.array[...] = cotangent
 
 
-class ClearsOperands(Tape):
-    """Freeing a graph wipes what was saved, though others look at it."""
+class ClearsTheGraph(Tape):
+    """Freeing a graph wipes what lies between leaves and output, though others look at it."""
 
-    def release(self, node: Node, *, retain_graph: bool) -> None:
-        if not retain_graph:
-            for parent in node.parents:
-                if parent is not None and parent.operator is not None and parent.array.flags.writeable:
-                    parent.array[...] = 0
-        super().release(node, retain_graph=retain_graph)
+    def backward(self, output: Tensor, seed: Array | None = None, *, retain_graph: bool = False) -> None:
+        super().backward(output, seed, retain_graph=retain_graph)
+        for node in [] if retain_graph else self.order(self.root(output)):
+            if node.operator is not None and node.array is not output.array and node.array.base is None:
+                node.array.fill(0)
 
 
 MEMORY_FAULTS: tuple[Fault, ...] = (
@@ -126,5 +128,5 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
     Fault("RuleInPlace", "", RuleInPlace, frozenset()),
     Fault("RightOnce", "", RightOnce, frozenset()),
     Fault("OverwritesLeaves", "", OverwritesLeaves, frozenset()),
-    Fault("ClearsOperands", "", ClearsOperands, frozenset()),
+    Fault("ClearsTheGraph", "", ClearsTheGraph, frozenset()),
 )

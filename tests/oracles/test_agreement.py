@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ def inconclusive_share(result: dict[str, Summary]) -> float:
     return sum(s.scenarios["inconclusive"] for s in summaries_) / sum(s.scenarios["all"] for s in summaries_)
 
 
-def test_the_oracles_agree_on_500_generated_scenarios(record_property: pytest.RecordProperty) -> None:
+def test_the_oracles_agree_on_500_generated_scenarios(record_property: Callable[[str, object], None]) -> None:
     result = summaries(500)
     record_property("inconclusive", inconclusive_share(result))
     assert [seed for summary in result.values() for seed in summary.disagreeing] == []
@@ -23,7 +25,7 @@ def test_the_oracles_agree_on_500_generated_scenarios(record_property: pytest.Re
 
 
 @pytest.mark.slow
-def test_the_oracles_agree_on_10_000_generated_scenarios(record_property: pytest.RecordProperty) -> None:
+def test_the_oracles_agree_on_10_000_generated_scenarios(record_property: Callable[[str, object], None]) -> None:
     result = summaries(10_000)
     record_property("inconclusive", inconclusive_share(result))
     assert [seed for summary in result.values() for seed in summary.disagreeing] == []

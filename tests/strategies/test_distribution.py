@@ -1,6 +1,7 @@
 """Does everything occur that scenarios may contain, and often enough?"""
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -38,7 +39,7 @@ def rebuilt(scenario: Scenario) -> bool:
     return any(step in scenario.applications for step in scenario.steps[first:])
 
 
-FEATURES = {
+FEATURES: Mapping[str, Callable[[Scenario], bool]] = {
     "fan-out of three": lambda s: max(uses(s).values()) >= 3,
     "one tensor twice": lambda s: any(len(set(a.arguments)) < len(a.arguments) for a in s.applications),
     "no entries": lambda s: any(0 in shape for shape in shapes(s)),

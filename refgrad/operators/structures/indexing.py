@@ -17,8 +17,11 @@ def numpy_index(index: tuple[Position, ...]) -> tuple[Any, ...]:
 
 
 def index_forward(_system: Any, x: Any, *, index: tuple[Position, ...]) -> Any:
-    """``x[index]``, a copy: integers, slices with any step, integer arrays with repeated entries."""
-    return np.array(x[numpy_index(index)])
+    """``x[index]``, a copy: integers, slices with any step, integer arrays with repeated entries.
+
+    The ellipsis behind the index keeps one entry an array: an object that numpy might take for a sequence stays whole.
+    """
+    return np.array(x[(*numpy_index(index), ...)])
 
 
 def index_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import check_type
 from refgrad.scenario.identifiers import check_identifier
-from refgrad.scenario.step import Step
+from refgrad.scenario.step import Scope, Step
 from refgrad.scenario.tokens import Cursor
 
 
@@ -44,6 +44,12 @@ class Leaf(Step):
     def uses(self) -> tuple[str, ...]:
         """Nothing."""
         return ()
+
+    def check(self, scope: Scope) -> None:
+        """Define the name, and remember whether it is that of a leaf that requires grad."""
+        scope.define(self.name)
+        if self.requires_grad:
+            scope.leaves.add(self.name)
 
     def to_text(self) -> str:
         """Return the canonical line."""

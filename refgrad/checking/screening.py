@@ -1,0 +1,158 @@
+"""Is a gradient right in one random direction, as far as float64 can tell? If so, nothing more need be asked.
+
+One forward sweep of dual numbers (a value and its derivative along a direction), whole arrays at a time, costs a small
+part of a certified gradient. It can only acquit: what it does not find right is judged entry by entry in balls, so it
+raises no false alarm.
+
+The direction weighs each entry by a random number over the claimed gradient itself (or more, for an entry that is small
+among its neighbours), so that a relative error of ``MISSED_BELOW`` in any entry moves the sum by more than ``T``, to which
+it is right. A larger error in a single entry is therefore never missed. Where several entries are wrong, their errors can
+cancel: given all other numbers, the sum lies in the interval of length 2 T that acquits with probability at most
+``MISSED_BELOW`` / e, for the largest relative error e.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, numpy_forward
+from refgrad.operators import Operator
+from refgrad.operators.differentiation import differentiate
+from refgrad.scenario import Constant, Leaf, Scenario
+
+Array = npt.NDArray[Any]
+Contributions = tuple[tuple[str, Constant | None], ...]
+
+MISSED_BELOW = 2.0**-40
+"""Relative error (9e-13) of a single entry from which on it is never missed."""
+
+UNIT = 2.0**-53
+CONSTANT_ALLOWANCE = 32.0
+"""Units of roundoff that the sum may be off whatever its length: the depth of the graph, mostly."""
+
+ALLOWANCE_PER_ROOT = 8.0
+"""And as many for each square root of the number of entries, whose roundings add up like random steps."""
+
+SMALL = 0.125
+"""Entries smaller than this times their array's root mean square owe their size to cancellation, and round accordingly."""
+
+TINY = 2.0**-400
+"""A claimed zero is weighed as if it were this small: a derivative that is not zero there cannot hide."""
+
+IMAGINARY = 2.0**-600
+"""The scale of tangents that ride through structural functions as imaginary parts: their products vanish."""
+
+
+class Dual:
+    """An array and its derivative along the direction; None where it does not depend on what varies."""
+
+    __slots__ = ("tangent", "value")
+
+    def __init__(self, value: Array, tangent: Array | None) -> None:
+        """Pair a value with its tangent."""
+        self.value = value
+        self.tangent = tangent
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.value.shape
+
+
+class Duals:
+    """The number system of one direction: ``tangents`` gives it for each leaf that varies."""
+
+    def __init__(self, tangents: Mapping[str, Array]) -> None:
+        """Move along these tangents, each of its leaf's shape."""
+        self.tangents = tangents
+
+    def leaf(self, leaf: Leaf) -> Dual:
+        """Return a leaf with its part of the direction."""
+        array = leaf.value.to_numpy()
+        return Dual(array if array.dtype == np.bool_ else array.astype(np.float64), self.tangents.get(leaf.name))
+
+    def apply(self, operator: Operator, arguments: list[Dual], attributes: Mapping[str, Any]) -> Dual:
+        """Apply an operator to values and tangents."""
+        values = [argument.value for argument in arguments]
+        if all(argument.tangent is None for argument in arguments):
+            return Dual(np.asarray(numpy_forward(operator)(*values, **attributes)), None)
+        if operator.structure is not None:
+            return _structural(operator, arguments, attributes)
+        value, *partials = _derivative(operator)(*values, **attributes)
+        terms = [
+            partial * argument.tangent
+            for partial, argument in zip(partials, arguments, strict=True)
+            if argument.tangent is not None
+        ]
+        value = np.asarray(value)
+        tangent = terms[0] if len(terms) == 1 else sum(terms[1:], terms[0])
+        return Dual(value, tangent if tangent.shape == value.shape else np.broadcast_to(tangent, value.shape))
+
+
+def _structural(operator: Operator, arguments: list[Dual], attributes: Mapping[str, Any]) -> Dual:
+    """Run a structural function once, the tangents being imaginary parts too small to meet one another.
+
+    Such functions only move, add, multiply and compare entries, and complex numbers compare by their real parts first.
+    """
+    joined = [
+        argument.value if argument.tangent is None else argument.value + (1j * IMAGINARY) * argument.tangent
+        for argument in arguments
+    ]
+    result = np.asarray(numpy_forward(operator)(*joined, **attributes))
+    return Dual(result.real, result.imag / IMAGINARY)
+
+
+def _choose(condition: Any, then: Any, otherwise: Any) -> tuple[Any, ...]:
+    branches = [branch if isinstance(branch, tuple) else branch() for branch in (then, otherwise)]
+    return tuple(np.where(condition, a, b) for a, b in zip(*branches, strict=True))
+
+
+@cache
+def _derivative(operator: Operator) -> Any:
+    assert operator.formula is not None
+    functions = {**NUMPY_FUNCTIONS, "choose": _choose}
+    return differentiate(operator.formula, operator.argument_names, operator.attribute_names, functions)
+
+
+def passes(
+    scenario: Scenario, contributions: Contributions, gradients: Mapping[str, Array], choices: np.random.Generator
+) -> bool:
+    """Whether the gradients (float64, by leaf) of the sum of seed · output are right along one random direction.
+
+    False says nothing: not even that they are wrong.
+    """
+    with np.errstate(all="ignore"):
+        count = sum(gradient.size for gradient in gradients.values())
+        allowed = tolerance(count)
+        weights = {name: _weights(gradient, allowed, choices) for name, gradient in gradients.items()}
+        values = evaluate(scenario, Duals(weights))
+        truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
+        claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in gradients.items())
+        return bool(abs(truth - claimed) <= allowed)
+
+
+def tolerance(count: int) -> float:
+    """Return T: how far the sum over ``count`` entries, each about one, may be off."""
+    return UNIT * (CONSTANT_ALLOWANCE + ALLOWANCE_PER_ROOT * math.sqrt(count))
+
+
+def _weights(gradient: Array, allowed: float, choices: np.random.Generator) -> Array:
+    """Return random signed weights that make every entry's part of the sum about one, or a little if it is small."""
+    sizes = np.abs(gradient)
+    typical = SMALL * math.sqrt(float(np.vdot(gradient, gradient)) / max(gradient.size, 1))
+    reference = np.maximum(sizes, np.minimum(typical, sizes * (MISSED_BELOW / allowed)))
+    numbers = choices.random(gradient.shape)
+    numbers += np.where(numbers < 0.5, -2.0, 1.0)  # in [-2, -1.5) or [1.5, 2): far from 0, and of either sign
+    return np.asarray(numbers / np.where(reference == 0, TINY, reference))
+
+
+def _along(output: Dual, seed: Constant | None) -> float:
+    if output.tangent is None:
+        return 0.0
+    return float(np.sum(output.tangent if seed is None else output.tangent * seed.to_numpy()))

@@ -1,0 +1,83 @@
+"""Which scenario does a run of a function amount to? Steps are recorded as the traced values pass through calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.interpreter import numpy_forward
+from refgrad.operators import OperatorError, operator_table
+from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, ScenarioError, Slice, Step
+
+Array = npt.NDArray[Any]
+
+LONGEST_TRACE = 20_000
+"""A function of more operators than this is not traced: its scenario would be slower to judge than differences are."""
+
+
+class Untraceable(Exception):  # noqa: N818 (it is no error: the function is checked in another way)
+    """The function does something that the operator table has no row for; the message says what."""
+
+
+class Recorder:
+    """The steps so far, and the value of each name as float64 arithmetic gives it."""
+
+    def __init__(self) -> None:
+        """Start with no step."""
+        self.steps: list[Step] = []
+        self.values: dict[str, Array] = {}
+        self.counts: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """Return a name that no step has yet: ``stem1``, ``stem2`` …"""
+        number = self.counts[stem] = self.counts.get(stem, 0) + 1
+        return f"{stem}{number}"
+
+    def leaf(self, name: str, array: Array, *, requires_grad: bool) -> str:
+        """Record a leaf."""
+        array = _storable(array)
+        self.steps.append(Leaf(name, Constant.of(array), requires_grad))
+        self.values[name] = array
+        return name
+
+    def constant(self, array: Array) -> str:
+        """Record a leaf that needs no gradient."""
+        return self.leaf(self.fresh("c"), array, requires_grad=False)
+
+    def apply(self, operator: str, arguments: Sequence[str], attributes: Mapping[str, Any] | None = None) -> str:
+        """Record an application. Raises Untraceable where the row refuses its arguments."""
+        row = operator_table()[operator]
+        if len(self.steps) >= LONGEST_TRACE:
+            raise Untraceable(f"it applies more than {LONGEST_TRACE} operators")
+        name = self.fresh("a")
+        try:
+            bound = row.bind(attributes or {})
+            step = Apply(name, operator, tuple(arguments), tuple((k, _storable_attribute(v)) for k, v in bound.items()))
+            with np.errstate(all="ignore"):
+                self.values[name] = np.asarray(numpy_forward(row)(*(self.values[a] for a in arguments), **bound))
+        except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
+            raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
+        self.steps.append(step)
+        return name
+
+
+def _storable(array: Array) -> Array:
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    if array.dtype not in (np.float64, np.float32, np.bool_):
+        raise Untraceable(f"it uses an array of {array.dtype}")
+    return array
+
+
+def _storable_attribute(value: Any) -> AttributeValue:
+    """Turn what libraries take as indices, axes and bounds into an attribute's value."""
+    if isinstance(value, slice):
+        return Slice(*(None if part is None else int(part) for part in (value.start, value.stop, value.step)))
+    if isinstance(value, tuple | list):
+        return tuple(_storable_attribute(item) for item in value)
+    if isinstance(value, np.generic):
+        return value.item()  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]

@@ -1,0 +1,109 @@
+"""Can a function be written as a scenario, and does that scenario say the same as the function?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from refgrad.checking.subject import Arrays, Subject, SubjectError
+from refgrad.checking.tracing import numpy_array, torch_mode
+from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
+from refgrad.interpreter import Float64, evaluate
+from refgrad.oracles import CertifiedOracle, judge
+from refgrad.scenario import Constant, Leaf, Scenario
+
+UNIT_ROUNDOFF: Mapping[str, float] = MappingProxyType({"float64": 2.0**-53, "float32": 2.0**-24})
+
+CLOSE_ULPS = 4.0
+"""Values that differ by less than this many units in the last place need no closer look."""
+
+NEARBY = 2.0**-20
+"""How far away, relatively, the function and its trace are compared once more."""
+
+NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({"float64": 1e-10, "float32": 1e-4})
+"""Relative difference allowed there: far more than rounding, far less than what a value that was missed would do."""
+
+TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingProxyType({
+    "torch": torch_mode.trace,
+    "autograd": numpy_array.trace,
+    "refgrad": numpy_array.trace,
+})
+"""How functions of each engine are watched; those of other engines are judged by differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A function at a point as a scenario: the names of the checked inputs and of the outputs, and its precision."""
+
+    scenario: Scenario
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    dtype: str
+
+
+def trace(subject: Subject, outputs: Arrays) -> Trace:
+    """Return the scenario that a function amounts to; ``outputs`` are what it really returns at the point.
+
+    Raises Untraceable, with the reason, where it does something that there is no row for, or where the scenario does
+    not give the function's own values there and nearby.
+    """
+    engine = subject.engine.adapter.name
+    if engine not in TRACERS:
+        raise Untraceable(f"functions of {engine} cannot be watched")
+    recorder = Recorder()
+    try:
+        names = TRACERS[engine](subject, recorder)
+    except SubjectError as error:
+        cause = error.__cause__
+        raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
+    inputs = tuple(step.name for step in recorder.steps if isinstance(step, Leaf) and step.requires_grad)
+    floats = [array.dtype.name for array in (*subject.point, *outputs) if array.dtype.kind == "f"]
+    found = Trace(Scenario(tuple(recorder.steps)), inputs, names, "float32" if "float32" in floats else "float64")
+    _verify_here(found, outputs, recorder)
+    _verify_nearby(found, subject)
+    return found
+
+
+def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
+    oracle = CertifiedOracle(found.scenario, found.dtype)
+    unit = UNIT_ROUNDOFF[found.dtype]
+    for k, (name, output) in enumerate(zip(found.outputs, outputs, strict=True)):
+        value = recorder.values[name]
+        if value.shape != output.shape:
+            raise Untraceable(f"output {k} has the shape {output.shape}, its trace {value.shape}")
+        with np.errstate(all="ignore"):
+            close = bool(np.all(np.abs(output - value) <= CLOSE_ULPS * unit * np.abs(value)))
+        if not close and judge(output, oracle.value(name), unit).outcome not in ("passed", "inconclusive"):
+            raise Untraceable(f"output {k} is not what its trace gives")
+
+
+def _verify_nearby(found: Trace, subject: Subject) -> None:
+    """Compare at another point too: a value that was taken out of the calculation is a constant in the trace only."""
+    moved = tuple(_moved(array) for array in subject.point)
+    values = evaluate(_at(found, moved), Float64())
+    for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
+        with np.errstate(all="ignore"):
+            size = np.maximum(np.abs(output), float(np.max(np.abs(output), initial=0.0)) * 2.0**-20)
+            close = np.abs(output - values[name]) <= NEARBY_TOLERANCE[found.dtype] * size
+        if output.shape != values[name].shape or not np.all(close | ~np.isfinite(output)):
+            raise Untraceable(f"output {k} is not what its trace gives at a point nearby")
+
+
+def _moved(array: Array) -> Array:
+    signs = np.where(np.arange(array.size) % 3 == 0, -1.0, 1.0).reshape(array.shape)
+    return (array + signs * NEARBY * np.maximum(np.abs(array), 0.5)).astype(array.dtype)
+
+
+def _at(found: Trace, point: Arrays) -> Scenario:
+    values = dict(zip(found.inputs, point, strict=True))
+    return Scenario(
+        tuple(
+            Leaf(step.name, Constant.of(values[step.name]), requires_grad=True)
+            if isinstance(step, Leaf) and step.name in values
+            else step
+            for step in found.scenario.steps
+        )
+    )

@@ -1,0 +1,88 @@
+"""How is one engine graded from the command line? By pytest with refgrad's plugin, its output put aside."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from refgrad.pytest_plugin.conformance import verdict_in
+from refgrad.pytest_plugin.options import GradeOptions
+from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.session import RECORDER
+
+SETTINGS: Final = Path(__file__).with_name("pytest.ini")
+"""An empty configuration, so that a run does not depend on the project that it is started in."""
+
+QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a session ended: what was recorded, pytest's exit code, and what pytest wrote."""
+
+    recorder: Recorder | None
+    code: int
+    output: str
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it."""
+        return self.code == pytest.ExitCode.INTERRUPTED
+
+
+class Watch:
+    """Told of every verdict as it comes in, and keeps the recorder for when the session is over."""
+
+    def __init__(self, advance: Callable[[], object]) -> None:
+        """``advance`` is called once for every verdict."""
+        self.advance = advance
+        self.recorder: Recorder | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Find the recorder."""
+        self.recorder = session.config.pluginmanager.get_plugin(RECORDER)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a verdict."""
+        if verdict_in(report) is not None:
+            self.advance()
+
+
+def run_session(options: GradeOptions, workers: int, advance: Callable[[], object]) -> Outcome:
+    """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict."""
+    watch = Watch(advance)
+    output = io.StringIO()
+    with _environment(), redirect_stdout(output):
+        code = pytest.main(_arguments(options, workers), plugins=[watch])
+    return Outcome(watch.recorder, int(code), output.getvalue())
+
+
+def _arguments(options: GradeOptions, workers: int) -> list[str]:
+    arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
+    arguments += ["-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "xdist", "-p", "refgrad.pytest_plugin"]
+    arguments += ["-n", str(workers), "--maxschedchunk=1"]
+    arguments += [f"--engine={options.engine}", f"--profile={options.profile}", f"--grade-seed={options.seed}"]
+    arguments += [f"--grade-output={options.output}", *(f"--grade-select={glob}" for glob in options.select)]
+    return [*arguments, *(["--grade-resume"] if options.resume else [])]
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Keep plugins and options that are meant for other sessions out of this one and its workers."""
+    before = {name: os.environ.get(name) for name in QUIET}
+    os.environ.update(QUIET)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

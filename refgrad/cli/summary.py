@@ -1,0 +1,87 @@
+"""What does a reader see of a graded engine? A table of chapters, and what failed, with programs that show it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import indent
+from types import MappingProxyType
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from refgrad.harness import FAILURES, OUTCOMES, Outcome, Verdict
+from refgrad.pytest_plugin.plan import Plan
+from refgrad.report import failure_text
+
+SHOWN: Final = 10
+"""How many failures are told in full; the report has them all."""
+
+WIDE: Final = 200
+"""Columns of what is no terminal: enough for every outcome."""
+
+STYLES: Final[Mapping[Outcome, str]] = MappingProxyType({
+    **dict.fromkeys(FAILURES, "red"),
+    "passed": "green",
+    "convention": "cyan",
+    "inconclusive": "yellow",
+    "unsupported": "dim",
+})
+
+
+def terminal() -> Console:
+    """Return stdout for a person, or as wide and plain as it takes for a program."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], report: Path) -> None:
+    """Print how an engine did, and where its report lies."""
+    _line(console, Text(plan.title, style="bold"))
+    if verdicts:
+        console.print(_table(verdicts, plain=not console.is_terminal))
+    failed = [verdict for verdict in verdicts if verdict.failed]
+    for verdict in failed[:SHOWN]:
+        _failure(console, verdict)
+    if failed[SHOWN:]:
+        _line(console, Text(f"... and {len(failed) - SHOWN} more, in {report}\n"))
+    _line(console, Text(_conclusion(plan, verdicts, failed), style="red" if failed else "green"))
+    _line(console, Text(f"report: {report}\n"))
+
+
+def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
+    """Chapters by outcomes; outcomes that do not occur have no column."""
+    counted = Counter((verdict.chapter, verdict.verdict) for verdict in verdicts)
+    outcomes = [outcome for outcome in reversed(OUTCOMES) if any(found == outcome for _, found in counted)]
+    table = Table(box=None if plain else SIMPLE_HEAD, pad_edge=False)
+    table.add_column("chapter")
+    for outcome in outcomes:
+        table.add_column(outcome, justify="right", style=STYLES[outcome])
+    for chapter in dict.fromkeys(verdict.chapter for verdict in verdicts):
+        table.add_row(chapter, *(str(counted[chapter, outcome] or "") for outcome in outcomes))
+    return table
+
+
+def _failure(console: Console, verdict: Verdict) -> None:
+    head, _, rest = failure_text(verdict).partition("\n")
+    _line(console, Text(head, style="bold red"))
+    _line(console, Text(indent(rest, "  ") + "\n"))
+
+
+def _conclusion(plan: Plan, verdicts: Sequence[Verdict], failed: Sequence[Verdict]) -> str:
+    checks = f"{len(verdicts)} check{'s' * (len(verdicts) != 1)}"
+    must = sum(verdict.level == "MUST" for verdict in failed)
+    unfinished = len(plan.checks) - len(verdicts)
+    partial = f"; {unfinished} not run" if unfinished else ""
+    if not failed:
+        return f"{checks}, none failed{partial}"
+    return f"{checks}, {len(failed)} failed, {must} of them on the level MUST{partial}"
+
+
+def _line(console: Console, text: Text) -> None:
+    """Print without wrapping: programs are there to be pasted."""
+    console.print(text, soft_wrap=True)

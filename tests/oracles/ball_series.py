@@ -1,0 +1,169 @@
+"""What is a scenario's derivative along a direction, by FLINT's own power series?
+
+The interpreter runs on object arrays of ``arb_series`` a + b·t: FLINT, not this project, differentiates. Nothing is shared
+with the tape of balls but the interpreter and the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, arb_series, ctx
+
+from refgrad.interpreter import evaluate
+from refgrad.operators import Operator, operator_table
+from refgrad.oracles.ball_functions import BALL_FUNCTIONS
+from refgrad.scenario import Apply, Constant, Leaf, Scenario
+
+Objects = npt.NDArray[np.object_]
+Floats = npt.NDArray[np.float64]
+
+
+@contextmanager
+def series_of_length_two(bits: int) -> Iterator[None]:
+    """Compute with series a + b·t of ``bits`` bits inside the block."""
+    before = ctx.prec, ctx.cap
+    ctx.prec, ctx.cap = bits, 2
+    try:
+        yield
+    finally:
+        ctx.prec, ctx.cap = before
+
+
+def lifted(x: Any) -> arb_series:
+    """Return a number as a constant series."""
+    return x if isinstance(x, arb_series) else arb_series([x])
+
+
+def decided(name: str) -> Callable[[Any, Any], bool]:
+    """Return a comparison of two series at t = 0, which must not be a tie."""
+
+    def compare(x: Any, y: Any) -> bool:
+        decision = BALL_FUNCTIONS[name](lifted(x)[0], lifted(y)[0])
+        assert decision is not None, "a series stands on a kink"
+        return bool(decision)
+
+    return compare
+
+
+def by_exponentials(function: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of e^x and e^-x."""
+    return lambda x: function(lifted(x).exp(), (-lifted(x)).exp())
+
+
+def angle(y: Any, x: Any) -> Any:
+    """The angle of (x, y): arctan of y / x for positive x, else a quarter turn away from that of (y, -x)."""
+    y, x = lifted(y), lifted(x)
+    if x[0] > 0:
+        return (y / x).atan()
+    assert y[0] != 0, "a series stands on the negative axis"
+    quarter = arb.pi() / 2
+    return (quarter if y[0] > 0 else -quarter) - (x / y).atan()
+
+
+SERIES_FUNCTIONS: Mapping[str, Any] = {
+    **{name: decided(name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")},
+    **{name: BALL_FUNCTIONS[name] for name in ("logical_and", "logical_or", "logical_not")},
+    **{
+        name: (lambda x, method=method: getattr(lifted(x), method)())
+        for name, method in {
+            "exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan",
+            "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+        }.items()
+    },
+    "expm1": lambda x: lifted(x).exp() - 1,
+    "exp2": lambda x: (lifted(x) * arb.const_log2()).exp(),
+    "log1p": lambda x: (1 + lifted(x)).log(),
+    "log2": lambda x: lifted(x).log() / arb.const_log2(),
+    "log10": lambda x: lifted(x).log() / arb.const_log10(),
+    "sinh": by_exponentials(lambda up, down: (up - down) / 2),
+    "cosh": by_exponentials(lambda up, down: (up + down) / 2),
+    "tanh": by_exponentials(lambda up, down: (up - down) / (up + down)),
+    "arcsinh": lambda x: (x + (lifted(x) * x + 1).sqrt()).log(),
+    "arccosh": lambda x: (x + (lifted(x) * x - 1).sqrt()).log(),
+    "arctanh": lambda x: ((1 + lifted(x)) / (1 - lifted(x))).log() / 2,
+    "abs": lambda x: x if decided("greater")(x, 0) else -x,
+    "sign": lambda x: 1 if decided("greater")(x, 0) else -1,
+    "floor": lambda x: lifted(x)[0].floor(),
+    "maximum": lambda x, y: x if decided("greater")(x, y) else y,
+    "minimum": lambda x, y: y if decided("greater")(x, y) else x,
+    "arctan2": angle,
+    "hypot": lambda x, y: (lifted(x) * x + lifted(y) * y).sqrt(),
+    "number": arb,
+    "where": lambda condition, x, y: x if condition else y,
+    "pi": arb.pi(),
+}  # fmt: skip
+
+
+@cache
+def series_function(operator: Operator) -> Any:
+    """Compile a row's formula to a function of object arrays."""
+    assert operator.formula is not None
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    lazy = operator.formula.function(parameters, {**SERIES_FUNCTIONS, "where": _choose})
+    return np.frompyfunc(lambda *operands: lifted(lazy(*operands)), len(parameters), 1)
+
+
+def _choose(condition: Any, x: Any, y: Any) -> Any:
+    return x if condition else y
+
+
+class BallSeries:
+    """The number system: every entry is a series, of which t moves the leaves along a direction."""
+
+    def __init__(self, directions: Mapping[str, Floats]) -> None:
+        """Take the direction of each leaf that moves."""
+        self.directions = directions
+        table = operator_table()
+        self.maximum, self.minimum = (series_function(table[name]) for name in ("maximum", "minimum"))
+
+    def leaf(self, leaf: Leaf) -> Objects:
+        """Return the leaf's entries as series; boolean leaves stay plain."""
+        array = leaf.value.to_numpy()
+        if array.dtype == np.bool_:
+            return array.astype(object)
+        direction = self.directions.get(leaf.name, np.zeros(array.shape))
+        entries = [arb_series([float(x), float(d)]) for x, d in zip(array.ravel(), direction.ravel(), strict=True)]
+        return _filled(array.shape, entries)
+
+    def apply(self, operator: Operator, arguments: list[Objects], attributes: Mapping[str, Any]) -> Objects:
+        """Return the operator's entries."""
+        if operator.structure is None:
+            result = series_function(operator)(*arguments, *attributes.values())
+        else:
+            result = operator.structure.forward(self, *arguments, **attributes)
+        if not isinstance(result, np.ndarray):  # numpy unwraps arrays without axes, and would take a series for a list
+            return _filled((), [lifted(result)])
+        return _filled(result.shape, [lifted(entry) for entry in result.ravel().tolist()])
+
+
+def directional_derivative(
+    scenario: Scenario, output: str, seed: Constant | None, directions: Mapping[str, Floats], bits: int = 128
+) -> arb:
+    """Return seed · ∂output/∂t where every leaf moves along its direction."""
+    with series_of_length_two(bits):
+        entries = evaluate(up_to(scenario, output), BallSeries(directions))[output].ravel()
+        weights = np.ones(entries.size) if seed is None else seed.to_numpy().ravel()
+        return sum((arb(float(w)) * lifted(e)[1] for w, e in zip(weights, entries, strict=True)), arb(0))
+
+
+def up_to(scenario: Scenario, output: str) -> Scenario:
+    """Return the leaves and applications that the output depends on: a series must not meet a tie elsewhere."""
+    needed = {output}
+    kept: list[Leaf | Apply] = []
+    for step in reversed(scenario.definitions.values()):
+        if step.name in needed:
+            needed.update(step.uses)
+            kept.append(step)
+    return Scenario(tuple(reversed(kept)))
+
+
+def _filled(shape: tuple[int, ...], entries: list[Any]) -> Objects:
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array.reshape(shape)

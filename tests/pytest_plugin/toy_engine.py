@@ -1,0 +1,47 @@
+"""Which engine is graded by the tests of the front ends? A tape of scalars in a few lines, and adapters broken in many ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+MODULE: Final = '''
+import os
+from refgrad import Policy, TapeAdapter
+
+class Value:
+    def __init__(self, data, parents=()):
+        self.data, self.parents, self.grad = data, parents, 0.0
+    def backward(self, seed=1.0):
+        self.grad += seed
+        for parent, partial in self.parents:
+            parent.backward(seed * partial)
+
+def add(x, y): return Value(x.data + y.data, [(x, 1.0), (y, 1.0)])
+def multiply(x, y): return Value(x.data * y.data, [(x, y.data), (y, x.data)])
+def lopsided(x, y): return Value(x.data * y.data, [(x, y.data), (y, 2 * x.data)])
+def die(x): os._exit(3)
+def leave(x): raise SystemExit("bye")
+
+def adapter(name, setup="", **operators):
+    return TapeAdapter(
+        name=name,
+        setup=setup or "from toy import Value, add, multiply, lopsided, die, leave",
+        leaf="Value({scalar})", value="{x}.data",
+        backward="{output}.backward()", gradient="{leaf}.grad", zero_grad="setattr({leaf}, 'grad', 0.0)",
+        operators={"add": "add({x}, {y})", "multiply": "multiply({x}, {y})"} | operators,
+        scalars_only=True, policy=Policy(frees="never", implicit_seed="ones"), lacks=frozenset({"error:no-graph"}),
+    )
+
+RIGHT = adapter("right")
+WRONG = adapter("wrong", multiply="lopsided({x}, {y})")
+DEADLY = adapter("deadly", exp="die({x})", sin="leave({x})")
+ABSENT = adapter("absent", setup="import no_such_library")
+STILLBORN = adapter("stillborn", setup="import os; os._exit(1)")
+NOT_AN_ADAPTER = 3
+'''
+
+
+def write_toy_engine(folder: Path) -> None:
+    """Write the module ``toy`` into a folder; its adapters are named like ``toy:RIGHT``."""
+    (folder / "toy.py").write_text(MODULE, encoding="utf-8")

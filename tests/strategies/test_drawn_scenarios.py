@@ -1,0 +1,35 @@
+"""To how little does hypothesis itself shrink a drawn scenario?"""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, find, settings
+
+from refgrad.scenario import Scenario
+from refgrad.strategies import scenarios, shrink
+from tests.strategies.planted_faults import FAULTS, second_backward_overwrites, wrong_tanh
+
+DETERMINISTIC = settings(
+    max_examples=2000,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    report_multiple_bugs=False,
+)
+
+
+@pytest.mark.parametrize(("fault", "operators"), [(wrong_tanh, 2), (second_backward_overwrites, 2)])
+def test_a_planted_fault_shrinks_to_a_few_operators(fault: Callable[[Scenario], bool], operators: int) -> None:
+    assert len(find(scenarios(), fault, settings=DETERMINISTIC).applications) <= operators
+
+
+def test_the_simplest_scenario_is_one_operator_on_one_leaf() -> None:
+    simplest = find(scenarios(), lambda _: True, settings=DETERMINISTIC)
+    assert len(simplest.applications) == 1
+    assert len(simplest.leaves) <= 2
+    assert all(leaf.value.shape == () for leaf in simplest.leaves)
+
+
+def test_what_hypothesis_leaves_shrinks_further_here() -> None:
+    drawn = find(scenarios(), FAULTS["fan-out overwritten"], settings=DETERMINISTIC)
+    assert len(shrink(drawn, FAULTS["fan-out overwritten"]).steps) <= 5
