@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from refgrad.checking import GradientError, check_gradients
     from refgrad.harness import AdapterError, FunctionalAdapter, TapeAdapter, Verdict, examine, reproduce, spell, start
     from refgrad.lifecycle import Policy
     from refgrad.scenario import Scenario, ScenarioError, parse
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 __all__ = [
     "AdapterError",
     "FunctionalAdapter",
+    "GradientError",
     "Policy",
     "Scenario",
     "ScenarioError",
     "TapeAdapter",
     "Verdict",
     "__version__",
+    "check_gradients",
     "examine",
     "parse",
     "reproduce",
@@ -35,11 +38,13 @@ __all__ = [
 _HOMES: Mapping[str, str] = MappingProxyType({
     "AdapterError": "refgrad.harness",
     "FunctionalAdapter": "refgrad.harness",
+    "GradientError": "refgrad.checking",
     "Policy": "refgrad.lifecycle",
     "Scenario": "refgrad.scenario",
     "ScenarioError": "refgrad.scenario",
     "TapeAdapter": "refgrad.harness",
     "Verdict": "refgrad.harness",
+    "check_gradients": "refgrad.checking",
     "examine": "refgrad.harness",
     "parse": "refgrad.scenario",
     "reproduce": "refgrad.harness",

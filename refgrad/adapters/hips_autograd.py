@@ -18,6 +18,7 @@ def as_index(index):
 """,
     leaf="{array}",
     vjp="vjp({function}, {primals})",
+    nests=True,
     alike=("np",),
     operators=spell(
         "np",

@@ -37,6 +37,7 @@ def flipped_steps(x, index):  # PyTorch has no negative steps: flip the axis and
     seed="torch.tensor({array})",
     gradient="{leaf}.grad if {leaf}.grad is None else {leaf}.grad.numpy()",
     zero_grad="setattr({leaf}, 'grad', None)",
+    grad="torch.autograd.grad({output}, {leaf}, {seed}, create_graph=True)[0]",
     alike=("torch",),
     operators={
         "matmul": "torch.matmul({x}, {y})",

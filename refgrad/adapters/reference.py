@@ -12,6 +12,7 @@ ADAPTER = TapeAdapter(
     seed="torch.tensor({array})",
     gradient="{leaf}.grad if {leaf}.grad is None else {leaf}.grad.numpy()",
     zero_grad="setattr({leaf}, 'grad', None)",
+    grad="torch.grad({output}, {leaf}, {seed}, create_graph=True)[0]",
     operators=spell("torch"),
     errors={
         "freed-graph": "RuntimeError: Trying to backward through the graph a second time",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,14 +61,22 @@ class Subject:
         """The values of the inputs that are differentiated by."""
         return tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
 
+    def at(self, point: Arrays) -> Subject:
+        """Return the same function at another point."""
+        arguments = list(self.inputs)
+        for i, array in zip(self.positions, point, strict=True):
+            arguments[i] = Input(arguments[i].given, array, checked=True)
+        other = copy(self)
+        other.inputs = tuple(arguments)
+        return other
+
     def make(self, array: Array, *, requires_grad: bool) -> Any:
         """Return a new tensor of the engine."""
         adapter = self.engine.adapter
         template = adapter.leaf if requires_grad else adapter.constant_text
-        copy = np.array(array)
-        return self.engine.run(
-            template, array=copy, scalar=copy.item() if copy.ndim == 0 else None, requires_grad=requires_grad
-        )
+        own = np.array(array)
+        scalar = own.item() if own.ndim == 0 else None
+        return self.engine.run(template, array=own, scalar=scalar, requires_grad=requires_grad)
 
     def read(self, tensor: Any) -> Array:
         """Return a copy of a tensor's values."""
@@ -77,7 +86,11 @@ class Subject:
         """Return the function's arguments at a point: new tensors for what is checked, the rest as it was given."""
         checked = dict(zip(self.positions, point, strict=True))
         return [
-            make(checked[i]) if i in checked else x.given if x.array is None else self.make(x.array, requires_grad=False)
+            make(checked[i])
+            if i in checked
+            else x.given
+            if x.array is None
+            else self.make(x.array, requires_grad=False)
             for i, x in enumerate(self.inputs)
         ]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from refgrad.engine.node import GraphNode, shape_and_dtype
+from refgrad.engine.node import GraphNode
 from refgrad.operators.structures.shapes import sum_to
 
 
@@ -16,11 +16,8 @@ def fitted(operators: Any, contribution: Any, parent: GraphNode) -> Any:
 
     ``operators`` has ``sum``, ``reshape`` and ``cast``, of arrays or of tensors, as the contribution is.
     """
-    if type(contribution) is parent.like:
-        return contribution
-    shape, dtype = shape_and_dtype(parent.like)
-    if contribution.shape != shape:
-        contribution = sum_to(operators, contribution, shape)
-    if contribution.dtype != dtype:
-        contribution = operators.cast(contribution, dtype=dtype)
+    if contribution.shape != parent.shape:
+        contribution = sum_to(operators, contribution, parent.shape)
+    if contribution.dtype != parent.dtype:
+        contribution = operators.cast(contribution, dtype=parent.dtype)
     return contribution

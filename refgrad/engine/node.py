@@ -21,7 +21,6 @@ import numpy as np
 from refgrad.engine import errors
 
 Shape: TypeAlias = tuple[int, ...]
-Likeness: TypeAlias = type[np.float64] | tuple[Shape, np.dtype[Any]]
 Writes: TypeAlias = list[int]
 
 FLOAT64 = np.dtype(np.float64)
@@ -52,16 +51,6 @@ def version(writes: Writes) -> int:
     return writes[0] if writes else 0
 
 
-def likeness(array: Any) -> Likeness:
-    """What a cotangent of ``array`` has to be: the type of a float64 scalar, or a shape and a dtype."""
-    return np.float64 if type(array) is np.float64 else (array.shape, array.dtype)
-
-
-def shape_and_dtype(like: Likeness) -> tuple[Shape, np.dtype[Any]]:
-    """The shape and the dtype that a likeness stands for."""
-    return like if isinstance(like, tuple) else ((), FLOAT64)
-
-
 class Watch:
     """Who looks at the gradient that passes a node: hooks, and whether it is kept as ``.grad`` of a tensor."""
 
@@ -77,10 +66,10 @@ class Node:
     """One application of an operator; each operator has a subclass for every choice of arguments that need a gradient.
 
     ``parents`` are the nodes of those arguments only. ``values`` are the saved arrays in the order of ``saves``, None
-    once freed, and ``guards`` the writes of each. ``like`` describes the output.
+    once freed, and ``guards`` the writes of each. ``shape`` and ``dtype`` are the output's.
     """
 
-    __slots__ = ("__weakref__", "guards", "like", "number", "parents", "values", "watch")
+    __slots__ = ("__weakref__", "dtype", "guards", "number", "parents", "shape", "values", "watch")
 
     needs: ClassVar[tuple[bool, ...]]
     saves: ClassVar[tuple[str, ...]]
@@ -89,7 +78,8 @@ class Node:
     values: tuple[Any, ...] | None
     guards: tuple[Writes, ...]
     number: int
-    like: Likeness
+    shape: Shape
+    dtype: np.dtype[Any]
     watch: Watch | None
 
     def pull(self, cotangent: Any) -> Contributions:
@@ -131,14 +121,15 @@ class Node:
 class AccumulateGrad:
     """The end of the graph at a leaf: holds its gradient, and outlives the leaf while a graph leads to it."""
 
-    __slots__ = ("__weakref__", "grad", "like", "watch")
+    __slots__ = ("__weakref__", "dtype", "grad", "shape", "watch")
 
     parents: ClassVar[tuple[GraphNode, ...]] = ()
     next_functions: ClassVar[tuple[tuple[GraphNode | None, int], ...]] = ()
     number: ClassVar[int] = 0
 
-    def __init__(self, like: Likeness) -> None:
-        self.like = like
+    def __init__(self, shape: Shape, dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
         self.watch: Watch | None = None
         self.grad: Any = None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -136,6 +136,13 @@ def pull(node, cotangent):
 """
 
 
+VALUES, RECOVERED = "node.values", "recovered(node)"
+FITTING: Mapping[str, str] = MappingProxyType({
+    VALUES: "(at_{name}, c if (c := {call}).shape == at_{name}.shape else fitted(operators, c, at_{name}))",
+    RECOVERED: "(at_{name}, fitted(operators, {call}, at_{name}))",
+})
+
+
 def _formula_pulls(
     operator: Operator, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
 ) -> tuple[Pull, Pull]:
@@ -149,7 +156,7 @@ def _formula_pulls(
             unpack_attributes=_unpacking(operator.attribute_names, "node.attributes.values()"),
             parents=listing([f"at_{name}" for name in names]),
             plain=listing([f"(at_{name}, {call})" for name, call in calls.items()]),
-            fitting=listing([f"(at_{name}, fitted(operators, {call}, at_{name}))" for name, call in calls.items()]),
+            fitting=listing([FITTING[values].format(name=name, call=call) for name, call in calls.items()]),
         )
         functions = {f"to_{name}": compile_weighted(operator, name, saves, system) for name in names}
         namespace: dict[str, Any] = {
@@ -164,12 +171,12 @@ def _formula_pulls(
 
     @cache
     def on_tensors() -> Pull:
-        return compiled(dialects.vocabulary, "recovered(node)", dialects.tensors)
+        return compiled(dialects.vocabulary, RECOVERED, dialects.tensors)
 
     def pull_recorded(node: Any, cotangent: Any) -> Contributions:
         return on_tensors()(node, cotangent)
 
-    return compiled(ON_ARRAYS, "node.values", dialects.arrays), pull_recorded
+    return compiled(ON_ARRAYS, VALUES, dialects.arrays), pull_recorded
 
 
 def listing(items: Iterable[str]) -> str:

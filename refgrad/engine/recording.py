@@ -16,7 +16,7 @@ import numpy as np
 
 from refgrad.engine.conversions import CONVERSIONS, cast_array
 from refgrad.engine.modes import RECORDING, is_grad_enabled
-from refgrad.engine.node import likeness, next_number
+from refgrad.engine.node import FLOAT64, next_number
 from refgrad.engine.nodes import Dialects, is_plain, listing, node_class, skip_identity
 from refgrad.engine.operands import as_array, operand, operands
 from refgrad.engine.tensor import Tensor
@@ -26,6 +26,7 @@ from refgrad.operators import Operator
 Function = Callable[..., Any]
 
 APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
+    "FLOAT64": FLOAT64,
     "Tensor": Tensor,
     "float64": np.float64,
     "new": object.__new__,
@@ -90,7 +91,10 @@ def apply({arguments}):
         return result
     {branches}
     node.number = next_number()
-    node.like = float64 if type(out) is float64 else (out.shape, out.dtype)
+    if type(out) is float64:
+        node.shape, node.dtype = (), FLOAT64
+    else:
+        node.shape, node.dtype = out.shape, out.dtype
     node.watch = None
     result.node = node
     return result
@@ -159,7 +163,7 @@ def _general(row: Operator, dialects: Dialects) -> Function:
         node.values = tuple(sources[name].array for name in kind.saves)
         node.guards = tuple(sources[name].writes for name in kind.saves)
         node.number = next_number()
-        node.like = likeness(out)
+        node.shape, node.dtype = out.shape, out.dtype
         node.watch = None
         node.attributes = bound
         node.shapes = tuple(np.shape(array) for array in arrays)

@@ -12,11 +12,9 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from refgrad.engine import errors
-from refgrad.engine.node import LAST_WRITE, GraphNode, Watch, shape_and_dtype
-from refgrad.engine.tensor import Tensor, fits
+from refgrad.engine.node import LAST_WRITE, GraphNode, Watch
+from refgrad.engine.tensor import Tensor
 
 Cotangents = dict[GraphNode, Any]
 
@@ -107,8 +105,8 @@ class Sweep:
 
     def arrival(self, node: GraphNode, cotangent: Any) -> Any:
         """Return the total that somebody will see, in the dtype of its tensor and as hooks leave it."""
-        if type(cotangent) is np.float64:  # for speed, contributions of scalars are not made to fit
-            cotangent = cotangent.astype(shape_and_dtype(node.like)[1])
+        if cotangent.dtype != node.dtype:  # for speed, only shapes are made to fit on the way
+            cotangent = cotangent.astype(node.dtype)
         return cotangent if node.watch is None else self.observed(node, node.watch, cotangent)
 
     def observed(self, node: GraphNode, watch: Watch, cotangent: Any) -> Any:
@@ -119,8 +117,8 @@ class Sweep:
             answer = hook(shown)
             if answer is None:
                 continue
-            if not fits(answer, node.like):
-                got, wanted = (answer.shape, answer.dtype), shape_and_dtype(node.like)
+            got, wanted = (answer.shape, answer.dtype), (node.shape, node.dtype)
+            if got != wanted:
                 raise RuntimeError(errors.grad_mismatch("the gradient that a hook returned", got, wanted))
             shown = total = answer.clone()
         if watch.retains:

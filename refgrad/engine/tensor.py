@@ -24,9 +24,7 @@ from refgrad.engine.node import (
     Shape,
     Watch,
     Writes,
-    likeness,
     note_write,
-    shape_and_dtype,
     version,
 )
 
@@ -169,7 +167,7 @@ class Tensor:
         if requires_grad and self.node is None:
             if self.dtype.kind != "f":
                 raise RuntimeError(errors.NOT_DIFFERENTIABLE.format(dtype=self.dtype))
-            self.node = AccumulateGrad(likeness(self.array))
+            self.node = AccumulateGrad(self.shape, self.dtype)
             self.node.grad = getattr(self, "set_aside", None)
         elif not requires_grad and self.node is not None:
             if not self.is_leaf:
@@ -206,7 +204,7 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         self.array, self.writes = value.shared_array(), value.writes
         if isinstance(self.node, AccumulateGrad):
-            self.node.like = likeness(self.array)
+            self.node.shape, self.node.dtype = self.shape, self.dtype
 
     # Its gradient
 
@@ -325,8 +323,3 @@ class Handle:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
-
-
-def fits(tensor: Tensor, like: Any) -> bool:
-    """Whether a tensor has the shape and dtype of a likeness."""
-    return (tensor.shape, tensor.dtype) == shape_and_dtype(like)

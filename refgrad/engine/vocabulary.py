@@ -29,21 +29,32 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
 
 
 def where(condition: Any, then: Any, otherwise: Any) -> Any:
-    """``numpy.where``, with a short way for scalars, whose choice may already be a float64."""
-    if type(condition) is np.bool_ and not isinstance(then, np.ndarray) and not isinstance(otherwise, np.ndarray):
+    """``numpy.where``, with short ways for scalars, and for what rules ask most often: an array or else 0."""
+    if type(condition) is np.bool_:
         chosen = then if condition else otherwise
-        if type(chosen) is float64:
+        if type(chosen) is float64 and not isinstance(then, np.ndarray) and not isinstance(otherwise, np.ndarray):
             return chosen
+    elif type(otherwise) is int and otherwise == 0 and _alike(condition, then):
+        return masked(condition, then)
     result = np.where(condition, then, otherwise)
     return result if result.ndim else result[()]
 
 
-def masked(condition: Any, values: Any) -> Any:
-    """``values`` where the condition holds, else 0, whatever they are there: multiplying would make NaN of infinity.
+def _alike(condition: Any, values: Any) -> bool:
+    """Whether these are an array of truth values and one of float64 of the same shape."""
+    both = isinstance(condition, np.ndarray) and isinstance(values, np.ndarray) and condition.shape == values.shape
+    return both and condition.dtype == np.bool_ and values.dtype == float64
 
-    By its bits, since ``numpy.where`` branches at every entry (128 by 256 random signs: 128 µs against 47 µs here).
+
+def masked(condition: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return ``values`` where the condition holds, else 0, whatever they are there: a product makes NaN of infinity.
+
+    By its bits, since ``numpy.where`` branches at every entry (128 by 256 random signs: 133 µs against 26 µs here).
     """
-    return (values.view(np.int64) & -np.asarray(condition).astype(np.int64)).view(float64)
+    bits = condition.astype(np.int64)
+    np.negative(bits, out=bits)
+    np.bitwise_and(bits, values.view(np.int64), out=bits)
+    return bits.view(float64)
 
 
 ON_ARRAYS: Mapping[str, Any] = MappingProxyType(

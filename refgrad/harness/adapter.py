@@ -17,6 +17,7 @@ FEATURES: Mapping[str, str] = MappingProxyType({
     "retain_graph": "a graph can be kept for a further backward",
     "accumulate": "gradients of several backward calls add up in the leaves",
     "zero_grad": "a leaf's gradient can be reset",
+    "double_backward": "a gradient can itself be differentiated",
     "error:freed-graph": "a backward through a freed graph is an error",
     "error:implicit-seed": "a backward from a non-scalar without a seed is an error",
     "error:seed-shape": "a seed of another shape than its output is an error",
@@ -99,13 +100,15 @@ class TapeAdapter(Adapter):
 
     ``backward`` has the fields ``{output}``, and as far as the engine has them ``{seed}`` (see ``seed``; None if not
     given) and ``{retain_graph}``. ``gradient`` reads the gradient of ``{leaf}`` as an array or None; ``zero_grad``
-    resets it.
+    resets it. ``grad`` returns the gradient of ``{output}`` with respect to ``{leaf}``, given ``{seed}``, as a tensor
+    that is recorded like any other.
     """
 
     backward: str
     gradient: str
     seed: str = "{array}"
     zero_grad: str | None = None
+    grad: str | None = None
 
     def __post_init__(self) -> None:
         """Check the templates of a tape engine too."""
@@ -115,6 +118,8 @@ class TapeAdapter(Adapter):
         self.check("seed", self.seed, {"array"})
         if self.zero_grad is not None:
             self.check("zero_grad", self.zero_grad, {"leaf"})
+        if self.grad is not None:
+            self.check("grad", self.grad, {"output", "leaf", "seed"})
 
     @property
     def features(self) -> frozenset[str]:
@@ -126,6 +131,7 @@ class TapeAdapter(Adapter):
         offered |= {"error:freed-graph"} if self.policy.frees != "never" else set()
         offered |= {"error:implicit-seed"} if self.policy.implicit_seed == "error" else set()
         offered |= {"zero_grad"} if self.zero_grad is not None else set()
+        offered |= {"double_backward"} if self.grad is not None else set()
         return frozenset(offered) - self.lacks
 
 
@@ -135,11 +141,13 @@ class FunctionalAdapter(Adapter):
 
     ``vjp`` takes ``{function}`` (of the leaves that require grad) and ``{primals}`` (their list) and gives a pair: the
     output, and a function that turns a cotangent of the output into the list of the primals' cotangents. Each backward
-    of a scenario calls that function once more, and the harness adds up what it gives.
+    of a scenario calls that function once more, and the harness adds up what it gives. ``nests`` says that ``vjp`` may
+    be used inside of a function that is differentiated.
     """
 
     vjp: str
     seed: str = "{array}"
+    nests: bool = False
 
     def __post_init__(self) -> None:
         """Check the templates of a functional engine too."""
@@ -150,7 +158,9 @@ class FunctionalAdapter(Adapter):
     @property
     def features(self) -> frozenset[str]:
         """A pullback takes a seed and can be called again; there is nothing to free and nothing to accumulate in."""
-        return (frozenset({"seed", "retain_graph", "accumulate", "zero_grad"}) | super().features) - self.lacks
+        offered = {"seed", "retain_graph", "accumulate", "zero_grad"} | super().features
+        offered |= {"double_backward"} if self.nests else set()
+        return frozenset(offered) - self.lacks
 
 
 AnyAdapter = TapeAdapter | FunctionalAdapter

@@ -7,10 +7,11 @@ import re
 import numpy as np
 
 from refgrad.harness.adapter import AnyAdapter
+from refgrad.harness.coupling import uncoupled
 from refgrad.harness.execution import Engine, Observation, observe
 from refgrad.harness.verdict import Finding, worst
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Prediction, Succeeds, Value, predict
-from refgrad.oracles import CertifiedOracle, Judgement, judge
+from refgrad.oracles import CertifiedOracle, Judgement, judge, limits_met
 from refgrad.scenario import Scenario
 
 UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24}
@@ -40,7 +41,10 @@ def confront(
         findings.append(Finding(finding.outcome, finding.message, number))
         if finding.outcome in ("unexpected-error", "unsupported"):
             break  # whatever is missing or wrong behind it follows from it
-    return worst(findings)
+    finding = worst(findings)
+    if finding.outcome == "convention":
+        return uncoupled(predictions, observations, oracle) or finding
+    return finding
 
 
 def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
@@ -77,6 +81,8 @@ def _compare_array(
     what: str, observation: Observation, oracle: CertifiedOracle, prediction: Value | Gradient, adapter: AnyAdapter
 ) -> Finding:
     if observation.array is None:
+        if isinstance(prediction, Gradient) and not prediction.certain:
+            return _compare_nothing(what, oracle, prediction)
         return Finding("missing", f"{what} is missing")
     if observation.array.dtype.kind not in "fiub":
         return Finding("wrong", f"{what} has the dtype {observation.array.dtype}")
@@ -87,7 +93,20 @@ def _compare_array(
         return Finding(judgement.outcome, f"{what} {judgement.reason}")
     choice = judgement.outcome == "convention"
     said = judgement.entry.describe_choice() if choice else judgement.entry.describe()
+    if judgement.outcome == "wrong" and np.isnan(judgement.entry.observed):
+        met = limits_met(oracle.scenario)
+        if met:  # it is not that the engine gives another number: it gives none
+            return Finding("missing", f"{what} is {said}: {met[0].reason}")
     return Finding(judgement.outcome, f"{what} is {said}")
+
+
+def _compare_nothing(what: str, oracle: CertifiedOracle, prediction: Gradient) -> Finding:
+    """No gradient at all, where it depends on the engine whether anything was recorded: as good as zeros."""
+    certified = oracle.narrowest_gradient(prediction.leaf, prediction.contributions)
+    if not np.all(np.isfinite(certified.radius)):
+        return Finding("inconclusive", f"{what} is missing, and it is not certain that one is due")
+    zero = all(ball.is_zero() for ball in certified.balls.ravel())
+    return Finding("passed") if zero else Finding("missing", f"{what} is missing")
 
 
 def _judge(

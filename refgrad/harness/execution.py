@@ -15,7 +15,7 @@ from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, ZeroGrad
 
 Array = npt.NDArray[Any]
 
@@ -132,10 +132,14 @@ class _TapeRun:
                 self.tensors[name] = self.engine.make(step.value, requires_grad=step.requires_grad)
             case Apply(name=name):
                 self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
+            case Grad(name=name):
+                self.tensors[name] = self.gradient(step, adapter)
             case Backward(output=output, seed=seed):
-                tensor = None if seed is None else self.engine.run(adapter.seed, array=seed.to_numpy().copy())
                 self.engine.run(
-                    adapter.backward, output=self.tensors[output], seed=tensor, retain_graph=step.retain_graph
+                    adapter.backward,
+                    output=self.tensors[output],
+                    seed=self.seed(seed, adapter),
+                    retain_graph=step.retain_graph,
                 )
             case ZeroGrad(name=name):
                 assert adapter.zero_grad is not None
@@ -145,6 +149,14 @@ class _TapeRun:
             case Read(name=name):
                 return Observation(self.engine.read(adapter.gradient, leaf=self.tensors[name]))
         return Observation()
+
+    def gradient(self, step: Grad, adapter: TapeAdapter) -> Any:
+        assert adapter.grad is not None
+        output, leaf = self.tensors[step.output], self.tensors[step.leaf]
+        return self.engine.run(adapter.grad, output=output, leaf=leaf, seed=self.seed(step.seed, adapter))
+
+    def seed(self, seed: Constant | None, adapter: TapeAdapter) -> Any:
+        return None if seed is None else self.engine.run(adapter.seed, array=seed.to_numpy().copy())
 
 
 @dataclass(slots=True)
@@ -162,6 +174,8 @@ class _FunctionalRun:
                 self.tensors[name] = self.engine.make(step.value, requires_grad=step.requires_grad)
             case Apply(name=name):
                 self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
+            case Grad(name=name):
+                self.tensors[name] = self.gradient(step, self.tensors)
             case Backward():
                 self.backward(step)
             case ZeroGrad(name=name):
@@ -180,32 +194,50 @@ class _FunctionalRun:
             function = self.program(names, step.output)
             primals = [self.tensors[name] for name in names]
             self.pullbacks[step.output] = self.engine.run(adapter.vjp, function=function, primals=primals)
-        output, pullback = self.pullbacks[step.output]
-        array = np.ones_like(self.engine.read(adapter.value, x=output)) if step.seed is None else step.seed.to_numpy()
-        cotangents = pullback(self.engine.run(adapter.seed, array=array.copy()))
+        _, pullback = self.pullbacks[step.output]
+        cotangents = pullback(self.seed(step))
         for name, cotangent in zip(names, cotangents, strict=True):
             seen = np.array(self.engine.run(adapter.value, x=cotangent))
             self.gradients[name] = seen if name not in self.gradients else self.gradients[name] + seen
 
-    def program(self, names: list[str], output: str) -> Callable[..., Any]:
-        """Return the scenario's forward part up to ``output`` as a function of the named leaves."""
+    def seed(self, step: Backward | Grad) -> Any:
+        value = self.engine.read(self.engine.adapter.value, x=self.tensors[step.output])
+        array = np.ones_like(value) if step.seed is None else step.seed.to_numpy()
+        return self.engine.run(self.engine.adapter.seed, array=array.copy())
+
+    def gradient(self, step: Grad, tensors: Mapping[str, Any]) -> Any:
+        """Return the gradient of a function of one leaf, with the other tensors as they are."""
+        adapter = self.engine.adapter
+        assert isinstance(adapter, FunctionalAdapter)
+        function = self.program([step.leaf], step.output, tensors)
+        _, pullback = self.engine.run(adapter.vjp, function=function, primals=[tensors[step.leaf]])
+        return pullback(self.seed(step))[0]
+
+    def program(self, names: list[str], output: str, outer: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+        """Return the scenario's forward part up to ``output`` as a function of the named leaves.
+
+        Other tensors are ``outer``'s: where a program is differentiated, those that it is differentiated with.
+        """
 
         def program(*primals: Any) -> Any:
-            tensors: dict[str, Any] = {**self.tensors, **dict(zip(names, primals, strict=True))}
-            for step in needed_applications(self.scenario, output):
-                tensors[step.name] = self.engine.apply(step, [tensors[a] for a in step.arguments])
+            tensors: dict[str, Any] = {**(outer or self.tensors), **dict(zip(names, primals, strict=True))}
+            for step in needed_results(self.scenario, output):
+                if isinstance(step, Grad):
+                    tensors[step.name] = self.gradient(step, tensors)
+                else:
+                    tensors[step.name] = self.engine.apply(step, [tensors[a] for a in step.arguments])
             return tensors[output]
 
         return program
 
 
-def needed_applications(scenario: Scenario, output: str) -> list[Apply]:
-    """The applications that ``output`` depends on, in order."""
+def needed_results(scenario: Scenario, output: str) -> list[Apply | Grad]:
+    """The applications and recorded gradients that ``output`` depends on, in order."""
     needed = {output}
-    found = []
-    for step in reversed(scenario.applications):
-        if step.name in needed:
-            needed.update(step.arguments)
+    found: list[Apply | Grad] = []
+    for step in reversed(tuple(scenario.definitions.values())):
+        if step.name in needed and not isinstance(step, Leaf):
+            needed.update(step.uses)
             found.append(step)
     return found[::-1]
 
@@ -213,6 +245,6 @@ def needed_applications(scenario: Scenario, output: str) -> list[Apply]:
 def relevant_leaves(scenario: Scenario, output: str) -> list[str]:
     """The leaves that require grad and that ``output`` depends on, in order."""
     used: set[str] = {output}
-    for step in needed_applications(scenario, output):
-        used.update(step.arguments)
+    for step in needed_results(scenario, output):
+        used.update(step.uses)
     return [leaf.name for leaf in scenario.leaves if leaf.requires_grad and leaf.name in used]

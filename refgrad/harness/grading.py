@@ -18,6 +18,7 @@ from refgrad.harness.checks import BehaviourCheck, Check, EdgeCheck, GraphCheck,
 from refgrad.harness.examination import examine
 from refgrad.harness.execution import Engine
 from refgrad.harness.isolation import (
+    applications_alone,
     with_one_leaf,
     with_operands_read,
     with_own_operands,
@@ -37,6 +38,7 @@ from refgrad.strategies import (
     find_counterexample,
     operator_scenario,
     random_scenario,
+    shrink,
 )
 
 
@@ -100,11 +102,21 @@ class Grader:
         profile = self._profile(seeds=True, operators=frozenset({operator.name}), edges=0.0)
         if not self._offers(operator):
             return self._verdict(check, "unsupported", message=f"the engine has no {operator.name}")
+        for number, scenario in enumerate(self._met_in_behaviours(operator), 1):
+            if examine(scenario, self.engine).failed:
+                shrunk = shrink(scenario, lambda smaller: examine(smaller, self.engine).failed)
+                return self._shown(check, examine(shrunk, self.engine), shrunk, number)
         return self._search(
             check,
             lambda seed: self._isolated(operator_scenario(seed, operator.name, profile)),
             self.settings.effort.per_operator,
         )
+
+    def _met_in_behaviours(self, operator: Operator) -> Mapping[Scenario, None]:
+        """Return the operator's applications in behaviours, each alone: what fails so is not the behaviour's fault."""
+        met = [s for b in all_behaviours() for s in b.scenarios]
+        alone = [a for s in met if operator.name in s.operators for a in applications_alone(s, operator.name)]
+        return dict.fromkeys(self._isolated(scenario) for scenario in alone if self.runnable(scenario))
 
     def _of_edges(self, check: EdgeCheck, operator: Operator) -> Verdict:
         if not self._offers(operator):

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
-from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario, Step
+import numpy as np
+
+from refgrad.interpreter import Float64, evaluate
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
+
+SEEDS = (1.25, -0.5, 2.0, -1.75)
+"""Cotangents of either sign and of any size, entry by entry."""
+
+
+def applications_alone(scenario: Scenario, operator: str) -> Iterator[Scenario]:
+    """Yield each application of an operator in a scenario by itself, to the very operands that it has there."""
+    values = evaluate(scenario, Float64())
+    constants = {leaf.name for leaf in scenario.leaves if not leaf.requires_grad}
+    for step in scenario.applications:
+        wanted = dict.fromkeys(name for name in step.arguments if name not in constants)
+        if step.operator == operator and wanted and values.keys() >= {step.name, *step.arguments}:
+            yield _alone(step, values, wanted)
+
+
+def _alone(step: Apply, values: Mapping[str, Any], wanted: Collection[str]) -> Scenario:
+    seed = np.resize(SEEDS, values[step.name].shape)
+    leaves = (Leaf(name, Constant.of(values[name]), name in wanted) for name in dict.fromkeys(step.arguments))
+    reads = (Read("grad", name) for name in wanted)
+    backward = Backward(step.name, Constant.of(seed), retain_graph=False)
+    return Scenario((*leaves, step, backward, *reads, Read("value", step.name)))
 
 
 def with_own_operands(scenario: Scenario) -> Scenario:
@@ -38,10 +63,12 @@ def without_constants(scenario: Scenario) -> Scenario:
 
     For engines that stop at constants.
     """
-    return Scenario(tuple(
-        replace(step, requires_grad=step.value.dtype != "bool") if isinstance(step, Leaf) else step
-        for step in scenario.steps
-    ))
+    return Scenario(
+        tuple(
+            replace(step, requires_grad=step.value.dtype != "bool") if isinstance(step, Leaf) else step
+            for step in scenario.steps
+        )
+    )
 
 
 def with_one_leaf(scenario: Scenario) -> Scenario:
@@ -50,10 +77,15 @@ def with_one_leaf(scenario: Scenario) -> Scenario:
     For engines that lose leaves.
     """
     others = {leaf.name for leaf in [leaf for leaf in scenario.leaves if leaf.requires_grad][1:]}
-    steps = (step for step in scenario.steps if not (isinstance(step, Read) and step.what == "grad" and step.name in others))
-    return Scenario(tuple(
-        replace(step, requires_grad=False) if isinstance(step, Leaf) and step.name in others else step for step in steps
-    ))
+    steps = (
+        step for step in scenario.steps if not (isinstance(step, Read) and step.what == "grad" and step.name in others)
+    )
+    return Scenario(
+        tuple(
+            replace(step, requires_grad=False) if isinstance(step, Leaf) and step.name in others else step
+            for step in steps
+        )
+    )
 
 
 def with_operands_read(scenario: Scenario, *, early: bool) -> Scenario:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
-from refgrad.harness.execution import Engine, needed_applications, relevant_leaves
+from refgrad.harness.execution import Engine, needed_results, relevant_leaves
 from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step, ZeroGrad
 
 
 def reproduce(scenario: Scenario, engine: Engine) -> str:
@@ -93,6 +93,9 @@ def _tape_lines(scenario: Scenario, adapter: TapeAdapter, operators: Mapping[str
                 yield _leaf_line(step, adapter)
             case Apply():
                 yield _apply_line(step, operators)
+            case Grad(name=name, output=output, leaf=leaf, seed=seed):
+                fields = {"output": output, "leaf": leaf, "seed": "None" if seed is None else _seed(seed, adapter)}
+                yield f"{name} = {Template(adapter.grad or '').render(fields)}"
             case Backward(output=output, seed=seed, retain_graph=retain_graph):
                 text = "None" if seed is None else _seed(seed, adapter)
                 fields = {"output": output, "seed": text, "retain_graph": repr(retain_graph)}
@@ -110,7 +113,8 @@ def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, operators:
         yield _leaf_line(leaf, adapter)
     values = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "value"}
     if values:
-        yield from (_apply_line(step, operators) for step in scenario.applications)
+        for defining in scenario.definitions.values():
+            yield from _result_lines(scenario, defining, adapter, operators)
         yield from (
             f"print({Template(adapter.value).render({'x': name})})  # value of {name}" for name in sorted(values)
         )
@@ -120,9 +124,25 @@ def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, operators:
         if step.output not in pullbacks:
             pullbacks[step.output] = f"pullback_of_{step.output}"
             yield from _program_lines(scenario, step.output, names, adapter, operators)
-        seed = f"np.ones_like({Template(adapter.value).render({'x': f'output_{step.output}'})})"
-        text = Template(adapter.seed).render({"array": seed}) if step.seed is None else _seed(step.seed, adapter)
+        text = _functional_seed(step, adapter)
         yield f"print({pullbacks[step.output]}({text}))  # cotangents of {', '.join(names)}"
+
+
+def _functional_seed(step: Backward | Grad, adapter: FunctionalAdapter) -> str:
+    if step.seed is not None:
+        return _seed(step.seed, adapter)
+    ones = f"np.ones_like({Template(adapter.value).render({'x': f'output_{step.output}'})})"
+    return Template(adapter.seed).render({"array": ones})
+
+
+def _result_lines(
+    scenario: Scenario, step: Step, adapter: FunctionalAdapter, operators: Mapping[str, str]
+) -> Iterator[str]:
+    if isinstance(step, Apply):
+        yield _apply_line(step, operators)
+    elif isinstance(step, Grad):
+        yield from _program_lines(scenario, step.output, [step.leaf], adapter, operators)
+        yield f"{step.name} = pullback_of_{step.output}({_functional_seed(step, adapter)})[0]"
 
 
 def _program_lines(
@@ -130,7 +150,8 @@ def _program_lines(
 ) -> Iterator[str]:
     yield ""
     yield f"def program_{output}({', '.join(names)}):"
-    yield from (f"    {_apply_line(step, operators)}" for step in needed_applications(scenario, output))
+    for step in needed_results(scenario, output):
+        yield from (f"    {line}".rstrip() for line in _result_lines(scenario, step, adapter, operators))
     yield f"    return {output}"
     yield ""
     call = Template(adapter.vjp).render({"function": f"program_{output}", "primals": f"[{', '.join(names)}]"})

@@ -7,8 +7,9 @@ from such a sum: the rules still meet cotangents of any size and sign.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from refgrad.scenario import Apply, Backward, Leaf, Scenario, Step
+from refgrad.scenario import Apply, Backward, Grad, Leaf, Scenario, Step
 
 
 def without_seeds(scenario: Scenario) -> Scenario:
@@ -18,7 +19,7 @@ def without_seeds(scenario: Scenario) -> Scenario:
 
 
 def _weighted(step: Step, taken: set[str]) -> Iterator[Step]:
-    if not isinstance(step, Backward) or step.seed is None:
+    if not isinstance(step, Backward | Grad) or step.seed is None:
         yield step
         return
     weights, weighted = _fresh("weights", taken), _fresh("weighted", taken)
@@ -28,7 +29,7 @@ def _weighted(step: Step, taken: set[str]) -> Iterator[Step]:
     if step.seed.shape != ():
         output = _fresh("total", taken)
         yield Apply(output, "sum", (weighted,))
-    yield Backward(output, None, retain_graph=step.retain_graph)
+    yield replace(step, output=output, seed=None)
 
 
 def _fresh(stem: str, taken: set[str]) -> str:

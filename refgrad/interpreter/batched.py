@@ -67,7 +67,6 @@ class BatchedFloat64:
             return Batch(_gathered(operator, arguments, attributes, points), points)
         return Batch(_looped(operator, arguments, attributes, points), points)
 
-
     def gradient(self, step: Grad, values: Mapping[str, Batch]) -> Batch:
         """Return numbers that are not known, in the leaf's shape: nothing is differentiated here."""
         return Batch(np.full(values[step.leaf].shape, np.nan))

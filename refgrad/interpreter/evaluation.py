@@ -37,8 +37,8 @@ def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
     Numbers that are not finite are values like others: numpy does not warn of them. Raises
-    :class:`ScenarioEvaluationError` where an operator refuses its arguments, or where a gradient is recorded and the system
-    is not :class:`Differentiating`.
+    :class:`ScenarioEvaluationError` where an operator refuses its arguments, or where a gradient is recorded and the
+    system is not :class:`Differentiating`.
     """
     with np.errstate(all="ignore"):
         return _evaluate(scenario, system)

@@ -16,7 +16,9 @@ def required_features(scenario: Scenario) -> frozenset[str]:
     backwards = [step for step in scenario.steps if isinstance(step, Backward)]
     if any(value.shape != () for value in evaluate(scenario, Float64()).values()):
         features.add("arrays")
-    if any(step.seed is not None for step in backwards):
+    if scenario.gradients:
+        features.add("double_backward")
+    if any(seed is not None for seed in [step.seed for step in backwards] + [step.seed for step in scenario.gradients]):
         features.add("seed")
     if any(step.retain_graph for step in backwards):
         features.add("retain_graph")

@@ -96,6 +96,11 @@ class Operator:
         return self.formula is not None
 
     @property
+    def kinks(self) -> tuple[Edge, ...]:
+        """The edges at which the derivative is a convention; at the others it is a limit."""
+        return tuple(edge for edge in self.edges if edge.kind == "kink")
+
+    @property
     def argument_names(self) -> tuple[str, ...]:
         """Names of the arrays, in order."""
         return tuple(argument.name for argument in self.arguments)

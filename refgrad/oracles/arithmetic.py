@@ -52,6 +52,10 @@ class Arithmetic:
         """Compute in this precision inside the block."""
         return precision(self.bits)
 
+    def allows_quotients(self) -> bool:
+        """Whether derivatives of products may have been found by dividing the product."""
+        return False
+
     def along(self, leaf: str, direction: list[arb]) -> SeriesArithmetic:
         """Return the same in series of length two, in which a leaf moves along a direction, entry by entry."""
         return SeriesArithmetic(self.purpose, self.bits, ((leaf, tuple(direction)),))
@@ -93,6 +97,10 @@ class SeriesArithmetic(Arithmetic):
     def is_finite(self, value: Any) -> bool:
         """Whether the series has a value at t = 0."""
         return bool(value[0].is_finite())
+
+    def allows_quotients(self) -> bool:
+        """Whether it matters that derivatives of products may have been found by dividing the product."""
+        return self.purpose == "rounding"
 
     def context(self) -> AbstractContextManager[None]:
         """Compute in this precision and length inside the block."""

@@ -19,6 +19,7 @@ from flint import arb
 from refgrad.interpreter import evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles.arithmetic import Arithmetic, Derivative
+from refgrad.oracles.quotients import is_product, with_quotient_noise
 from refgrad.oracles.second_order import sent_through
 from refgrad.scenario import Constant, Grad, Leaf, Scenario
 
@@ -128,8 +129,9 @@ class BallTape:
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of balls."""
         if operator.structure is not None:
-            result = operator.structure.forward(self, *arguments, **attributes)
-            return self._lifted(_as_objects(result))
+            result = self._lifted(_as_objects(operator.structure.forward(self, *arguments, **attributes)))
+            quotients = self.arithmetic.allows_quotients() and is_product(operator)
+            return with_quotient_noise(self, arguments, result) if quotients else result
         derivative = self.arithmetic.derivative(operator)
         if attributes:
             derivative = bound(derivative, **attributes)
@@ -253,7 +255,7 @@ class BallTrace:
             if any(cotangent is not None for cotangent in cotangents[stretch]):
                 arrived = self._arrived(cotangents, start, values[name].size)
                 for leaf, share in sent_through(name, arrived, self.scenario, self.arithmetic, BallTrace).items():
-                    totals[leaf] = totals[leaf] + share
+                    totals[leaf] = np.add(totals[leaf], share, out=np.empty(share.shape, dtype=object))
         return totals
 
     def _starts(self, values: Mapping[str, Any], contributions: tuple[Contribution, ...]) -> dict[int, Any]:

@@ -45,7 +45,7 @@ def patterns(step: Apply, values: Mapping[str, Batch]) -> Iterator[Pattern]:
     if operator.elementwise:
         arrays = [a.array if a.points is not None else a.array[..., None] for a in arguments]
         yield from (np.asarray(choice(*arrays, **attributes)) for choice in choices(operator))
-    elif operator.edges:
+    elif operator.kinks:
         (argument,) = arguments
         extremum = BatchedFloat64({}).apply(operator, arguments, attributes | {"keepdims": True})
         yield argument.array == extremum.array

@@ -17,6 +17,7 @@ from typing import Any
 from flint import arb, arb_series, ctx
 
 from refgrad.operators import Operator
+from refgrad.operators.curvature import bending
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles.ball_functions import (
     Branch,
@@ -231,9 +232,7 @@ def _guarded(derivative: Derivative, results: int) -> Derivative:
 def true_series(operator: Operator, bits: int) -> Derivative:
     """Compile the row's ``formula`` to value and partials in series, differentiated mechanically: what is true."""
     assert operator.formula is not None
-    derivative = differentiate(
-        operator.formula, operator.argument_names, operator.attribute_names, _functions(bits)
-    )
+    derivative = differentiate(operator.formula, operator.argument_names, operator.attribute_names, _functions(bits))
     return _guarded(derivative, 1 + len(operator.arguments))
 
 
@@ -254,12 +253,15 @@ def usual_series(operator: Operator, bits: int) -> Derivative:
     """Compile how an engine rounds the derivatives of a recorded gradient, to series of length two.
 
     The value's change is that of the row's ``partials``, as an engine would find it, not FLINT's more accurate one: a
-    saturated tanh changes by 1 - y² in the engine's own precision. The partials' change is that of their formulas.
+    saturated tanh changes by 1 - y² in the engine's own precision. The partials' change is that of their formulas; where
+    that is no change at all, an engine may have written a choice as a quotient (HIPS autograd: the slope of |x| is
+    x / |x|) and is left with what rounding makes of 1 / |x| - x² / |x|³.
     """
     plain = usual_derivative(operator, bits)
     parameters = (*operator.argument_names, *operator.attribute_names, "out")
     named = [operator.partials.get(name) for name in operator.argument_names]
     slopes = [None if partial is None else partial.function(parameters, _functions(bits)) for partial in named]
+    choosing = [name in operator.saves(name) and not bending(operator, name) for name in operator.argument_names]
 
     def derivative(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         value, *partials = plain(*map(constant, numbers), **attributes)
@@ -268,6 +270,20 @@ def usual_series(operator: Operator, bits: int) -> Derivative:
             if type(number) is arb_series:
                 change += number[1] * partial
         out = arb_series([arb(value), change])
-        return out, *(0 if slope is None else slope(*numbers, **attributes, out=out) for slope in slopes)
+        changes = [0 if slope is None else slope(*numbers, **attributes, out=out) for slope in slopes]
+        for place, number in enumerate(numbers):
+            if choosing[place]:
+                changes[place] += quotient_noise(partials[place], relative_change(number), bits)
+        return out, *changes
 
     return _guarded(derivative, 1 + len(operator.arguments))
+
+
+def relative_change(number: Any) -> Any:
+    """Return |x' / x| of a series; 0 where x may be 0, by which nobody divides."""
+    return 0 if type(number) is not arb_series or number[0].contains(0) else abs(number[1] / number[0])
+
+
+def quotient_noise(slope: Any, change: Any, bits: int) -> arb_series:
+    """Return how far rounding may carry the change of a slope that was found as a quotient by what changes."""
+    return arb_series([arb(0), arb(0, (abs(arb(slope)) * change).upper() * 2.0**-bits)])

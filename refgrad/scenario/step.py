@@ -12,7 +12,7 @@ from refgrad.scenario.tokens import Cursor
 
 
 class Scope:
-    """The names that exist at one point of a scenario, those of leaves that require grad, and the operators it may use."""
+    """The names that exist at one point of a scenario, which are leaves that require grad, and the operators."""
 
     __slots__ = ("leaves", "names", "operators")
 

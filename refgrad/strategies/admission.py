@@ -66,7 +66,12 @@ def _reads(shape: Shape, index: tuple[Any, ...]) -> Shape:
 
 def has_ties(operator: Operator) -> bool:
     """Whether the operator reduces along axes, and its edges are therefore ties of the entry that it picks out."""
-    return bool(operator.edges) and any(attribute.type == "axes" for attribute in operator.attributes)
+    return bool(operator.kinks) and any(attribute.type == "axes" for attribute in operator.attributes)
+
+
+def on_limit(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
+    """Whether an entry lies on an edge of the operator at which the derivative is a limit."""
+    return any(bool(np.any(holds(*arrays, **attributes))) for holds in _limits(operator))
 
 
 def _distance_to_tie(array: Array, result: Array, axis: int | tuple[int, ...] | None) -> float:
@@ -85,6 +90,13 @@ def _domain(operator: Operator) -> Callable[..., Any] | None:
     if operator.domain is None:
         return None
     return operator.domain.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+
+
+@cache
+def _limits(operator: Operator) -> tuple[Callable[..., Any], ...]:
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    conditions = [Expression(edge.where) for edge in operator.edges if edge.kind == "limit"]
+    return tuple(condition.function(parameters, NUMPY_FUNCTIONS) for condition in conditions)
 
 
 @cache

@@ -23,8 +23,11 @@ STEPS_PER_UNIT: Final = 1000
 DRAWN_STEPS_PER_UNIT: Final = 100
 """Hypothesis draws them with two decimals, in a list of them that begins with the simplest."""
 
-RESOLUTION: Final = 1024
-"""Probabilities are drawn in steps of one part in this many."""
+RESOLUTION: Final = 16
+"""Hypothesis draws probabilities in steps of one part in this many: the fewer, the faster it shrinks them."""
+
+ANY_NUMBERS: Final = 0.85
+"""How often numbers are drawn at all by hypothesis, and are not the simplest ones that differ from one another."""
 
 
 class Choices(Protocol):
@@ -102,11 +105,14 @@ class DrawnChoices:
         """Return True with about this probability; shrinks to False unless that has none."""
         if probability <= 0 or probability >= 1:
             return probability >= 1
-        return int(self._draw(_integers(RESOLUTION - 1))) >= round(RESOLUTION * (1 - probability))
+        parts = min(max(round(RESOLUTION * probability), 1), RESOLUTION - 1)
+        return int(self._draw(_integers(RESOLUTION - 1))) >= RESOLUTION - parts
 
     def decimals(self, low: float, high: float, count: int) -> list[float]:
-        """Return numbers with at most two decimals; each shrinks to the shortest that there is, which is seldom 0."""
+        """Return numbers with at most two decimals; they shrink to 1, 2, 3, or what else is short and not 0."""
         numbers = _shortest_first(low, high)
+        if not self.boolean(ANY_NUMBERS):
+            return [numbers[place % len(numbers)] for place in range(count)]
         return [numbers[self.integer(0, len(numbers) - 1)] for _ in range(count)]
 
     def repeat(self, least: int, most: int) -> Iterator[int]:

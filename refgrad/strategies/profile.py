@@ -107,7 +107,7 @@ def reducing_operators(profile: Profile) -> tuple[Operator, ...]:
     return tuple(
         operator
         for operator in allowed_operators(profile)
-        if not operator.edges
+        if not operator.kinks
         and {attribute.type for attribute in operator.attributes} == {"axes", "bool"}
         and all(not attribute.default for attribute in operator.attributes)
     )

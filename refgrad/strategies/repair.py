@@ -10,7 +10,7 @@ import numpy as np
 
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Scenario, ScenarioError, Step
+from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, ScenarioError, Step
 from refgrad.strategies.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
 from refgrad.strategies.attributes import admits
 
@@ -29,18 +29,21 @@ class Evaluated:
 
         Outputs are results that require grad, seeds fit them, and graphs that are walked again are retained.
         """
-        steps, results = self.scenario.steps, {step.name for step in self.scenario.applications}
+        steps = self.scenario.steps
+        results = {step.name for step in self.scenario.definitions.values() if not isinstance(step, Leaf)}
+        starts = [step for step in steps if isinstance(step, Backward | Grad)]
         return _with_flags(steps, self.recorded) == steps and all(
-            backward.output in self.recorded & results and _seed_fits(backward, self.values[backward.output])
-            for _, backward in self.scenario.backwards
+            start.output in self.recorded & results and _seed_fits(start, self.values[start.output]) for start in starts
         )
 
     @property
     def clear(self) -> bool:
         """Whether every operator stays clear of its kinks."""
+        gradients = _from_gradients(self.scenario)
         return all(
             distance_to_kink(*_call(step, self.values), self.values[step.name]) > MARGIN
             for step in self.scenario.applications
+            if step.name not in gradients
         )
 
 
@@ -61,7 +64,8 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
     try:
         with np.errstate(all="ignore"):
             values = evaluate(scenario, Float64())
-            meaningful = all(_meaningful(step, values) for step in scenario.applications)
+            gradients = _from_gradients(scenario)
+            meaningful = all(_meaningful(s, values) for s in scenario.applications if s.name not in gradients)
     except ScenarioEvaluationError:
         return None
     return Evaluated(scenario, values, recorded_names(scenario.steps)) if meaningful else None
@@ -102,10 +106,19 @@ def recorded_names(steps: Iterable[Step]) -> frozenset[str]:
     recorded: set[str] = set()
     for step in steps:
         if (isinstance(step, Leaf) and step.requires_grad) or (
-            isinstance(step, Apply) and not recorded.isdisjoint(step.arguments)
+            isinstance(step, Apply | Grad) and not recorded.isdisjoint(step.uses)
         ):
             recorded.add(step.name)
     return frozenset(recorded)
+
+
+def _from_gradients(scenario: Scenario) -> frozenset[str]:
+    """Return the names whose values are not known, since recorded gradients are not found here."""
+    unknown: set[str] = set()
+    for step in scenario.definitions.values():
+        if isinstance(step, Grad) or not unknown.isdisjoint(step.uses):
+            unknown.add(step.name)
+    return frozenset(unknown)
 
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
@@ -119,13 +132,13 @@ def _call(step: Apply, values: Mapping[str, Array]) -> tuple[Operator, list[Arra
     return operator, [values[name] for name in step.arguments], operator.bind(keywords(step))
 
 
-def _seed_fits(backward: Backward, output: Array) -> bool:
-    return output.shape == (() if backward.seed is None else backward.seed.shape)
+def _seed_fits(start: Backward | Grad, output: Array) -> bool:
+    return output.shape == (() if start.seed is None else start.seed.shape)
 
 
 def _fitted(step: Step, values: Mapping[str, Array]) -> Step:
-    """Return a backward with a seed of its output's shape: the entries that were, repeated where there are too few."""
-    if not isinstance(step, Backward) or _seed_fits(step, values[step.output]):
+    """Return the step with a seed of its output's shape: the entries that were, repeated where there are too few."""
+    if not isinstance(step, Backward | Grad) or _seed_fits(step, values[step.output]):
         return step
     output = values[step.output]
     old = np.ones(1) if step.seed is None or step.seed.size == 0 else step.seed.to_numpy()
@@ -146,6 +159,9 @@ def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step
             graph = graphs.get(step.output, frozenset())
             flagged.append(replace(step, retain_graph=True) if graph & later else step)
             later |= graph
+        elif isinstance(step, Grad):
+            later |= graphs.get(step.output, frozenset())
+            flagged.append(step)
         else:
             flagged.append(step)
     return tuple(reversed(flagged))
@@ -154,8 +170,6 @@ def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step
 def _graphs(steps: tuple[Step, ...], recorded: frozenset[str]) -> dict[str, frozenset[str]]:
     graphs: dict[str, frozenset[str]] = {}
     for step in steps:
-        if isinstance(step, Apply) and step.name in recorded:
-            graphs[step.name] = frozenset([step.name]).union(
-                *(graphs.get(name, frozenset()) for name in step.arguments)
-            )
+        if isinstance(step, Apply | Grad) and step.name in recorded:
+            graphs[step.name] = frozenset([step.name]).union(*(graphs.get(name, frozenset()) for name in step.uses))
     return graphs

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
-from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario import Apply, Backward, Grad, Leaf, Read, Scenario, Step, ZeroGrad
 from refgrad.strategies.repair import Evaluated, Kept, evaluated, pruned, repaired
 from refgrad.strategies.simpler_values import complexity
 from refgrad.strategies.simplifications import SIMPLIFICATIONS, Simplification
@@ -48,12 +48,12 @@ def _fails_pruned(scenario: Scenario, fails: Fails) -> bool:
 def weight(scenario: Scenario) -> tuple[Any, ...]:
     """Say how complicated a scenario is, what matters most first; every simplification that is kept makes it less."""
     steps = scenario.steps
-    seeds = [step.seed for step in steps if isinstance(step, Backward) and step.seed is not None]
+    seeds = [step.seed for step in steps if isinstance(step, Backward | Grad) and step.seed is not None]
     constants = [leaf.value for leaf in scenario.leaves] + seeds
     attributes = [step.to_text() for step in scenario.applications]
     return (
         len(scenario.applications),
-        len(scenario.backwards),
+        len(scenario.backwards) + len(scenario.gradients),
         sum(len(step.arguments) for step in scenario.applications),
         len(scenario.leaves),
         len(steps),
@@ -120,4 +120,6 @@ def _renamed(step: Step, names: dict[str, str]) -> Step:
             return replace(step, name=names[step.name], arguments=tuple(names[name] for name in step.arguments))
         case Backward():
             return replace(step, output=names[step.output])
+        case Grad():
+            return replace(step, name=names[step.name], output=names[step.output], leaf=names[step.leaf])
     return step

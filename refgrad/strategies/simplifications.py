@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Step, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Step, ZeroGrad
 from refgrad.strategies.admission import Array
 from refgrad.strategies.repair import Evaluated, pruned
 from refgrad.strategies.simpler_values import simpler_attributes, simpler_constants, with_lengths
@@ -56,12 +56,14 @@ def without_unused(current: Evaluated) -> Iterator[Steps]:
 
 
 def other_outputs(current: Evaluated) -> Iterator[Steps]:
-    """A backward from another result; what was read of the output is read of that one."""
-    for at, backward in current.scenario.backwards:
+    """A backward, or a recorded gradient, from another result; what was read of the output is read of that one."""
+    for at, start in enumerate(current.scenario.steps):
+        if not isinstance(start, Backward | Grad):
+            continue
         for step in current.scenario.applications:
-            if step.name in current.recorded and step.name != backward.output:
-                steps = _replaced(current.scenario.steps, at, replace(backward, output=step.name))
-                yield [_renamed_read(other, backward.output, step.name) for other in steps]
+            if step.name in current.recorded and step.name != start.output:
+                steps = _replaced(current.scenario.steps, at, replace(start, output=step.name))
+                yield [_renamed_read(other, start.output, step.name) for other in steps]
 
 
 def cut_graph(current: Evaluated) -> Iterator[Steps]:
@@ -146,10 +148,10 @@ def plainer_attributes(current: Evaluated) -> Iterator[Steps]:
 
 def plainer_seeds(current: Evaluated) -> Iterator[Steps]:
     """No seed, or one of simpler numbers."""
-    for at, backward in current.scenario.backwards:
-        if backward.seed is not None:
-            for seed in (None, *simpler_constants(backward.seed)):
-                yield _replaced(current.scenario.steps, at, replace(backward, seed=seed))
+    for at, start in enumerate(current.scenario.steps):
+        if isinstance(start, Backward | Grad) and start.seed is not None:
+            for seed in (None, *simpler_constants(start.seed)):
+                yield _replaced(current.scenario.steps, at, replace(start, seed=seed))
 
 
 def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
@@ -205,6 +207,9 @@ def _using(step: Step, old: str, new: str) -> Step:
         return replace(step, arguments=tuple(new if name == old else name for name in step.arguments))
     if isinstance(step, Backward) and step.output == old:
         return replace(step, output=new)
+    if isinstance(step, Grad):
+        output, leaf = (new if name == old else name for name in step.uses)
+        return replace(step, output=output, leaf=leaf)
     return _renamed_read(step, old, new)
 
 

@@ -12,7 +12,7 @@ from refgrad.interpreter import keywords
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, Scenario
-from refgrad.strategies.admission import distance_to_kink
+from refgrad.strategies.admission import distance_to_kink, on_limit
 from refgrad.strategies.application import apply_afresh, apply_on_edge
 from refgrad.strategies.choices import SeededChoices
 from refgrad.strategies.draft import Draft
@@ -92,4 +92,5 @@ def _apply_on_edge(draft: Draft, operator: Operator) -> bool:
     result = draft.results[0]
     assert isinstance(result.step, Apply)
     arrays = [argument.array for argument in result.arguments]
-    return distance_to_kink(operator, arrays, operator.bind(keywords(result.step)), result.array) == 0
+    attributes = operator.bind(keywords(result.step))
+    return on_limit(operator, arrays, attributes) or distance_to_kink(operator, arrays, attributes, result.array) == 0

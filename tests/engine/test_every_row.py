@@ -179,9 +179,10 @@ def test_the_engine_answers_at_an_edge_what_the_row_says(row: Operator) -> None:
             values = dict(example)
             leaves = {name: torch.tensor(values[name], requires_grad=True) for name in row.differentiable_arguments}
             attributes = {name: values[name] for name in row.attribute_names}
-            getattr(torch, row.name)(*leaves.values(), **attributes).backward()
-            answers = {name: leaf.grad.item() for name, leaf in leaves.items()}
-            assert answers == {name: edge.reference[name] for name in answers}
+            with np.errstate(all="ignore"):
+                getattr(torch, row.name)(*leaves.values(), **attributes).backward()
+            answers = {name: leaves[name].grad.item() for name in edge.reference}
+            assert answers == pytest.approx(dict(edge.reference), nan_ok=True)
 
 
 def test_entries_that_tie_share_the_gradient_of_their_extremum() -> None:

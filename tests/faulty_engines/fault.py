@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from refgrad.harness import TapeAdapter, Verdict, spell, start
 from refgrad.harness.checks import all_checks
 from refgrad.harness.grading import Grader
 from refgrad.harness.settings import Settings
+from refgrad.scenario import parse
 from tests.faulty_engines.tape import Tape
 
 
@@ -15,17 +17,18 @@ from tests.faulty_engines.tape import Tape
 class Fault:
     """One way to be wrong.
 
-    ``name`` continues the words "an engine that"; ``source`` is the real bug, or the kind of bug, that it is modelled on;
-    ``breaks`` are the ids of the checks that must fail because of it, and no other may. ``within`` bounds the examples until a
-    generated check has found it.
+    ``name`` continues the words "an engine that"; ``source`` is the real bug, or the kind of bug, that it is modelled
+    on; ``breaks`` are the ids of the checks that must fail because of it, and no other may.
     """
 
     name: str
     source: str
     engine: type[Tape]
     breaks: frozenset[str]
-    within: int = 10
 
+
+SEVERAL = frozenset({"graphs/several_backwards"})
+GRAPHS = SEVERAL | {"graphs/one_backward"}
 
 NO_FAULT = Fault("is right", "the tape as it stands", Tape, frozenset())
 
@@ -50,7 +53,17 @@ def adapter(fault: Fault) -> TapeAdapter:
     )
 
 
-def verdicts(fault: Fault, profile: str) -> dict[str, Verdict]:
-    """Return the verdict of every check on a faulty engine, by the check's id."""
+def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) -> dict[str, Verdict]:
+    """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some checks (all, if None)."""
     grader = Grader(start(adapter(fault)), Settings(profile))
-    return {check.id: grader.grade(check) for check in all_checks()}
+    return {check.id: grader.grade(check) for check in all_checks() if only is None or check.id in only}
+
+
+def is_generated(verdict: Verdict) -> bool:
+    """Whether a check makes its own scenarios, rather than taking those of a behaviour."""
+    return verdict.chapter in {"operators", "edges", "graphs"}
+
+
+def step_count(verdict: Verdict) -> int:
+    """The number of steps of the scenario that shows what a verdict says."""
+    return len(parse(verdict.scenario).steps)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators import Operator
-from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.fault import SEVERAL, Fault
 from tests.faulty_engines.tape import Array, Node, Tape, Tensor
 
 
@@ -144,18 +144,113 @@ class FreesTooMuch(Tape):
 
 
 LIFECYCLE_FAULTS: tuple[Fault, ...] = (
-    Fault("IgnoresSeeds", "", IgnoresSeeds, frozenset()),
-    Fault("LosesSigns", "", LosesSigns, frozenset()),
-    Fault("BroadcastsSeeds", "", BroadcastsSeeds, frozenset()),
-    Fault("StartsFromOnes", "", StartsFromOnes, frozenset()),
-    Fault("StartsAnywhere", "", StartsAnywhere, frozenset()),
-    Fault("Replaces", "", Replaces, frozenset()),
-    Fault("CannotZero", "", CannotZero, frozenset()),
-    Fault("ZeroesByItself", "", ZeroesByItself, frozenset()),
-    Fault("AlwaysFrees", "", AlwaysFrees, frozenset()),
-    Fault("NeverFrees", "", NeverFrees, frozenset()),
-    Fault("SilentlyZero", "", SilentlyZero, frozenset()),
-    Fault("LooksAtTheRoot", "", LooksAtTheRoot, frozenset()),
-    Fault("FreesShared", "", FreesShared, frozenset()),
-    Fault("FreesTooMuch", "", FreesTooMuch, frozenset()),
+    Fault(
+        "ignores seeds",
+        "chainer/chainer#1178",
+        IgnoresSeeds,
+        frozenset({
+            "seeds/seed_is_used",
+            "seeds/scalar_may_be_seeded",
+            "seeds/negative_and_zero_seeds",
+            "seeds/seeds_differ_between_calls",
+        }),
+    ),
+    Fault(
+        "loses the sign of seeds",
+        "bugs of checkers: seeds of one pass it",
+        LosesSigns,
+        frozenset({"seeds/seed_is_used", "seeds/negative_and_zero_seeds", "seeds/seeds_differ_between_calls"}),
+    ),
+    Fault(
+        "stretches seeds of another shape",
+        "generic: a seed that is broadcast",
+        BroadcastsSeeds,
+        frozenset({"seeds/seed_shape_must_match"}),
+    ),
+    Fault(
+        "takes a missing seed for ones",
+        "MyGrad sums silently by design; PyTorch refuses",
+        StartsFromOnes,
+        frozenset({"seeds/non_scalar_needs_a_seed"}),
+    ),
+    Fault(
+        "does nothing, silently, when asked to start from a constant",
+        "PyTorch refuses: element 0 of tensors does not require grad",
+        StartsAnywhere,
+        frozenset({"leaves/no_graph_is_an_error"}),
+    ),
+    Fault(
+        "replaces the gradient in every backward",
+        "chainer/chainer#1680",
+        Replaces,
+        frozenset({
+            "accumulation/adds_across_calls",
+            "accumulation/five_calls",
+            "accumulation/chunks_equal_the_batch",
+            "accumulation/losses_in_either_order",
+            "accumulation/leaves_do_not_share_memory",
+            "retain_graph/rebuilding_works",
+            "retain_graph/nothing_saved_nothing_freed",
+        })
+        | SEVERAL,
+    ),
+    Fault(
+        "remembers gradients that were zeroed",
+        "karpathy/micrograd pull request 102",
+        CannotZero,
+        frozenset({
+            "accumulation/zeroing_forgets",
+            "retain_graph/retained_graph_works_again",
+            "seeds/seeds_differ_between_calls",
+        }),
+    ),
+    Fault(
+        "zeroes the gradient of a leaf that is used again",
+        "MyGrad nulls gradients when a tensor is used again",
+        ZeroesByItself,
+        frozenset({"accumulation/leaves_do_not_share_memory", "retain_graph/rebuilding_works"}) | SEVERAL,
+    ),
+    Fault(
+        "frees graphs that should be kept",
+        "generic: retain_graph is not looked at",
+        AlwaysFrees,
+        frozenset({
+            "accumulation/five_calls",
+            "accumulation/chunks_equal_the_batch",
+            "accumulation/losses_in_either_order",
+            "retain_graph/retained_graph_works_again",
+            "seeds/seeds_differ_between_calls",
+        })
+        | SEVERAL,
+    ),
+    Fault(
+        "never frees a graph, nor says so",
+        "PyTorch refuses: Trying to backward through the graph a second time",
+        NeverFrees,
+        frozenset({"retain_graph/freed_graph_is_an_error", "retain_graph/shared_subgraph_is_freed"}),
+    ),
+    Fault(
+        "sends zeros through a freed graph",
+        "PyTorch refuses: Trying to backward through the graph a second time",
+        SilentlyZero,
+        frozenset({"retain_graph/freed_graph_is_an_error", "retain_graph/shared_subgraph_is_freed"}),
+    ),
+    Fault(
+        "looks at the output only to see whether a graph was freed",
+        "PyTorch forum, Trying to backward through the graph a second time",
+        LooksAtTheRoot,
+        frozenset({"retain_graph/freed_graph_is_an_error", "retain_graph/shared_subgraph_is_freed"}),
+    ),
+    Fault(
+        "frees what two results share, though the graph is to be kept",
+        "tracel-ai/burn#3957",
+        FreesShared,
+        frozenset({"accumulation/chunks_equal_the_batch", "accumulation/losses_in_either_order"}) | SEVERAL,
+    ),
+    Fault(
+        "frees nodes that saved nothing",
+        "MyGrad clears every node that it has walked",
+        FreesTooMuch,
+        frozenset({"retain_graph/nothing_saved_nothing_freed"}),
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators import Operator
-from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.fault import GRAPHS, SEVERAL, Fault
 from tests.faulty_engines.tape import Array, Contributions, Node, Tape, Tensor
 
 
@@ -120,13 +120,80 @@ class ClearsTheGraph(Tape):
 
 
 MEMORY_FAULTS: tuple[Fault, ...] = (
-    Fault("JoinsInPlace", "", JoinsInPlace, frozenset()),
-    Fault("LeavesKeepTheArray", "", LeavesKeepTheArray, frozenset()),
-    Fault("ReusesTheBuffer", "", ReusesTheBuffer, frozenset()),
-    Fault("OneScratchBuffer", "", OneScratchBuffer, frozenset()),
-    Fault("ForwardInPlace", "", ForwardInPlace, frozenset()),
-    Fault("RuleInPlace", "", RuleInPlace, frozenset()),
-    Fault("RightOnce", "", RightOnce, frozenset()),
-    Fault("OverwritesLeaves", "", OverwritesLeaves, frozenset()),
-    Fault("ClearsTheGraph", "", ClearsTheGraph, frozenset()),
+    Fault(
+        "adds in place to the array that an addition handed to both operands",
+        "rsokl/MyGrad 407b2764",
+        JoinsInPlace,
+        frozenset({"sharing/operands_of_one_sum"}) | GRAPHS,
+    ),
+    Fault(
+        "keeps in leaves the array that an addition handed to both operands",
+        "Oneflow-Inc/oneflow#9497",
+        LeavesKeepTheArray,
+        frozenset({"accumulation/leaves_do_not_share_memory"}) | SEVERAL,
+    ),
+    Fault(
+        "writes a later gradient into the buffer that a leaf has kept",
+        "pytorch/pytorch#119334",
+        ReusesTheBuffer,
+        frozenset({
+            "accumulation/adds_across_calls",
+            "accumulation/chunks_equal_the_batch",
+            "accumulation/losses_in_either_order",
+            "accumulation/leaves_do_not_share_memory",
+        })
+        | SEVERAL,
+    ),
+    Fault(
+        "has one scratch buffer for all cotangents of a shape",
+        "pytorch/pytorch#119334",
+        OneScratchBuffer,
+        frozenset({
+            "leaves/every_leaf_is_served",
+            "sharing/diamond",
+            "sharing/same_operand_twice",
+            "sharing/fan_out_of_three",
+            "sharing/uneven_paths",
+            "sharing/operands_of_one_sum",
+        })
+        | GRAPHS,
+    ),
+    Fault(
+        "negates in the memory of the operand",
+        "pytorch/pytorch#7763",
+        ForwardInPlace,
+        frozenset({"operators/negative"}),
+    ),
+    Fault(
+        "computes the rule of cos in the memory of its operand",
+        "chainer/chainer#2062",
+        RuleInPlace,
+        frozenset({"operators/cos"}),
+    ),
+    Fault(
+        "spoils the saved result of exp in its first backward",
+        "chainer/chainer#2062",
+        RightOnce,
+        frozenset({
+            "accumulation/five_calls",
+            "accumulation/chunks_equal_the_batch",
+            "accumulation/losses_in_either_order",
+            "retain_graph/retained_graph_works_again",
+            "seeds/seeds_differ_between_calls",
+        })
+        | SEVERAL,
+    ),
+    Fault(
+        "overwrites leaves with their gradients",
+        "generic: an update in place of a gradient",
+        OverwritesLeaves,
+        frozenset({"accumulation/zeroing_forgets", "retain_graph/rebuilding_works", "values/values_survive_backward"})
+        | GRAPHS,
+    ),
+    Fault(
+        "wipes what lies between leaves and output when it frees a graph",
+        "tracel-ai/burn#3957",
+        ClearsTheGraph,
+        frozenset({"retain_graph/values_stay_usable", "values/values_survive_backward"}) | GRAPHS,
+    ),
 )

@@ -39,7 +39,23 @@ def wrong_slope(operator: str, name: str, source: str, spoil: Spoil) -> Fault:
 
 def in_single_precision(node: Node, cotangent: Array) -> Array:
     """Return what exp sends if its operand passes through float32."""
-    return cotangent * np.exp(node.saved("x").astype(np.float32)).astype(np.float64)
+    return np.multiply(cotangent, np.exp(node.saved("x").astype(np.float32)).astype(np.float64))
+
+
+def divided_product(node: Node, cotangent: Array) -> Array:
+    """Return the product over each factor, and zero where that is not a number."""
+    x = node.saved("x")
+    axis = node.attributes["axis"]
+    kept = np.prod(x, axis=axis, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.multiply(cotangent.reshape(kept.shape), np.nan_to_num(kept / x))
+
+
+def undivided(node: Node, cotangent: Array) -> Array:
+    """Return the cotangent at each entry that attains the maximum."""
+    x = node.saved("x")
+    largest = np.max(x, axis=node.attributes["axis"], keepdims=True)
+    return np.where(x == largest, cotangent.reshape(largest.shape), 0)
 
 
 class ForwardInSinglePrecision(Tape):
@@ -89,7 +105,9 @@ RULE_FAULTS: tuple[Fault, ...] = (
             for share, other in zip(right, right[::-1], strict=True)
         ],
     ),
-    wrong_slope("arcsin", "gives arcsin the rule of its neighbour arccos", COPY_AND_PASTE, lambda right, _g, _node: -right),
+    wrong_slope(
+        "arcsin", "gives arcsin the rule of its neighbour arccos", COPY_AND_PASTE, lambda right, _g, _node: -right
+    ),
     wrong_slope(
         "tanh",
         "drops the upstream gradient in tanh",
@@ -124,7 +142,9 @@ RULE_FAULTS: tuple[Fault, ...] = (
         lambda right, _g, _node: right if right.ndim else right / 2,
     ),
     wrong_slope("cosh", "squares the cotangent in cosh", LINEARITY, lambda right, g, _node: right * g),
-    wrong_slope("sqrt", "drops the sign of the cotangent in sqrt", LINEARITY, lambda right, g, _node: right * np.sign(g)),
+    wrong_slope(
+        "sqrt", "drops the sign of the cotangent in sqrt", LINEARITY, lambda right, g, _node: right * np.sign(g)
+    ),
     wrong_slope(
         "log1p",
         "clips the cotangent to one in log1p",
@@ -144,18 +164,25 @@ RULE_FAULTS: tuple[Fault, ...] = (
         frozenset({"operators/exp2"}),
     ),
     Fault("divides zero by zero in abs", "HIPS/autograd#100", SharesNothingAtZero, frozenset({"edges/abs"})),
-    wrong_rule(
-        "prod",
+    Fault(
         "divides the product by each factor",
         "tensorflow/tensorflow#119430",
-        lambda _right, g, node: [_prod_by_division(node, g)],
+        engine_with_rule("prod", lambda _right, g, node: [divided_product(node, g)]),
+        frozenset({"edges/prod"}),
+    ),
+    Fault(
+        "gives each of equal operands of maximum the whole cotangent",
+        "HIPS/autograd#141",
+        engine_with_rule(
+            "maximum",
+            lambda right, g, _node: [None if share is None else np.where(share != 0, g, share) for share in right],
+        ),
+        frozenset({"edges/maximum"}),
+    ),
+    Fault(
+        "gives each of tied entries of max the whole cotangent",
+        "pytorch/pytorch#56734",
+        engine_with_rule("max", lambda _right, g, node: [undivided(node, g)]),
+        frozenset({"edges/max"}),
     ),
 )
-
-
-def _prod_by_division(node: Node, cotangent: Array) -> Array:
-    x = node.saved("x")
-    axis = node.attributes["axis"]
-    kept = np.prod(x, axis=axis, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return cotangent.reshape(kept.shape) * np.nan_to_num(kept / x)

@@ -78,6 +78,13 @@ def written_back(node: Node, index: Any, cotangent: Array) -> Array:
     return result
 
 
+def added_at(node: Node, index: Any, cotangent: Array) -> Array:
+    """Add the cotangent at places of the operand."""
+    result = np.zeros(node.shapes[0])
+    np.add.at(result, index, cotangent)
+    return result
+
+
 def array_index(node: Node) -> tuple[Any, ...]:
     """The index as numpy takes it."""
     return tuple(np.array(item, dtype=int) if isinstance(item, tuple) else item for item in node.attributes["index"])
@@ -90,9 +97,7 @@ def without_negative_steps(node: Node, cotangent: Array) -> Array:
         picked = range(length)[item] if isinstance(item, slice) else None
         backwards = picked is not None and picked.step < 0 and len(picked) > 0
         forwards.append(slice(picked[-1], picked[0] + 1, -picked.step) if picked is not None and backwards else item)
-    result = np.zeros(node.shapes[0])
-    np.add.at(result, tuple(forwards), cotangent)
-    return result
+    return added_at(node, tuple(forwards), cotangent)
 
 
 def equal_parts(node: Node, right: list[Any], cotangent: Array) -> list[Any]:
@@ -111,9 +116,7 @@ def along_first_axis(node: Node, cotangent: Array) -> Array:
     (shape,) = node.shapes
     indices = np.asarray(node.attributes["indices"], dtype=int)
     axis = 0 if cotangent.shape == (*indices.shape, *shape[1:]) else node.attributes["axis"] % len(shape)
-    result = np.zeros(shape)
-    np.add.at(result, ((slice(None),) * axis + (indices,)), cotangent)
-    return result
+    return added_at(node, (slice(None),) * axis + (indices,), cotangent)
 
 
 def _kept(node: Node) -> Shape:
@@ -167,7 +170,8 @@ SHAPE_FAULTS: tuple[Fault, ...] = (
         lambda _right, g, node: [
             written_back(
                 node,
-                (slice(None),) * (node.attributes["axis"] % len(node.shapes[0])) + (np.array(node.attributes["indices"], dtype=int),),
+                (slice(None),) * (node.attributes["axis"] % len(node.shapes[0]))
+                + (np.array(node.attributes["indices"], dtype=int),),
                 g,
             )
         ],
@@ -211,7 +215,10 @@ SHAPE_FAULTS: tuple[Fault, ...] = (
         frozenset({"operators/concatenate", "operators/stack"}),
     ),
     Fault(
-        "makes an array of one entry of a full sum", "HIPS/autograd#36", FullSumsKeepAnAxis, frozenset({"operators/sum"})
+        "makes an array of one entry of a full sum",
+        "HIPS/autograd#36",
+        FullSumsKeepAnAxis,
+        frozenset({"operators/sum"}),
     ),
     Fault(
         "leaves the new axis in the gradient of expand_dims",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators import Operator
-from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.fault import GRAPHS, SEVERAL, Fault
 from tests.faulty_engines.tape import Array, Contributions, Node, Tape, Tensor
 
 
@@ -134,14 +134,98 @@ class ForgetsTheRoot(Tape):
 
 
 SWEEP_FAULTS: tuple[Fault, ...] = (
-    Fault("KeepsTheLast", "", KeepsTheLast, frozenset()),
-    Fault("DropsTheThird", "", DropsTheThird, frozenset()),
-    Fault("CountsAnOperandOnce", "", CountsAnOperandOnce, frozenset()),
-    Fault("BreadthFirst", "", BreadthFirst, frozenset()),
-    Fault("Recurses", "", Recurses, frozenset()),
-    Fault("KeepsCotangents", "", KeepsCotangents, frozenset()),
-    Fault("StopsAtConstants", "", StopsAtConstants, frozenset()),
-    Fault("CountsUnusedResults", "", CountsUnusedResults, frozenset()),
-    Fault("ServesOneLeaf", "", ServesOneLeaf, frozenset()),
-    Fault("ForgetsTheRoot", "", ForgetsTheRoot, frozenset()),
+    Fault(
+        "keeps the last contribution at fan-out",
+        "karpathy/nn-zero-to-hero#52",
+        KeepsTheLast,
+        frozenset({
+            "sharing/diamond",
+            "sharing/same_operand_twice",
+            "sharing/fan_out_of_three",
+            "sharing/chained_diamonds",
+            "sharing/uneven_paths",
+            "sharing/operands_of_one_sum",
+        })
+        | GRAPHS,
+    ),
+    Fault(
+        "drops the third contribution at fan-out",
+        "generic: two contributions work by luck",
+        DropsTheThird,
+        frozenset({"sharing/fan_out_of_three"}) | GRAPHS,
+    ),
+    Fault(
+        "counts an operand that is given twice once",
+        "karpathy/micrograd, early history",
+        CountsAnOperandOnce,
+        frozenset({"sharing/same_operand_twice"}) | GRAPHS,
+    ),
+    Fault(
+        "handles nodes breadth first",
+        "HIPS/autograd 677af2e",
+        BreadthFirst,
+        frozenset({"sharing/uneven_paths", "sharing/operands_of_one_sum"}) | GRAPHS,
+    ),
+    Fault(
+        "recurses without remembering what it has visited",
+        "karpathy/micrograd 9fd9cc0",
+        Recurses,
+        frozenset({
+            "sharing/diamond",
+            "sharing/same_operand_twice",
+            "sharing/fan_out_of_three",
+            "sharing/chained_diamonds",
+            "sharing/uneven_paths",
+            "sharing/operands_of_one_sum",
+        })
+        | GRAPHS,
+    ),
+    Fault(
+        "keeps the cotangents of inner nodes for the next backward",
+        "karpathy/micrograd pull request 102",
+        KeepsCotangents,
+        frozenset({
+            "accumulation/five_calls",
+            "accumulation/chunks_equal_the_batch",
+            "accumulation/losses_in_either_order",
+            "retain_graph/retained_graph_works_again",
+            "retain_graph/nothing_saved_nothing_freed",
+            "seeds/seeds_differ_between_calls",
+        })
+        | SEVERAL,
+    ),
+    Fault(
+        "stops where an operand is a constant",
+        "tinygrad/tinygrad#3037",
+        StopsAtConstants,
+        frozenset({"leaves/constants_stop_gradients", "operators/where"}) | GRAPHS,
+    ),
+    Fault(
+        "counts results that the output does not depend on",
+        "generic: a sweep over all that was recorded",
+        CountsUnusedResults,
+        frozenset({
+            "accumulation/adds_across_calls",
+            "accumulation/leaves_do_not_share_memory",
+            "sharing/unused_branch",
+        })
+        | GRAPHS,
+    ),
+    Fault(
+        "serves one leaf",
+        "FluxML/Zygote.jl 687b3756",
+        ServesOneLeaf,
+        frozenset({
+            "accumulation/leaves_do_not_share_memory",
+            "leaves/every_leaf_is_served",
+            "sharing/operands_of_one_sum",
+        })
+        | GRAPHS,
+    ),
+    Fault(
+        "gives nothing to a leaf that is the output",
+        "generic: the shortest graph",
+        ForgetsTheRoot,
+        frozenset({"leaves/leaf_as_output"}),
+    ),
 )

@@ -212,7 +212,7 @@ class Tape:
 
 @cache
 def slope(operator: Operator, argument: str) -> Callable[..., Array]:
-    """Compile the partial derivative of a row to a function of saved values and attributes; what it does not use is ignored."""
+    """Compile a row's partial derivative to a function of those of its saved values that it uses."""
     expression = operator.partials[argument]
     names = tuple(sorted(expression.names))
     function = expression.function(names, NUMPY_FUNCTIONS)

@@ -1,7 +1,7 @@
 """What is a scenario's derivative along a direction, by FLINT's own power series?
 
-The interpreter runs on object arrays of ``arb_series`` a + b·t: FLINT, not this project, differentiates. Nothing is shared
-with the tape of balls but the interpreter and the formulas.
+The interpreter runs on object arrays of ``arb_series`` a + b·t: FLINT, not this project, differentiates. Nothing is
+shared with the tape of balls but the interpreter and the formulas.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flint import arb, arb_series, ctx
 
 from refgrad.interpreter import evaluate
 from refgrad.operators import Operator, operator_table
-from refgrad.oracles.ball_functions import BALL_FUNCTIONS
+from refgrad.oracles.ball_functions import BALL_FUNCTIONS, Decision
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
 
 Objects = npt.NDArray[np.object_]
@@ -40,15 +40,17 @@ def lifted(x: Any) -> arb_series:
     return x if isinstance(x, arb_series) else arb_series([x])
 
 
-def decided(name: str) -> Callable[[Any, Any], bool]:
-    """Return a comparison of two series at t = 0, which must not be a tie."""
+def decided(name: str) -> Callable[[Any, Any], Decision]:
+    """Return a comparison of two series at t = 0: None where it cannot be decided."""
+    return lambda x, y: BALL_FUNCTIONS[name](lifted(x)[0], lifted(y)[0])
 
-    def compare(x: Any, y: Any) -> bool:
-        decision = BALL_FUNCTIONS[name](lifted(x)[0], lifted(y)[0])
-        assert decision is not None, "a series stands on a kink"
-        return bool(decision)
 
-    return compare
+def chosen(condition: Decision, x: Any, y: Any) -> Any:
+    """Return one of two series, or the hulls of their coefficients."""
+    if condition is None:
+        a, b = lifted(x), lifted(y)
+        return arb_series([a[0].union(b[0]), a[1].union(b[1])])
+    return x if condition else y
 
 
 def by_exponentials(function: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
@@ -87,15 +89,15 @@ SERIES_FUNCTIONS: Mapping[str, Any] = {
     "arcsinh": lambda x: (x + (lifted(x) * x + 1).sqrt()).log(),
     "arccosh": lambda x: (x + (lifted(x) * x - 1).sqrt()).log(),
     "arctanh": lambda x: ((1 + lifted(x)) / (1 - lifted(x))).log() / 2,
-    "abs": lambda x: x if decided("greater")(x, 0) else -x,
-    "sign": lambda x: 1 if decided("greater")(x, 0) else -1,
+    "abs": lambda x: chosen(decided("greater")(x, 0), x, -x),
+    "sign": lambda x: chosen(decided("greater")(x, 0), 1, -1),
     "floor": lambda x: lifted(x)[0].floor(),
-    "maximum": lambda x, y: x if decided("greater")(x, y) else y,
-    "minimum": lambda x, y: y if decided("greater")(x, y) else x,
+    "maximum": lambda x, y: chosen(decided("greater")(x, y), x, y),
+    "minimum": lambda x, y: chosen(decided("greater")(x, y), y, x),
     "arctan2": angle,
     "hypot": lambda x, y: (lifted(x) * x + lifted(y) * y).sqrt(),
     "number": arb,
-    "where": lambda condition, x, y: x if condition else y,
+    "where": chosen,
     "pi": arb.pi(),
 }  # fmt: skip
 
@@ -105,12 +107,8 @@ def series_function(operator: Operator) -> Any:
     """Compile a row's formula to a function of object arrays."""
     assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)
-    lazy = operator.formula.function(parameters, {**SERIES_FUNCTIONS, "where": _choose})
-    return np.frompyfunc(lambda *operands: lifted(lazy(*operands)), len(parameters), 1)
-
-
-def _choose(condition: Any, x: Any, y: Any) -> Any:
-    return x if condition else y
+    formula = operator.formula.function(parameters, SERIES_FUNCTIONS)
+    return np.frompyfunc(lambda *operands: lifted(formula(*operands)), len(parameters), 1)
 
 
 class BallSeries:
@@ -153,10 +151,10 @@ def directional_derivative(
 
 
 def up_to(scenario: Scenario, output: str) -> Scenario:
-    """Return the leaves and applications that the output depends on: a series must not meet a tie elsewhere."""
+    """Return the leaves and applications that the output depends on: what fails elsewhere is no matter."""
     needed = {output}
     kept: list[Leaf | Apply] = []
-    for step in reversed(scenario.definitions.values()):
+    for step in reversed([s for s in scenario.steps if isinstance(s, Leaf | Apply)]):
         if step.name in needed:
             needed.update(step.uses)
             kept.append(step)

@@ -9,7 +9,7 @@ from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
 from refgrad.strategies import Profile
-from refgrad.strategies.admission import MARGIN, distance_to_kink, in_domain, well_formed
+from refgrad.strategies.admission import MARGIN, distance_to_kink, in_domain, on_limit, well_formed
 from refgrad.strategies.profile import LARGEST_SIZE, LARGEST_VALUE
 
 
@@ -54,10 +54,16 @@ def reached(scenario: Scenario, output: str) -> frozenset[str]:
     return frozenset(wanted) & grads
 
 
-def entries_on_edges(scenario: Scenario) -> bool:
+def entries_on_kinks(scenario: Scenario) -> bool:
     """Whether some operator is applied exactly on one of its kinks."""
     values = evaluate(scenario, Float64())
     return any(_distance(step, values) == 0 for step in scenario.applications)
+
+
+def entries_on_edges(scenario: Scenario) -> bool:
+    """Whether some operator is applied exactly on one of its edges, a kink or a limit."""
+    values = evaluate(scenario, Float64())
+    return entries_on_kinks(scenario) or any(_at_limit(step, values) for step in scenario.applications)
 
 
 def _about_values(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:
@@ -85,12 +91,18 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
         attributes = operator.bind(keywords(step))
         for argument, array in zip(operator.arguments, arrays, strict=False):
             low, high = operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
-            if argument.dtype == "float" and not np.all((array >= low) & (array <= high)):
+            outside = argument.dtype == "float" and not np.all((array >= low) & (array <= high))
+            if outside and not on_limit(operator, arrays, attributes):
                 yield f"{step.to_text()}: {argument.name} leaves its sample range"
         if not in_domain(operator, arrays, attributes) or not well_formed(operator, arrays, attributes):
             yield f"{step.to_text()} is outside of the domain, or malformed"
         if profile.edges == 0 and _distance(step, values) <= MARGIN:
             yield f"{step.to_text()} is at a kink"
+
+
+def _at_limit(step: Apply, values: dict[str, Any]) -> bool:
+    operator = operator_table()[step.operator]
+    return on_limit(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
 
 
 def _distance(step: Apply, values: dict[str, Any]) -> float:

@@ -251,11 +251,12 @@ def _index_select(t: Translator, x: Any, axis: int, index: Any) -> str:
 
 def _power(t: Translator, x: Any, y: Any) -> str:
     """Record a power; whole exponents as products, so that the base may be negative."""
-    if isinstance(y, int | float | np.number) and float(y).is_integer() and 1 <= abs(y) <= LARGEST_WHOLE_POWER:
+    exponent = float(y) if isinstance(y, int | float | np.number) else 0.5
+    if exponent.is_integer() and 1 <= abs(exponent) <= LARGEST_WHOLE_POWER:
         base = result = x if type(x) is str else t.name_of(x)
-        for _ in range(int(abs(y)) - 1):
+        for _ in range(int(abs(exponent)) - 1):
             result = t.row("multiply", result, base)
-        return result if y > 0 else t.row("reciprocal", result)
+        return result if exponent > 0 else t.row("reciprocal", result)
     return t.row("power", x, y)
 
 
@@ -312,8 +313,8 @@ def same(t: Translator, x: Any, *_: Any, **__: Any) -> str:
 
 CALLS: Mapping[str, Call] = MappingProxyType({
     **{name: _reduction(name) for name in ("sum", "mean", "prod")},
-    **{name: _extremum("max", "maximum") for name in ("max", "amax")},
-    **{name: _extremum("min", "minimum") for name in ("min", "amin")},
+    **dict.fromkeys(("max", "amax"), _extremum("max", "maximum")),
+    **dict.fromkeys(("min", "amin"), _extremum("min", "minimum")),
     "reshape": _reshape,
     "view": _reshape,
     "flatten": _flatten,
@@ -339,7 +340,7 @@ CALLS: Mapping[str, Call] = MappingProxyType({
     "pow": _power,
     "clip": _clip,
     "clamp": _clip,
-    **{name: lambda t, x, y: t.row("matmul", x, y) for name in ("matmul", "mm", "mv", "bmm")},
+    **dict.fromkeys(("matmul", "mm", "mv", "bmm", "dot"), lambda t, x, y: t.row("matmul", x, y)),
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,

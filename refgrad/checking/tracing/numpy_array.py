@@ -92,25 +92,25 @@ class TracedArray(NDArrayOperatorsMixin):
         """Record a power: the mixin's would go through a function that has no whole exponents."""
         return self.call("power", exponent)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[np.object_]:  # noqa: PLW3201
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[np.object_]:
         """Return an array without axes that holds this very object: ``np.array(x)[()]`` is the value again."""
         del dtype, copy
         holder = np.empty((), dtype=object)
         holder[()] = self
         return holder
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:  # noqa: PLW3201
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Record a ufunc, or its reduction."""
         if method == "reduce" and ufunc.__name__ in REDUCTIONS:
             axis = keywords.pop("axis", 0)
             return inputs[0].call(REDUCTIONS[ufunc.__name__], axis=axis, **keywords)
         if method != "__call__" or "out" in keywords:
             raise Untraceable(f"it calls numpy.{ufunc.__name__}.{method}")
-        if ufunc.types and ufunc.types[0].endswith("?"):
+        if f"{'d' * ufunc.nin}->?" in ufunc.types:
             return ufunc(*map(_plain, inputs), **keywords)
         return TracedArray(self.translator.translate(ufunc.__name__, inputs, keywords), self.translator)
 
-    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:  # noqa: PLW3201
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         """Record a function of numpy."""
         del types
         name = function.__name__

@@ -31,9 +31,7 @@ TEMPLATES = frozenset({
 TORCH_CALLS: Mapping[str, Call] = MappingProxyType({
     "transpose": swap_axes,
     "t": lambda t, x: t.row("transpose", x, axes=None),
-    "dot": lambda t, x, y: t.row("matmul", x, y),
-    **{name: same for name in ("clone", "contiguous", "detach", "data", "to", "double", "float", "cpu", "type")},
-    **{name: same for name in ("alias", "view_as_real_", "positive", "requires_grad_")},
+    **dict.fromkeys(("clone", "contiguous", "detach", "data", "to", "double", "float", "cpu", "positive"), same),
 })
 
 
@@ -132,14 +130,14 @@ def _array(tensor: Any) -> Any:
 def _mode_class(torch: Any) -> type:
     """Return PyTorch's mode, as a class of this library."""
 
-    class Mode(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+    class Mode(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         """Lets every call happen as it would, and shows it to the watch."""
 
         def __init__(self, watch: _Watch) -> None:
             super().__init__()
             self.watch = watch
 
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: PLW3201
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
             result = func(*args, **(kwargs or {}))
             self.watch.seen(func, args, kwargs or {}, result)

@@ -86,7 +86,8 @@ def _verify_nearby(found: Trace, subject: Subject) -> None:
     values = evaluate(_at(found, moved), Float64())
     for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
         with np.errstate(all="ignore"):
-            size = np.maximum(np.abs(output), float(np.max(np.abs(output), initial=0.0)) * 2.0**-20)
+            sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
+            size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * 2.0**-20)
             close = np.abs(output - values[name]) <= NEARBY_TOLERANCE[found.dtype] * size
         if output.shape != values[name].shape or not np.all(close | ~np.isfinite(output)):
             raise Untraceable(f"output {k} is not what its trace gives at a point nearby")

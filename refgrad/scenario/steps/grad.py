@@ -16,7 +16,7 @@ from refgrad.scenario.tokens import Cursor
 
 @dataclass(frozen=True, slots=True)
 class Grad(Step):
-    """Make a tensor of the gradient of an output with respect to a leaf: `h = grad l x seed float64[2] {0x1p+0 0x0p+0}`.
+    """Make a tensor of an output's gradient with respect to a leaf: `h = grad l x seed float64[2] {0x1p+0 0x0p+0}`.
 
     The gradient is recorded like any result; the graph is kept, and no leaf's own gradient changes.
     """

@@ -1,0 +1,66 @@
+"""Is a gradient right, the function being a scenario? A quick screen acquits; what it does not, the balls judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from refgrad.checking import screening
+from refgrad.checking.discrepancy import Discrepancy, Severity
+from refgrad.checking.subject import Array, Seeds
+from refgrad.checking.tracing import UNIT_ROUNDOFF, Trace
+from refgrad.oracles import CertifiedOracle, Judgement, judge
+from refgrad.scenario import Constant
+
+
+class CertifiedJudge:
+    """Judges by certified intervals and rounding budgets."""
+
+    method = "certified"
+
+    def __init__(self, trace: Trace, positions: Sequence[int], choices: np.random.Generator) -> None:
+        """``positions`` are those of the checked inputs among all inputs."""
+        self.trace = trace
+        self.positions = positions
+        self.choices = choices
+        self.oracle = CertifiedOracle(trace.scenario, trace.dtype)
+
+    def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
+        """Return what is not right, at most one entry an input."""
+        del known  # all entries come at the price of one
+        contributions = tuple(
+            (name, Constant.of(seed)) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None
+        )
+        named = dict(zip(self.trace.inputs, gradients, strict=True))
+        if self.trace.dtype == "float64" and screening.passes(self.trace.scenario, contributions, named, self.choices):
+            return []
+        found = []
+        for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
+            judgement = self._judge(name, gradient, contributions)
+            if judgement.outcome != "passed":
+                found.append(self._discrepancy(position, judgement))
+        return found
+
+    def _judge(self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...]) -> Judgement:
+        unit = UNIT_ROUNDOFF[self.trace.dtype]
+        judgement = judge(gradient, self.oracle.gradient(name, contributions), unit)
+        if judgement.outcome == "passed":
+            return judgement
+        return judge(gradient, self.oracle.narrowest_gradient(name, contributions), unit)
+
+    def _discrepancy(self, position: int, judgement: Judgement) -> Discrepancy:
+        entry = judgement.entry
+        assert entry is not None
+        assert judgement.outcome != "passed"
+        severity: Severity = judgement.outcome
+        return Discrepancy(
+            severity,
+            position,
+            entry.index,
+            entry.observed,
+            float(entry.lower),
+            float(entry.upper),
+            entry.interval,
+            entry.budgets,
+        )

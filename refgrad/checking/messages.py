@@ -1,0 +1,158 @@
+"""How is a wrong gradient told: what, where, by how much, how to see it, and what to do?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from refgrad.checking.discrepancy import Discrepancy
+from refgrad.checking.report import entry_text
+from refgrad.checking.subject import Array, Arrays, Seeds, Subject
+from refgrad.harness import TapeAdapter
+from refgrad.harness.template import Template
+
+PRINTED_ENTRIES = 64
+"""Arrays with more entries than this are not printed: the program says where to put them."""
+
+SHORT_SEED = 12
+"""Up to this many entries a seed is printed in full."""
+
+NEAR = 1e-6
+"""How near a ratio has to be to a telling number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symptoms:
+    """What else is known of a wrong gradient: how it answers to seeds that are doubled."""
+
+    ignores_seed: bool = False
+    squares_seed: bool = False
+
+
+def wrong_entry(
+    subject: Subject, discrepancy: Discrepancy, seeds: Seeds, point: Arrays, symptoms: Symptoms, method: str
+) -> str:
+    """Return the whole message about one entry."""
+    source = "certified" if method == "certified" else "by finite differences"
+    lines = [
+        f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
+        f"  output:          {_output_text(seeds)}",
+        f"  backward gives:  {discrepancy.observed!r}",
+        f"  the truth is:    {discrepancy.truth} ({source})",
+        f"  it is off by:    {discrepancy.error:.3g}{_relative(discrepancy)}{_explained(discrepancy)}",
+        f"  what to do:      {advice(discrepancy, symptoms)}",
+        "  to see it:",
+        *(f"    {line}" for line in program(subject, discrepancy, seeds, point)),
+    ]
+    return "\n".join(lines)
+
+
+def _relative(discrepancy: Discrepancy) -> str:
+    relative = discrepancy.relative_error
+    return f", a relative error of {relative:.1e}" if np.isfinite(relative) else ""
+
+
+def _explained(discrepancy: Discrepancy) -> str:
+    known = np.isfinite(discrepancy.explained) and discrepancy.explained > 0
+    return f", {discrepancy.explained:.2g} times what rounding explains" if known else ""
+
+
+def _output_text(seeds: Seeds) -> str:
+    taking_part = [(k, seed) for k, seed in enumerate(seeds) if seed is not None and np.any(seed)]
+    if len(taking_part) == 1:
+        k, seed = taking_part[0]
+        entries = np.argwhere(seed)
+        if len(entries) == 1:
+            entry = tuple(int(i) for i in entries[0])
+            return f"{k}" + (f", entry {entry}" if entry else "")
+        return f"{k}, all entries weighted by a random seed"
+    return f"{', '.join(str(k) for k, _ in taking_part)}, all entries weighted by random seeds"
+
+
+def advice(discrepancy: Discrepancy, symptoms: Symptoms) -> str:
+    """Return what the numbers suggest."""
+    if symptoms.ignores_seed:
+        return "the backward does not depend on the gradient that comes in: multiply by it"
+    if symptoms.squares_seed:
+        return "the backward multiplies twice by the gradient that comes in: do so once"
+    middle = (discrepancy.lower + discrepancy.upper) / 2
+    if discrepancy.severity == "inaccurate":
+        return "right in its leading digits only: look for float32 on the way back, or a formula that cancels"
+    if discrepancy.observed == 0:
+        return "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"
+    if not np.isfinite(discrepancy.observed):
+        return "not a finite number: look for 0 * inf, 0 / 0, or a branch that is computed but not taken"
+    if middle == 0:
+        return "nothing should arrive: look for a wrong index, mask or shape on the way back"
+    ratio = discrepancy.observed / middle
+    if abs(ratio + 1) < NEAR:
+        return "the sign is flipped"
+    if abs(ratio - 2) < NEAR:
+        return "twice too large: look for a term that is added twice"
+    if abs(ratio - 0.5) < NEAR:
+        return "half as large: look for a use of the value whose gradient is overwritten, not added"
+    return f"compare the backward rule with the derivative; it gives {ratio:.6g} times what it should"
+
+
+def program(subject: Subject, discrepancy: Discrepancy, seeds: Seeds, point: Arrays) -> list[str]:
+    """Return the lines of a program that prints the entry; ``function`` stands for the function under test."""
+    adapter = subject.engine.adapter
+    names = [f"x{i}" for i in range(len(subject.inputs))]
+    lines = [f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))]
+    k, seed = next((k, seed) for k, seed in enumerate(seeds) if seed is not None and np.any(seed))
+    whole = f"function({', '.join(names)})"
+    place = "" if discrepancy.entry is None else str(list(discrepancy.entry)) if discrepancy.entry else ""
+    seed_text = Template(adapter.seed).render({"array": _seed_literal(seed)})
+    leaf = names[discrepancy.input]
+    if isinstance(adapter, TapeAdapter):
+        lines.append(f"outputs = {whole}")
+        output = f"outputs[{k}]" if len(seeds) > 1 else "outputs"
+        lines.append(Template(adapter.backward).render({"output": output, "seed": seed_text, "retain_graph": "False"}))
+        lines.append(f"print(({Template(adapter.gradient).render({'leaf': leaf})}){place})")
+        return lines
+    selected = f"{whole}[{k}]" if len(seeds) > 1 else whole
+    checked = [names[i] for i in subject.positions]
+    arguments = ", ".join(checked)
+    call = Template(adapter.vjp).render({"function": f"lambda {arguments}: {selected}", "primals": f"[{arguments}]"})
+    lines.append(f"outputs, pullback = {call}")
+    lines.append(f"print(pullback({seed_text})[{checked.index(leaf)}]{place})")
+    return lines
+
+
+def _leaf(subject: Subject, i: int, point: Arrays) -> str:
+    given = subject.inputs[i]
+    if given.array is None:
+        return f"inputs[{i}]"
+    checked = i in subject.positions
+    array = point[subject.positions.index(i)] if checked else given.array
+    template = subject.engine.adapter.leaf if checked else subject.engine.adapter.constant_text
+    scalar = repr(array.item()) if array.ndim == 0 else "None"
+    text = _literal(array, f"inputs[{i}]")
+    return Template(template).render({"array": text, "scalar": scalar, "requires_grad": repr(checked)})
+
+
+def _literal(array: Array, otherwise: str) -> str:
+    """Return numpy code for an array; for a large one the name under which the reader has it."""
+    dtype = "" if array.dtype == np.float64 else f", dtype=np.{array.dtype}"
+    if array.size > PRINTED_ENTRIES:
+        return otherwise
+    text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
+    return f"np.array({text}{dtype})"
+
+
+def _seed_literal(seed: Array) -> str:
+    """Return numpy code for a seed; one with a single entry that is not 0 is written as a row of the unit matrix."""
+    places = np.flatnonzero(seed)
+    if seed.size <= SHORT_SEED or len(places) != 1:
+        return _literal(seed, "seed")
+    weight = float(seed.flat[places[0]])
+    factor = "" if weight == 1 else f"{weight!r} * "
+    dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
+    return f"{factor}np.eye(1, {seed.size}, {places[0]}{dtype}).reshape({seed.shape})"
+
+
+def simpler_points(point: Arrays) -> Sequence[Arrays]:
+    """Return points whose numbers have fewer digits, the simplest first."""
+    return [tuple(np.round(array, digits) for array in point) for digits in (0, 1, 2)]

@@ -1,0 +1,170 @@
+"""What is the slope of a function along a direction, by differences alone, and how far off can that be?
+
+Three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice (Richardson; error of order h⁶),
+one-sided ones twice as well (order h³). The last two extrapolations bound the truncation, the measured noise of the
+function bounds the rounding. Where the one-sided slopes differ by more than their errors there is a kink: between them lie
+all slopes that are legal. Smaller steps are tried while they promise less error; outside of the domain (not finite) the
+steps get smaller until they stay inside, or one side is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Along = Callable[[float], Floats]
+"""The outputs, flattened, at a distance along the direction."""
+
+RATIO = 4.0
+TRUNCATION_SAFETY = 2.0
+BORDER_CAUTION = 16.0
+"""At the border of a domain a function need not have a Taylor series (x ** 1.5 at 0): errors shrink by 2 where 4 is hoped for."""
+
+ROUNDING_SAFETY = 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The steps that suit a precision: the first ones of each attempt, and those that show the noise."""
+
+    unit: float
+    steps: tuple[float, ...]
+    noise_steps: tuple[float, ...]
+
+
+SCALES: Mapping[str, Scale] = MappingProxyType({
+    "float64": Scale(2.0**-53, (2.0**-7, 2.0**-13, 2.0**-19, 2.0**-25), (2.0**-40, 2.0**-22)),
+    "float32": Scale(2.0**-24, (2.0**-2, 2.0**-6, 2.0**-10), (2.0**-18, 2.0**-13)),
+})
+
+NOISE_POINTS = 9
+NOISE_ORDER = 3
+NOISE_VARIANCE = 20.0
+"""Third differences of noise of variance 1 have the variance 6! / 3!² (Moré and Wild, SIAM J. Sci. Comput. 2011)."""
+
+MEDIAN = 0.6745
+"""The median of a normal variable's size; unlike the mean, it is not disturbed by a kink in the middle."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slopes:
+    """For each output the interval in which its slope lies, and whether it is one because of a kink."""
+
+    lower: Floats
+    upper: Floats
+    kink: npt.NDArray[np.bool_]
+
+    def weighted(self, weights: Floats) -> tuple[float, float, bool]:
+        """Return the interval of the sum of weight · slope, and whether a kink takes part."""
+        used = weights != 0
+        w, low, high = weights[used], self.lower[used], self.upper[used]
+        ends = np.sort(np.stack([w * low, w * high]), axis=0)
+        return float(ends[0].sum()), float(ends[1].sum()), bool(self.kink[used].any())
+
+
+def noise(along: Along, scale: Scale) -> Floats:
+    """Return the standard deviation of each output's rounding errors, and at least a unit of roundoff of its size."""
+    line = np.arange(NOISE_POINTS) - NOISE_POINTS // 2
+    deviations = []
+    for step in scale.noise_steps:
+        values = np.stack([along(step * k) for k in line])
+        differences = np.abs(np.diff(values, NOISE_ORDER, axis=0))
+        deviations.append(np.median(differences, axis=0) / (MEDIAN * np.sqrt(NOISE_VARIANCE)))
+        size = np.abs(values).max(axis=0)
+    found = np.where(np.isfinite(deviations), deviations, 0.0).max(axis=0) + scale.unit * np.where(
+        np.isfinite(size), size, 0.0
+    )
+    return np.asarray(found)
+
+
+def slopes(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> Slopes:
+    """Return the slopes at distance 0; ``here`` are the outputs there, ``deviation`` their noise.
+
+    ``shrink`` makes every step smaller by a factor: another opinion.
+    """
+    count = len(here)
+    best = _Attempt(
+        np.zeros(count), np.full(count, np.inf), np.full(count, -np.inf), np.full(count, np.inf), np.zeros(count, bool)
+    )
+    for number, step in enumerate(scale.steps):
+        best = best.improved(_attempt(along, here, deviation, step * shrink))
+        following = scale.steps[number + 1] * shrink if number + 1 < len(scale.steps) else 0.0
+        if not following or not np.any(best.error > _rounding(deviation, following)):
+            break
+    kink = best.kink & (best.high - best.low < 2 * best.error)
+    lower = np.where(kink, best.low, best.value - best.error)
+    upper = np.where(kink, best.high, best.value + best.error)
+    return Slopes(lower, upper, kink)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attempt:
+    """A slope and its error (infinite where there is none), and at a kink the interval of legal ones."""
+
+    value: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    kink: npt.NDArray[np.bool_]
+
+    def improved(self, other: _Attempt) -> _Attempt:
+        """Take over what another attempt, with smaller steps, knows better."""
+        better = other.error < self.error
+        narrower = other.kink & (other.high - other.low < self.high - self.low)
+        return _Attempt(
+            np.where(better, other.value, self.value),
+            np.where(better, other.error, self.error),
+            np.where(narrower, other.low, self.low),
+            np.where(narrower, other.high, self.high),
+            self.kink | other.kink,
+        )
+
+
+def _rounding(deviation: Floats, step: float) -> Floats:
+    return ROUNDING_SAFETY * deviation * RATIO**2 / step
+
+
+def _attempt(along: Along, here: Floats, deviation: Floats, step: float) -> _Attempt:
+    steps = (step, step / RATIO, step / RATIO**2)
+    right = [along(h) for h in steps]
+    left = [along(-h) for h in steps]
+    rounding = _rounding(deviation, step)
+    with np.errstate(all="ignore"):
+        central = [(a - b) / (2 * h) for a, b, h in zip(right, left, steps, strict=True)]
+        value, error = _extrapolated(central, 16.0, 256.0, 64.0)
+        after, after_error = _extrapolated([(a - here) / h for a, h in zip(right, steps, strict=True)], 4.0, 16.0, 8.0)
+        before, before_error = _extrapolated([(here - a) / h for a, h in zip(left, steps, strict=True)], 4.0, 16.0, 8.0)
+        error, after_error, before_error = error + rounding, after_error + 2 * rounding, before_error + 2 * rounding
+        kink = np.abs(after - before) > after_error + before_error
+        low = np.minimum(after - after_error, before - before_error)
+        high = np.maximum(after + after_error, before + before_error)
+        only_after = np.isfinite(after_error) & ~np.isfinite(before_error)
+        only_before = np.isfinite(before_error) & ~np.isfinite(after_error)
+        value = np.where(only_after, after, np.where(only_before, before, value))
+        error = np.where(
+            only_after, BORDER_CAUTION * after_error, np.where(only_before, BORDER_CAUTION * before_error, error)
+        )
+        error = np.where(kink | ~np.isfinite(value) | ~np.isfinite(error), np.inf, error)
+    return _Attempt(
+        np.where(np.isfinite(value), value, 0.0),
+        error,
+        np.where(kink, low, -np.inf),
+        np.where(kink, high, np.inf),
+        kink,
+    )
+
+
+def _extrapolated(differences: list[Any], first: float, second: float, caution: float) -> tuple[Floats, Floats]:
+    """Extrapolate three differences twice; the error is what the last extrapolations still changed."""
+    coarse, middle, fine = differences
+    one = (first * middle - coarse) / (first - 1)
+    two = (first * fine - middle) / (first - 1)
+    best = (second * two - one) / (second - 1)
+    error = TRUNCATION_SAFETY * np.maximum(np.abs(best - two), np.abs(two - one) / caution)
+    return best, error

@@ -1,0 +1,44 @@
+"""Does a scenario come to a point where the derivative is a limit, though the formula that gives it has no value there?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
+from refgrad.operators import Edge, Expression, Operator, operator_table
+from refgrad.scenario import Scenario
+
+
+def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
+    """Return the edges of kind ``limit`` that the operators of a scenario meet, in order: x = 0 for sinc, for example.
+
+    Raises ScenarioEvaluationError where shapes do not fit.
+    """
+    if not any(_conditions(operator_table()[name]) for name in scenario.operators):
+        return ()
+    values = evaluate(scenario, Float64())
+    return tuple(
+        edge
+        for step in scenario.applications
+        for edge, holds in _conditions(operator_table()[step.operator])
+        if _met(holds, operator_table()[step.operator], [values[a] for a in step.arguments], keywords(step))
+    )
+
+
+def _met(holds: Callable[..., Any], operator: Operator, arrays: list[Any], attributes: dict[str, Any]) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.any(holds(*arrays, **operator.bind(attributes))))
+
+
+@cache
+def _conditions(operator: Operator) -> tuple[tuple[Edge, Callable[..., Any]], ...]:
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    return tuple(
+        (edge, Expression(edge.where).function(parameters, NUMPY_FUNCTIONS))
+        for edge in operator.edges
+        if edge.kind == "limit"
+    )

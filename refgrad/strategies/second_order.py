@@ -1,0 +1,95 @@
+"""Which scenarios differentiate a gradient? Those of first order, with their backward replaced by two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step
+from refgrad.strategies.choices import Choices, SeededChoices
+from refgrad.strategies.generation import STANDARD, random_scenario
+from refgrad.strategies.leaves import random_array
+from refgrad.strategies.losses import SEED_RANGE
+from refgrad.strategies.profile import Profile
+from refgrad.strategies.single_operator import operator_scenario
+
+WEIGHTED: Final = 0.5
+"""How often the output is multiplied by a leaf before it is differentiated, so that its cotangent is recorded too."""
+
+PENALTY: Final = 0.3
+"""How often the second backward starts from the gradient's square and not from the gradient."""
+
+ONE_READ: Final = 0.3
+"""How often one leaf's gradient is all that is read."""
+
+ANOTHER: Final = 2**70
+"""What is added to a seed, so that what is drawn here has nothing to do with what the scenario was made of."""
+
+
+def second_order_scenario(
+    seed: int, operator: str, profile: Profile = STANDARD, *, weighted: bool | None = None
+) -> Scenario:
+    """Return the scenario, following from a seed, that applies one operator to fresh leaves and differentiates twice.
+
+    First the seeded gradient with respect to one leaf is recorded, then a backward starts from it, and the gradients
+    of the leaves are read. Where ``weighted`` (by default: half of the time, and always where an operator's derivative
+    does not depend on its operands) the operator's output is first multiplied by a leaf of its shape.
+
+    Raises :class:`GenerationError` where the profile admits none.
+    """
+    choices = SeededChoices(seed + ANOTHER)
+    row = operator_table()[operator]
+    if weighted is None:
+        bent = any(row.saves(argument.name) for argument in row.arguments)
+        weighted = not bent or choices.boolean(WEIGHTED)
+    first = operator_scenario(seed, operator, replace(profile, empty=0.0))
+    return _twice(first, choices, profile, weighted=weighted, penalty=0.0)
+
+
+def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario, following from a seed, that differentiates a gradient of a random graph.
+
+    Raises :class:`GenerationError` where the profile admits none.
+    """
+    choices = SeededChoices(seed + ANOTHER)
+    first = random_scenario(seed, replace(profile, max_backwards=1))
+    multiplies = profile.operators is None or "multiply" in profile.operators
+    penalty = PENALTY if multiplies else 0.0
+    return _twice(first, choices, profile, weighted=multiplies and choices.boolean(WEIGHTED), penalty=penalty)
+
+
+def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float) -> Scenario:
+    ((at, backward),) = first.backwards
+    steps = list(first.steps[:at])
+    leaves = _reached(first, backward.output)
+    leaf = choices.choice(leaves)
+    shape = _shape(backward)
+    output = backward.output
+    if weighted:
+        weights = Leaf("w", Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype)), requires_grad=True)
+        steps += [weights, Apply("weighted", "multiply", (output, "w"))]
+        leaves.append(weights)
+        output = "weighted"
+    steps.append(Grad("h", output, leaf.name, backward.seed))
+    start = "h"
+    if choices.boolean(penalty):
+        steps.append(Apply("penalty", "multiply", ("h", "h")))
+        start = "penalty"
+    cotangent = Constant.of(random_array(choices, *SEED_RANGE, leaf.value.shape, profile.dtype))
+    read = [choices.choice(leaves)] if choices.boolean(ONE_READ) else leaves
+    reads: list[Step] = [*(Read("grad", leaf.name) for leaf in read), Read("value", "h")]
+    return Scenario((*steps, Backward(start, cotangent), *reads))
+
+
+def _reached(scenario: Scenario, output: str) -> list[Leaf]:
+    """Return the leaves that require grad and that the output depends on."""
+    needed = {output}
+    for step in reversed(scenario.applications):
+        if step.name in needed:
+            needed.update(step.arguments)
+    return [leaf for leaf in scenario.leaves if leaf.requires_grad and leaf.name in needed]
+
+
+def _shape(backward: Backward) -> tuple[int, ...]:
+    return () if backward.seed is None else backward.seed.shape

@@ -1,0 +1,28 @@
+"""How are many engines graded on the same scenarios without making and judging these anew for each?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+import pytest
+
+from refgrad.harness import examination, grading
+
+ROOM = 10_000
+
+
+@contextmanager
+def remembered_scenarios() -> Iterator[None]:
+    """Keep scenarios and their truths inside the block: they follow from seeds and scenarios alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (grading, "operator_scenario"),
+            (grading, "edge_scenario"),
+            (grading, "random_scenario"),
+            (examination, "CertifiedOracle"),
+            (examination, "predict"),
+        ):
+            patch.setattr(module, name, lru_cache(maxsize=ROOM)(getattr(module, name)))
+        yield

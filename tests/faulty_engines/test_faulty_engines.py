@@ -1,0 +1,65 @@
+"""Does the suite catch every faulty engine, blame what is broken, and nothing else?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from refgrad.harness import Verdict
+from refgrad.harness.checks import all_checks
+from tests.faulty_engines.fault import GRAPHS, NO_FAULT, Fault, is_generated, step_count, verdicts
+from tests.faulty_engines.faults import FAULTS
+from tests.faulty_engines.remembering import remembered_scenarios
+
+LARGEST_COUNTEREXAMPLE = 8
+EXAMPLES_AT_MOST = 50
+
+each_fault = pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scenarios_are_remembered() -> Iterator[None]:
+    with remembered_scenarios():
+        yield
+
+
+def failures(found: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    return {name: verdict for name, verdict in found.items() if verdict.failed}
+
+
+def test_faults_have_names_of_their_own_and_break_checks_that_exist() -> None:
+    assert len(FAULTS) >= 30
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+    for fault in FAULTS:
+        assert fault.breaks
+        assert fault.breaks <= {check.id for check in all_checks()}
+
+
+def test_the_tape_fails_nothing_as_it_stands() -> None:
+    assert failures(verdicts(NO_FAULT, "standard")) == {}
+
+
+@each_fault
+def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other(fault: Fault) -> None:
+    """The smoke profile may overlook a rare fault of an operator: then the standard one must not."""
+    failed = failures(verdicts(fault, "smoke"))
+    overlooked = fault.breaks - failed.keys()
+    assert failed.keys() - fault.breaks <= (GRAPHS if overlooked else frozenset())
+    failed |= failures(verdicts(fault, "standard", only=overlooked))
+    assert fault.breaks <= failed.keys()
+    assert_found_soon_and_shown_small(failed)
+
+
+@pytest.mark.slow
+@each_fault
+def test_a_faulty_engine_fails_exactly_these_at_the_standard_profile(fault: Fault) -> None:
+    failed = failures(verdicts(fault, "standard"))
+    assert failed.keys() == fault.breaks
+    assert_found_soon_and_shown_small(failed)
+
+
+def assert_found_soon_and_shown_small(failed: Mapping[str, Verdict]) -> None:
+    generated = [verdict for verdict in failed.values() if is_generated(verdict)]
+    assert not generated or min(verdict.examples for verdict in generated) <= EXAMPLES_AT_MOST
+    assert {v.id: v.scenario for v in generated if step_count(v) > LARGEST_COUNTEREXAMPLE} == {}

@@ -1,0 +1,67 @@
+"""Does a scenario evaluate to the same values in every number system?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refgrad.interpreter import BatchedFloat64, Float64, ScenarioEvaluationError, evaluate
+from refgrad.operators import operator_table
+from refgrad.scenario import Leaf, parse
+from refgrad.strategies import operator_scenario, random_scenario
+
+POINTS = 3
+
+
+def shifted(leaves: tuple[Leaf, ...]) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
+    """Every float leaf at some points near its own, the first being its own."""
+    steps = np.array([0.0, 1e-3, -1e-3])
+    return {
+        leaf.name: leaf.value.to_numpy()[..., None] + steps
+        for leaf in leaves
+        if leaf.value.dtype == "float64" and leaf.requires_grad
+    }
+
+
+@pytest.mark.parametrize("name", operator_table())
+def test_a_batch_equals_a_loop_over_its_points(name: str) -> None:
+    for seed in range(12):
+        scenario = operator_scenario(seed, name)
+        points = shifted(scenario.leaves)
+        batched = evaluate(scenario, BatchedFloat64(points))
+        for i in range(POINTS):
+            single = evaluate(scenario, BatchedFloat64({k: v[..., i : i + 1] for k, v in points.items()}))
+            for output, value in batched.items():
+                expected = single[output].stretched(1)[..., 0]
+                np.testing.assert_allclose(value.stretched(POINTS)[..., i], expected, rtol=1e-14, atol=1e-14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_first_point_of_a_batch_is_the_scenario_itself(seed: int) -> None:
+    scenario = random_scenario(seed)
+    plain = evaluate(scenario, Float64())
+    batched = evaluate(scenario, BatchedFloat64(shifted(scenario.leaves)))
+    assert plain.keys() == batched.keys()
+    for name, value in plain.items():
+        first = batched[name].stretched(POINTS)[..., 0]
+        assert first.shape == value.shape
+        np.testing.assert_allclose(first.astype(float), value.astype(float), rtol=1e-12, atol=1e-12)
+
+
+def test_what_cannot_be_evaluated_is_named_by_its_step_and_shapes() -> None:
+    text = "x = leaf float64[2] {0x1p+0 0x1p+0}\ny = leaf float64[3] {0x1p+0 0x1p+0 0x1p+0}\nz = add x y"
+    with pytest.raises(
+        ScenarioEvaluationError, match=r"^step 3: add of shapes \(2,\), \(3,\): operands"
+    ):
+        evaluate(parse(text), Float64())
+    with pytest.raises(ScenarioEvaluationError, match=r"^step 2: sum of shapes \(2,\): "):
+        evaluate(parse("x = leaf float64[2] {0x1p+0 0x1p+0}\ny = sum x axis=5"), Float64())
+
+
+def test_values_come_in_order_of_definition() -> None:
+    values = evaluate(parse("x = leaf float64[] {0x1p+1}\ny = exp x\nread value y\nz = negative y"), Float64())
+    assert list(values) == ["x", "y", "z"]
+    assert values["z"] == -np.exp(2.0)
