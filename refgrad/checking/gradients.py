@@ -14,7 +14,7 @@ from refgrad.checking.differences import DIRECTIONS, DifferencesJudge
 from refgrad.checking.discrepancy import Discrepancy, Judge, worst
 from refgrad.checking.messages import Symptoms, simpler_points, wrong_entry
 from refgrad.checking.report import GradientError, GradientReport
-from refgrad.checking.screening import MISSED_BELOW
+from refgrad.checking.screening import missed_below
 from refgrad.checking.subject import Array, Arrays, Pullback, Seeds, SideEffectError, Subject, SubjectError
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.harness import Engine, find_adapter, start
@@ -181,21 +181,22 @@ class _Check:
         first = self.gradients(self.pullback, seeds)
         second = self.gradients(self.subject.pullback(self.subject.point), seeds)
         for position, a, b in zip(self.subject.positions, first, second, strict=True):
-            size = float(np.max(np.abs(a), initial=0.0))
+            size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
             if not np.allclose(a, b, REPEATABLE, REPEATABLE * size, equal_nan=True):
                 raise _Fault(f"the gradient of input {position} differs between two backward calls with the same seed")
 
     def made(self, outcome: Any, **fields: Any) -> GradientReport:
         """Return a report with what is known of the whole check."""
         method: Any = self.judge.method
+        entries = sum(array.size for array in self.subject.point)
         return GradientReport(
             self.subject.engine.adapter.name,
             outcome,
             method,
-            sum(array.size for array in self.subject.point),
+            entries,
             len(self.seeds),
             self.reason,
-            MISSED_BELOW if method == "certified" else None,
+            missed_below(entries) if method == "certified" else None,
             2.0**-DIRECTIONS if method == "directions" else 0.0,
             **fields,
         )

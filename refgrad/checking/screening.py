@@ -4,11 +4,11 @@ One forward sweep of dual numbers (a value and its derivative along a direction)
 part of a certified gradient. It can only acquit: what it does not find right is judged entry by entry in balls, so it
 raises no false alarm.
 
-The direction weighs each entry by a random number over the claimed gradient itself (or more, for an entry that is small
-among its neighbours), so that a relative error of ``MISSED_BELOW`` in any entry moves the sum by more than ``T``, to which
-it is right. A larger error in a single entry is therefore never missed. Where several entries are wrong, their errors can
-cancel: given all other numbers, the sum lies in the interval of length 2 T that acquits with probability at most
-``MISSED_BELOW`` / e, for the largest relative error e.
+The direction weighs each entry by a random number over the claimed gradient itself (or more, for an entry that is
+small among its neighbours), so that each entry's relative error counts alike, and the sum is right to within ``T``. An
+error in a single entry is never missed if it is relatively larger than ``missed_below``, whatever the entry's size. Where
+several entries are wrong, their errors can cancel: given all other random numbers, the sum falls into the interval that
+acquits with probability at most ``missed_below`` / e, for the largest relative error e.
 """
 
 from __future__ import annotations
@@ -29,18 +29,21 @@ from refgrad.scenario import Constant, Leaf, Scenario
 Array = npt.NDArray[Any]
 Contributions = tuple[tuple[str, Constant | None], ...]
 
-MISSED_BELOW = 2.0**-40
-"""Relative error (9e-13) of a single entry from which on it is never missed."""
-
 UNIT = 2.0**-53
-CONSTANT_ALLOWANCE = 32.0
+CONSTANT_ALLOWANCE = 64.0
 """Units of roundoff that the sum may be off whatever its length: the depth of the graph, mostly."""
 
-ALLOWANCE_PER_ROOT = 8.0
+ALLOWANCE_PER_ROOT = 32.0
 """And as many for each square root of the number of entries, whose roundings add up like random steps."""
 
+LEAST_MISSED = 2.0**-40
+FEWEST_MISSED = 8.0
+"""What is missed is this, or this many times ``T``: the larger of the two."""
+
+LEAST_WEIGHT = 1.5
+HALF = 0.5
 SMALL = 0.125
-"""Entries smaller than this times their array's root mean square owe their size to cancellation, and round accordingly."""
+"""Entries smaller than this times their array's root mean square owe that to cancellation, and round accordingly."""
 
 TINY = 2.0**-400
 """A claimed zero is weighed as if it were this small: a derivative that is not zero there cannot hide."""
@@ -130,7 +133,8 @@ def passes(
     with np.errstate(all="ignore"):
         count = sum(gradient.size for gradient in gradients.values())
         allowed = tolerance(count)
-        weights = {name: _weights(gradient, allowed, choices) for name, gradient in gradients.items()}
+        least = 2 * allowed / (LEAST_WEIGHT * missed_below(count))  # a sum that is off by 2 T is not acquitted
+        weights = {name: _weights(gradient, least, choices) for name, gradient in gradients.items()}
         values = evaluate(scenario, Duals(weights))
         truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
         claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in gradients.items())
@@ -142,13 +146,18 @@ def tolerance(count: int) -> float:
     return UNIT * (CONSTANT_ALLOWANCE + ALLOWANCE_PER_ROOT * math.sqrt(count))
 
 
-def _weights(gradient: Array, allowed: float, choices: np.random.Generator) -> Array:
-    """Return random signed weights that make every entry's part of the sum about one, or a little if it is small."""
+def missed_below(count: int) -> float:
+    """Return the relative error from which on a single wrong entry among ``count`` is never missed."""
+    return max(LEAST_MISSED, FEWEST_MISSED * tolerance(count))
+
+
+def _weights(gradient: Array, least: float, choices: np.random.Generator) -> Array:
+    """Return random signed weights that make every entry's part of the sum about one, ``least`` if it is small."""
     sizes = np.abs(gradient)
     typical = SMALL * math.sqrt(float(np.vdot(gradient, gradient)) / max(gradient.size, 1))
-    reference = np.maximum(sizes, np.minimum(typical, sizes * (MISSED_BELOW / allowed)))
+    reference = np.maximum(sizes, np.minimum(typical, sizes / least))
     numbers = choices.random(gradient.shape)
-    numbers += np.where(numbers < 0.5, -2.0, 1.0)  # in [-2, -1.5) or [1.5, 2): far from 0, and of either sign
+    numbers += np.where(numbers < HALF, -LEAST_WEIGHT - HALF, LEAST_WEIGHT - HALF)  # in [-2, -1.5) or [1.5, 2)
     return np.asarray(numbers / np.where(reference == 0, TINY, reference))
 
 

@@ -19,7 +19,7 @@ from refgrad.engine.conversions import cast_with
 from refgrad.engine.fitting import fitted
 from refgrad.engine.naming import node_name
 from refgrad.engine.node import Contributions, Node, Shape
-from refgrad.engine.partials import compile_weighted, saved_names
+from refgrad.engine.partials import saved_names, weighted
 from refgrad.engine.tensor import Tensor
 from refgrad.engine.vocabulary import ON_ARRAYS, on_tensors
 from refgrad.operators import Operator
@@ -124,7 +124,7 @@ def recovered(node: Any) -> list[Any]:
     return tensors
 
 
-# Written out as text, because passing the values on as `*node.values` would take half of a scalar's time.
+# Written out as text, because calling a function for every contribution would take half of a scalar's time.
 PULL = """
 def pull(node, cotangent):
     {unpack_values}
@@ -138,8 +138,8 @@ def pull(node, cotangent):
 
 VALUES, RECOVERED = "node.values", "recovered(node)"
 FITTING: Mapping[str, str] = MappingProxyType({
-    VALUES: "(at_{name}, c if (c := {call}).shape == at_{name}.shape else fitted(operators, c, at_{name}))",
-    RECOVERED: "(at_{name}, fitted(operators, {call}, at_{name}))",
+    VALUES: "(at_{name}, c if (c := {formula}).shape == at_{name}.shape else fitted(operators, c, at_{name}))",
+    RECOVERED: "(at_{name}, fitted(operators, {formula}, at_{name}))",
 })
 
 
@@ -147,20 +147,18 @@ def _formula_pulls(
     operator: Operator, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
 ) -> tuple[Pull, Pull]:
     names = [argument.name for argument, needed in zip(operator.arguments, needs, strict=True) if needed]
+    formulas = {name: weighted(operator.partials[name]).calls for name in names}
 
     def compiled(system: Mapping[str, Any], values: str, operators: Any) -> Pull:
-        parameters = ", ".join(["cotangent", *saves, *operator.attribute_names])
-        calls = {name: f"to_{name}({parameters})" for name in names}
         text = PULL.format(
             unpack_values=_unpacking(saves, values),
             unpack_attributes=_unpacking(operator.attribute_names, "node.attributes.values()"),
-            parents=listing([f"at_{name}" for name in names]),
-            plain=listing([f"(at_{name}, {call})" for name, call in calls.items()]),
-            fitting=listing([FITTING[values].format(name=name, call=call) for name, call in calls.items()]),
+            parents=listing(f"at_{name}" for name in names),
+            plain=listing(f"(at_{name}, {formula})" for name, formula in formulas.items()),
+            fitting=listing(FITTING[values].format(name=name, formula=formula) for name, formula in formulas.items()),
         )
-        functions = {f"to_{name}": compile_weighted(operator, name, saves, system) for name in names}
         namespace: dict[str, Any] = {
-            **functions,
+            **system,
             "float64": np.float64,
             "fitted": fitted,
             "operators": operators,

@@ -9,8 +9,6 @@ the cotangent is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from refgrad.operators import Expression, Operator
 
@@ -46,11 +44,3 @@ def saved_names(operator: Operator, needs: tuple[bool, ...]) -> tuple[str, ...]:
         if needed:
             wanted |= operator.saves(argument.name)
     return tuple(name for name in (*operator.argument_names, "out") if name in wanted)
-
-
-def compile_weighted(
-    operator: Operator, argument: str, saves: tuple[str, ...], system: Mapping[str, Any]
-) -> Callable[..., Any]:
-    """Compile ``cotangent * partial`` to a function of the cotangent, the saved values and the attributes."""
-    expression = weighted(operator.partials[argument])
-    return expression.function(("cotangent", *saves, *operator.attribute_names), system)

@@ -79,11 +79,12 @@ def forward_function(row: Operator) -> Function:
 
 # Written out as text for the reason that dataclasses do so: on scalars, most of the time is the interpreter's.
 APPLY = """
-def apply({arguments}):
+def apply({tensors}):
     if {any_foreign}:
-        {arguments}, = operands({arguments})
+        {tensors}, = operands({tensors})
+    {arrays}
     result = new(Tensor)
-    result.array = out = forward({arrays})
+    result.array = out = {forward}
     result.writes = out_writes = []
     {nodes}
     if ({all_constant}) or not recording():
@@ -109,6 +110,7 @@ BRANCH = """if {condition}:
 
 def _plain(row: Operator, dialects: Dialects) -> Function:
     """Compile the function of a formula without attributes, with a branch for each choice of recorded arguments."""
+    assert row.forward is not None
     names, variables = row.argument_names, row.differentiable_arguments
     kinds: dict[str, Any] = {}
     branches = []
@@ -119,14 +121,15 @@ def _plain(row: Operator, dialects: Dialects) -> Function:
             kinds[kind] = node_class(row, tuple(name in needed for name in names), dialects)
             branches.append(_branch(kind, kinds[kind].saves, needed, variables))
     text = APPLY.format(
-        arguments=", ".join(names),
-        any_foreign=" or ".join(f"type({name}) is not Tensor" for name in names),
-        arrays=", ".join(f"{name}.array" for name in names),
-        nodes="; ".join(f"{name}_node = {name}.node" for name in variables),
+        tensors=", ".join(f"{name}_tensor" for name in names),
+        any_foreign=" or ".join(f"type({name}_tensor) is not Tensor" for name in names),
+        arrays="; ".join(f"{name} = {name}_tensor.array" for name in names),
+        forward=row.forward.calls,
+        nodes="; ".join(f"{name}_node = {name}_tensor.node" for name in variables),
         all_constant=" and ".join(f"{name}_node is None" for name in variables),
         branches="el".join(branches),
     )
-    namespace = {**kinds, **APPLY_NAMES, "forward": forward_function(row)}
+    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES}
     exec(text, namespace)  # what is filled in are names of the table, which are identifiers
     return namespace["apply"]  # type: ignore[no-any-return]
 
@@ -137,8 +140,8 @@ def _branch(kind: str, saves: Sequence[str], needed: Sequence[str], variables: S
         condition=" and ".join(tests),
         kind=kind,
         parents=listing(f"{name}_node" for name in needed),
-        values=listing("out" if name == "out" else f"{name}.array" for name in saves),
-        guards=listing("out_writes" if name == "out" else f"{name}.writes" for name in saves),
+        values=listing(saves),
+        guards=listing("out_writes" if name == "out" else f"{name}_tensor.writes" for name in saves),
     )
 
 

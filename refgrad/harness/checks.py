@@ -47,6 +47,24 @@ class EdgeCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondOrderCheck:
+    """Gradients of one operator's gradients, at points where it is smooth."""
+
+    operator: Operator
+    level: Level = "MUST"
+
+    @property
+    def id(self) -> str:
+        """``second_order/NAME``."""
+        return f"second_order/{self.operator.name}"
+
+    @property
+    def statement(self) -> str:
+        """What is held against the engine."""
+        return f"{self.operator.name}: its gradient can be differentiated, and the second derivatives are right."
+
+
+@dataclass(frozen=True, slots=True)
 class BehaviourCheck:
     """One behaviour, on the scenarios that its row gives."""
 
@@ -72,7 +90,7 @@ class BehaviourCheck:
 class GraphCheck:
     """Random graphs of a kind."""
 
-    kind: Literal["one_backward", "several_backwards"]
+    kind: Literal["one_backward", "several_backwards", "double_backward"]
     statement: str
     level: Level = "MUST"
 
@@ -82,11 +100,12 @@ class GraphCheck:
         return f"graphs/{self.kind}"
 
 
-Check = OperatorCheck | EdgeCheck | BehaviourCheck | GraphCheck
+Check = OperatorCheck | EdgeCheck | SecondOrderCheck | BehaviourCheck | GraphCheck
 
 GRAPH_CHECKS = (
     GraphCheck("one_backward", "Random graphs with sharing, fan-out and several leaves have the right gradients."),
     GraphCheck("several_backwards", "Random graphs with several losses and kept graphs have the right gradients."),
+    GraphCheck("double_backward", "Gradients of random graphs' gradients are right."),
 )
 
 
@@ -97,6 +116,7 @@ def all_checks() -> tuple[Check, ...]:
         *(BehaviourCheck(behaviour) for behaviour in all_behaviours()),
         *(OperatorCheck(operator) for operator in operators),
         *(EdgeCheck(operator) for operator in operators if operator.edges),
+        *(SecondOrderCheck(operator) for operator in operators if operator.differentiable_arguments),
         *GRAPH_CHECKS,
     )
 
@@ -104,3 +124,8 @@ def all_checks() -> tuple[Check, ...]:
 def chapter(check: Check) -> str:
     """The first part of a check's id."""
     return check.id.split("/")[0]
+
+
+def differentiates_twice(check: Check) -> bool:
+    """Whether the check's scenarios are about gradients of gradients; what fails without one is for another check."""
+    return isinstance(check, SecondOrderCheck) or (isinstance(check, GraphCheck) and check.kind == "double_backward")

@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from refgrad.harness.behaviours import all_behaviours
-from refgrad.harness.checks import BehaviourCheck, Check, EdgeCheck, GraphCheck, OperatorCheck, chapter
+from refgrad.harness.checks import (
+    BehaviourCheck,
+    Check,
+    EdgeCheck,
+    GraphCheck,
+    OperatorCheck,
+    SecondOrderCheck,
+    chapter,
+    differentiates_twice,
+)
 from refgrad.harness.examination import examine
 from refgrad.harness.execution import Engine
 from refgrad.harness.isolation import (
@@ -34,12 +43,23 @@ from refgrad.scenario import Read, Scenario
 from refgrad.strategies import (
     GenerationError,
     Profile,
+    double_backward_scenario,
     edge_scenario,
     find_counterexample,
     operator_scenario,
     random_scenario,
+    second_order_scenario,
     shrink,
 )
+
+WEIGHT: Final = "multiply"
+"""The operator by which a gradient is made to depend on another leaf."""
+
+FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
+"""The behaviours without which no gradient of a gradient can be right."""
+
+ABOUT_OPERATORS = frozenset({"shapes"})
+"""Chapters of behaviours whose scenarios try one operator each."""
 
 
 @dataclass(slots=True)
@@ -49,6 +69,7 @@ class Grader:
     engine: Engine
     settings: Settings = field(default_factory=Settings)
     _operators: dict[str, Verdict] = field(default_factory=dict)
+    _second_orders: dict[str, Verdict] = field(default_factory=dict)
     _shown_right: dict[str, Mapping[frozenset[str], bool]] = field(default_factory=dict)
 
     def grade(self, check: Check) -> Verdict:
@@ -58,6 +79,8 @@ class Grader:
                 return self._of_operator(operator)
             case EdgeCheck(operator=operator):
                 return self._of_edges(check, operator)
+            case SecondOrderCheck(operator=operator):
+                return self._of_second_order(operator)
             case BehaviourCheck():
                 return self._of_behaviour(check)
             case GraphCheck():
@@ -116,7 +139,7 @@ class Grader:
         """Return the operator's applications in behaviours, each alone: what fails so is not the behaviour's fault."""
         met = [s for b in all_behaviours() for s in b.scenarios]
         alone = [a for s in met if operator.name in s.operators for a in applications_alone(s, operator.name)]
-        return dict.fromkeys(self._isolated(scenario) for scenario in alone if self.runnable(scenario))
+        return dict.fromkeys(s for s in map(self._isolated, alone) if self.runnable(s))
 
     def _of_edges(self, check: EdgeCheck, operator: Operator) -> Verdict:
         if not self._offers(operator):
@@ -130,17 +153,48 @@ class Grader:
             self.settings.effort.per_edge,
         )
 
+    def _of_second_order(self, operator: Operator) -> Verdict:
+        if operator.name not in self._second_orders:
+            self._second_orders[operator.name] = self._judge_second_order(SecondOrderCheck(operator))
+        return self._second_orders[operator.name]
+
+    def _judge_second_order(self, check: SecondOrderCheck) -> Verdict:
+        """Differentiate twice; the operator's output is multiplied by a leaf only if that is known to work."""
+        name = check.operator.name
+        if not self._offers(check.operator):
+            return self._verdict(check, "unsupported", message=f"the engine has no {name}")
+        if "double_backward" not in self.engine.adapter.features:
+            return self._verdict(check, "unsupported", message="the engine has no double_backward")
+        if self._of_operator(check.operator).failed:
+            return self._verdict(check, "inconclusive", message=f"operators/{name} fails already")
+        for behaviours in FOUNDATIONS:
+            if not self._reliable(behaviours):
+                return self._verdict(check, "inconclusive", message=f"{behaviours} fails already")
+        weighted = None if name == WEIGHT or self._bends(operator_table()[WEIGHT]) else False
+        profile = self._profile(operators=frozenset({name}))
+        return self._search(
+            check,
+            lambda seed: self._seeded(second_order_scenario(seed, name, profile, weighted=weighted)),
+            self.settings.effort.per_second_order,
+        )
+
+    def _bends(self, operator: Operator) -> bool:
+        """Whether an operator is right by itself at first and at second order."""
+        return self._sound(operator) and self._of_second_order(operator).verdict == "passed"
+
     def _of_behaviour(self, check: BehaviourCheck) -> Verdict:
-        scenarios = [s for s in check.behaviour.scenarios if self.runnable(s)]
+        given = check.behaviour.scenarios
+        tried = [self._isolated(s) for s in given] if check.behaviour.chapter in ABOUT_OPERATORS else given
+        scenarios = [s for s in tried if self.runnable(s)]
         if not scenarios:
-            lacking = self.lacking(check.behaviour.scenarios[0])
+            lacking = self.lacking(tried[0])
             return self._verdict(check, "unsupported", message=f"the engine has no {', no '.join(lacking)}")
         findings = [(examine(scenario, self.engine), scenario) for scenario in scenarios]
         blamed = {scenario: self._blamed(scenario) for finding, scenario in findings if finding.failed}
         finding = worst([f for f, s in findings if not blamed.get(s)])
         if any(blamed.values()) and not finding.failed:
             culprit = next(names[0] for names in blamed.values() if names)
-            message = f"cannot be judged: operators/{culprit} fails by itself"
+            message = f"cannot be judged: {culprit} fails by itself"
             return self._verdict(check, "inconclusive", message=message, examples=len(scenarios))
         scenario = next(s for f, s in findings if f is finding) if finding.outcome != "passed" else None
         return self._shown(check, finding, scenario, len(scenarios))
@@ -148,6 +202,8 @@ class Grader:
     def _of_graphs(self, check: GraphCheck) -> Verdict:
         if check.kind == "several_backwards" and not {"accumulate", "retain_graph"} <= self.engine.adapter.features:
             return self._verdict(check, "unsupported", message="the engine has no accumulate or no retain_graph")
+        if check.kind == "double_backward":
+            return self._of_double_backward(check)
         several = check.kind == "several_backwards"
         profile = self._profile(
             seeds=self.takes_seeds and not self.engine.adapter.scalars_only,
@@ -155,9 +211,18 @@ class Grader:
             max_backwards=3 if several else 1,
             accumulate=several,
         )
-        examples = self.settings.effort.per_graph_check
+        return self._search_graphs(check, lambda seed: random_scenario(seed, profile))
+
+    def _of_double_backward(self, check: GraphCheck) -> Verdict:
+        if "double_backward" not in self.engine.adapter.features:
+            return self._verdict(check, "unsupported", message="the engine has no double_backward")
+        bending = frozenset(o.name for o in operator_table().values() if self._bends(o))
+        profile = self._profile(operators=bending)
+        return self._search_graphs(check, lambda seed: self._seeded(double_backward_scenario(seed, profile)))
+
+    def _search_graphs(self, check: GraphCheck, make: Callable[[int], Scenario]) -> Verdict:
         try:
-            return self._search(check, lambda seed: random_scenario(seed, profile), examples)
+            return self._search(check, make, self.settings.effort.per_graph_check)
         except GenerationError as error:
             message = f"cannot be judged by the operators that are right: {error}"
             return self._verdict(check, "inconclusive", message=message)
@@ -182,6 +247,9 @@ class Grader:
         if not self._reliable("leaves/every_leaf_is_served"):
             scenario = with_one_leaf(scenario)
         scenario = with_operands_read(scenario, early=not self._reliable("values/"))
+        return self._seeded(scenario)
+
+    def _seeded(self, scenario: Scenario) -> Scenario:
         return scenario if self.takes_seeds else without_seeds(scenario)
 
     def _reliable(self, behaviours: str) -> bool:
@@ -189,7 +257,10 @@ class Grader:
 
     def _blamed(self, scenario: Scenario) -> list[str]:
         table = operator_table()
-        return [name for name in sorted(scenario.operators) if self._of_operator(table[name]).failed]
+        verdicts = [self._of_operator(table[name]) for name in sorted(scenario.operators)]
+        if scenario.gradients:
+            verdicts += [self._of_second_order(table[name]) for name in sorted(scenario.operators)]
+        return [verdict.id for verdict in verdicts if verdict.failed]
 
     def _search(self, check: Check, make: Callable[[int], Scenario], examples: int) -> Verdict:
         outcomes: Counter[Outcome] = Counter()
@@ -199,7 +270,8 @@ class Grader:
             finding = examine(scenario, self.engine)
             outcomes[finding.outcome] += 1
             said[finding.outcome] = finding.message
-            return finding.failed and self.runnable(scenario)
+            belongs = bool(scenario.gradients) or not differentiates_twice(check)
+            return finding.failed and self.runnable(scenario) and belongs
 
         settings = self.settings
         found = find_counterexample(
@@ -227,7 +299,7 @@ class Grader:
         return Verdict(
             id=check.id,
             chapter=chapter(check),
-            operator=check.operator.name if isinstance(check, OperatorCheck | EdgeCheck) else "",
+            operator=check.operator.name if isinstance(check, OperatorCheck | EdgeCheck | SecondOrderCheck) else "",
             level=check.level,
             verdict=outcome,
             statement=check.statement,

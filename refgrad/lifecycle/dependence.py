@@ -8,6 +8,7 @@ from refgrad.operators import operator_table
 from refgrad.operators.curvature import bending
 from refgrad.scenario import Apply
 
+
 @dataclass(frozen=True, slots=True)
 class Slope:
     """What an application sends to one of its operands: the names of the tensors that this depends on.

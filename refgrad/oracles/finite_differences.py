@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -34,19 +35,34 @@ TRUNCATION_SAFETY = 4.0
 BATCH_BYTES = 2**20
 
 NOISE_POINTS = 9
-NOISE_STEP = 2.0**-40
-NOISE_ORDER = 3
-"""Differences of this order cancel what is smooth; noise of variance 1 leaves them a variance of 6! / 3!² = 20."""
+NOISE_STEPS = (2.0**-40, 2.0**-26, 2.0**-12)
+"""Distances at which noise is looked for: beside a large number a function is a staircase, flat from near."""
 
-NOISE_VARIANCE = 20.0
+NOISE_ORDERS = (4, 6)
+"""Differences of these orders cancel what is smooth; where they do not agree, the smaller is nearer to the noise."""
+
+STRAIGHTENING = 16.0
+"""An eighth of a step must bring the mean of both sides nearer to the middle by this factor; 64 where all is smooth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """A gradient by finite differences with an error bound for each entry (infinite where it cannot tell)."""
+    """A gradient by finite differences with an error bound for each entry.
+
+    The bound is infinite where nothing can be told: across a kink or a jump, outside of the domain, or where the bound
+    would be larger than the value itself.
+    """
 
     value: Floats
     error: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The value of a function, and the standard deviation of its rounding errors."""
+
+    middle: float
+    deviation: float
 
 
 def finite_differences(scenario: Scenario, contributions: Contributions) -> dict[str, Difference]:
@@ -58,7 +74,7 @@ def finite_differences(scenario: Scenario, contributions: Contributions) -> dict
     base = function.base
     values, errors = np.zeros(base.size), np.full(base.size, np.inf)
     with np.errstate(all="ignore"):
-        noise = _noise(function) if base.size else 0.0
+        noise = _noise(function)
         for step in STEPS:
             for entries in _chunks(np.flatnonzero(~(errors <= GOAL * np.maximum(1.0, np.abs(values)))), base.size):
                 value, error = _differences(function, entries, step, noise)
@@ -120,7 +136,7 @@ def _chunks(entries: npt.NDArray[np.intp], total: int) -> Iterator[npt.NDArray[n
 
 
 def _differences(
-    function: _Function, entries: npt.NDArray[np.intp], step: float, noise: float
+    function: _Function, entries: npt.NDArray[np.intp], step: float, noise: Noise
 ) -> tuple[Floats, Floats]:
     """Return slope and error bound of each of the entries."""
     count = len(entries)
@@ -132,31 +148,41 @@ def _differences(
     totals, taken = function(points.reshape(len(points), -1))
     totals = totals.reshape(len(shifts), count)
     slopes = (totals[0::2] - totals[1::2]) / (moved[0::2] - moved[1::2])
+    bends = np.abs((totals[0::2] + totals[1::2]) / 2 - noise.middle)
     extrapolated = (4 * slopes[1:] - slopes[:-1]) / 3
     change = np.abs(np.diff(extrapolated, axis=0))
     truncation = TRUNCATION_SAFETY * np.maximum(change[1], change[0] / 8)
-    rounding = ROUNDING_SAFETY * noise / (steps * SHRINKING[-1]) + 2.0**-52 * np.abs(extrapolated[2])
-    error = np.where(_crossing(taken, len(shifts), count), np.inf, truncation + rounding)
-    return extrapolated[2], np.where(np.isfinite(extrapolated[2]) & np.isfinite(error), error, np.inf)
+    rounding = ROUNDING_SAFETY * noise.deviation / (steps * SHRINKING[-1]) + 2.0**-52 * np.abs(extrapolated[2])
+    smooth = bends[-1] <= bends[0] / STRAIGHTENING + ROUNDING_SAFETY * noise.deviation
+    told = smooth & ~_crossing(taken, len(shifts), count) & (truncation + rounding <= np.abs(extrapolated[2]) + 1.0)
+    return extrapolated[2], np.where(told, truncation + rounding, np.inf)
 
 
-def _crossing(taken: list[Pattern], shifts: int, count: int) -> npt.NDArray[np.bool_]:
-    """Whether the points of an entry's stencil do not all take the same branches."""
-    crossing = np.zeros(count, dtype=bool)
+def _crossing(taken: list[Pattern], points: int, stencils: int) -> npt.NDArray[np.bool_]:
+    """Whether the points of a stencil, the first axis of the batch, do not all take the same branches."""
+    crossing = np.zeros(stencils, dtype=bool)
     for pattern in taken:
-        points = pattern.reshape(-1, shifts, count)
-        crossing |= np.any(points != points[:, :1], axis=(0, 1))
+        chosen = pattern.reshape(-1, points, stencils)
+        crossing |= np.any(chosen != chosen[:, :1], axis=(0, 1))
     return crossing
 
 
-def _noise(function: _Function) -> float:
-    """Return the standard deviation of the function's rounding errors, and at least an ulp of its value."""
+def _noise(function: _Function) -> Noise:
+    """Return the function's value and the standard deviation of its rounding errors, at least an ulp of its value."""
     base = function.base
-    signs = np.where(np.arange(base.size) % 2 == 0, 1.0, -1.0)
-    line = np.arange(NOISE_POINTS) - NOISE_POINTS // 2
-    totals, _ = function(base[:, None] + (NOISE_STEP * _magnitude(base) * signs)[:, None] * line)
-    differences = np.diff(totals, NOISE_ORDER)
-    return float(np.sqrt(np.mean(differences**2) / NOISE_VARIANCE) + 2.0**-52 * np.abs(totals).max())
+    direction = _magnitude(base) * np.where(np.arange(base.size) % 2 == 0, 1.0, -1.0)
+    line = np.multiply.outer(np.arange(NOISE_POINTS) - NOISE_POINTS // 2, NOISE_STEPS)
+    totals, taken = function(base[:, None] + np.multiply.outer(direction, line.ravel()))
+    totals = totals.reshape(line.shape)
+    deviations = np.min([_deviations(totals, order) for order in NOISE_ORDERS], axis=0)
+    told = np.isfinite(deviations) & ~_crossing(taken, *line.shape)
+    middle = float(totals[NOISE_POINTS // 2, 0])
+    return Noise(middle, float(deviations[told].max(initial=0.0)) + 2.0**-52 * abs(middle))
+
+
+def _deviations(totals: Floats, order: int) -> Floats:
+    """Noise of variance 1 leaves differences of an order k a variance of (2k)! / k!²."""
+    return np.asarray(np.sqrt(np.mean(np.diff(totals, order, axis=0) ** 2, axis=0) / comb(2 * order, order)))
 
 
 def _magnitude(numbers: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """How far may rounding carry the derivative of a product that an engine finds by dividing it?
 
 The slope of a product by one of its factors is the product of the others. Engines divide the product by the factor
-instead (PyTorch, HIPS autograd), which differentiates to terms that cancel: of d²(a b) / da² = b / a - a b / a² = 0 is left
-what rounding makes of b / a. So each change of a slope is off by that much in the budget.
+instead (PyTorch, HIPS autograd), which differentiates to terms that cancel: of d²(a b) / da² = b / a - a b / a² = 0 is
+left what rounding makes of b / a. So each change of a slope is off by that much in the budget.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from refgrad.operators import Operator
 from refgrad.oracles.arithmetic import Arithmetic
-from refgrad.oracles.series_functions import coefficient, quotient_noise, relative_change
+from refgrad.oracles.series_functions import change_noise, coefficient, relative_change
 
 ObjectArray = npt.NDArray[np.object_]
 
@@ -32,8 +32,9 @@ class Tape(Protocol):
 
 def is_product(operator: Operator) -> bool:
     """Whether an array's entries are multiplied with each other: their slopes depend on themselves, by no choice."""
-    structure = operator.structure
-    return structure is not None and not operator.edges and any(name in saved for name, saved in structure.saves.items())
+    saves = {} if operator.structure is None else operator.structure.saves
+    chooses = any(edge.kind == "kink" for edge in operator.edges)
+    return not chooses and any(name in saved for name, saved in saves.items())
 
 
 def with_quotient_noise(tape: Tape, arguments: list[ObjectArray], products: ObjectArray) -> ObjectArray:
@@ -51,6 +52,6 @@ def _noisy(tape: Tape, factors: Mapping[int, Any], product: Any) -> Any:
     own = {slot: value for slot, value in factors.items() if slot < len(slopes) and slopes[slot] is not None}
     change = sum(relative_change(value) for value in own.values())
     bits = tape.arithmetic.bits
-    noise = [(slot, quotient_noise(coefficient(slopes[slot], 0), change, bits)) for slot in own]
+    noise = [(slot, change_noise(coefficient(slopes[slot], 0), change, bits)) for slot in own]
     tape.edges.append(((product.slot, 1), *noise))
     return type(product)(product.value, len(tape.edges) - 1, product.tape)

@@ -33,6 +33,9 @@ from refgrad.oracles.ball_functions import (
 
 Derivative = Callable[..., tuple[Any, ...]]
 
+ROUNDINGS = 4
+"""Through how many operations a term goes that cancels in the end: a product, two quotients, the cotangent."""
+
 
 @contextmanager
 def series_precision(bits: int, length: int) -> Iterator[None]:
@@ -253,15 +256,18 @@ def usual_series(operator: Operator, bits: int) -> Derivative:
     """Compile how an engine rounds the derivatives of a recorded gradient, to series of length two.
 
     The value's change is that of the row's ``partials``, as an engine would find it, not FLINT's more accurate one: a
-    saturated tanh changes by 1 - y² in the engine's own precision. The partials' change is that of their formulas; where
-    that is no change at all, an engine may have written a choice as a quotient (HIPS autograd: the slope of |x| is
-    x / |x|) and is left with what rounding makes of 1 / |x| - x² / |x|³.
+    saturated tanh changes by 1 - y² in the engine's own precision. The partials' change is that of their formulas;
+    where that is no change at all, an engine may have written a choice as a quotient (HIPS autograd: the slope of |x|
+    is x / |x|) and is left with what rounding makes of 1 / |x| - x² / |x|³. Where the slope is made of exponentials, an
+    engine may find its change from the slope (PyTorch: that of softplus's slope z is z (1 - z)), which is a small part
+    of it where the slope is near 1.
     """
     plain = usual_derivative(operator, bits)
     parameters = (*operator.argument_names, *operator.attribute_names, "out")
     named = [operator.partials.get(name) for name in operator.argument_names]
     slopes = [None if partial is None else partial.function(parameters, _functions(bits)) for partial in named]
     choosing = [name in operator.saves(name) and not bending(operator, name) for name in operator.argument_names]
+    exponential = [partial is not None and "exp" in partial.functions for partial in named]
 
     def derivative(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         value, *partials = plain(*map(constant, numbers), **attributes)
@@ -273,7 +279,10 @@ def usual_series(operator: Operator, bits: int) -> Derivative:
         changes = [0 if slope is None else slope(*numbers, **attributes, out=out) for slope in slopes]
         for place, number in enumerate(numbers):
             if choosing[place]:
-                changes[place] += quotient_noise(partials[place], relative_change(number), bits)
+                changes[place] += change_noise(partials[place], relative_change(number), bits)
+            if exponential[place]:
+                speeds = (abs(moving[1]) for moving in numbers if type(moving) is arb_series)
+                changes[place] += change_noise(partials[place], sum(speeds, arb(0)), bits)
         return out, *changes
 
     return _guarded(derivative, 1 + len(operator.arguments))
@@ -284,6 +293,6 @@ def relative_change(number: Any) -> Any:
     return 0 if type(number) is not arb_series or number[0].contains(0) else abs(number[1] / number[0])
 
 
-def quotient_noise(slope: Any, change: Any, bits: int) -> arb_series:
-    """Return how far rounding may carry the change of a slope that was found as a quotient by what changes."""
-    return arb_series([arb(0), arb(0, (abs(arb(slope)) * change).upper() * 2.0**-bits)])
+def change_noise(slope: Any, change: Any, bits: int) -> arb_series:
+    """Return how far rounding may carry the change of a slope that was found as a difference of terms of this size."""
+    return arb_series([arb(0), arb(0, (abs(arb(slope)) * change).upper() * ROUNDINGS * 2.0**-bits)])

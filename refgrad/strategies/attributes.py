@@ -171,6 +171,9 @@ def _permutation(choices: Choices, site: Site, _attribute: Attribute) -> Attribu
     rank = len(site.shape)
     if choices.boolean(0.2):
         return None
+    if rank > 2 and choices.boolean(0.4):  # noqa: PLR2004 (a cycle of three is its own inverse's mistake)
+        start = choices.integer(1, rank - 1)
+        return tuple(_spelled(choices, (start + place) % rank, rank) for place in range(rank))
     return tuple(_spelled(choices, axis, rank) for axis in shuffled(choices, rank))
 
 

@@ -26,6 +26,9 @@ RANKS: Final = (0, 1, 2, 1, 2, 3, 2, 3)
 
 STANDARD: Final = Profile()
 
+SHORT: Final = Profile(length=(1, 8))
+"""What hypothesis draws unless told otherwise: it needs seconds to shrink what takes the shrinker here milliseconds."""
+
 UNUSED: Final = Argument("unused")
 """What a leaf is for that no operator takes."""
 
@@ -52,8 +55,11 @@ def _drawn_scenario(draw: st.DrawFn, profile: Profile) -> Scenario:
         reject()
 
 
-def scenarios(profile: Profile = STANDARD) -> st.SearchStrategy[Scenario]:
-    """Return a hypothesis strategy for scenarios within a profile; every choice is drawn, so examples shrink well.
+def scenarios(profile: Profile = SHORT) -> st.SearchStrategy[Scenario]:
+    """Return a hypothesis strategy for scenarios within a profile, in which every choice is drawn.
+
+    Hypothesis can therefore shrink them; what it leaves can be handed to :func:`refgrad.strategies.shrink`, which gets
+    further by changing the scenario itself.
 
     Every scenario evaluates in float64, runs backward at least once, and ends by reading the gradient of every leaf
     that requires one and the value of every output::

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step
 from refgrad.strategies.choices import Choices, SeededChoices
 from refgrad.strategies.generation import STANDARD, random_scenario
 from refgrad.strategies.leaves import random_array
 from refgrad.strategies.losses import SEED_RANGE
-from refgrad.strategies.profile import Profile
+from refgrad.strategies.profile import GenerationError, Profile
 from refgrad.strategies.single_operator import operator_scenario
 
 WEIGHTED: Final = 0.5
@@ -22,6 +23,8 @@ PENALTY: Final = 0.3
 
 ONE_READ: Final = 0.3
 """How often one leaf's gradient is all that is read."""
+
+ATTEMPTS: Final = 20
 
 ANOTHER: Final = 2**70
 """What is added to a seed, so that what is drawn here has nothing to do with what the scenario was made of."""
@@ -43,8 +46,17 @@ def second_order_scenario(
     if weighted is None:
         bent = any(row.saves(argument.name) for argument in row.arguments)
         weighted = not bent or choices.boolean(WEIGHTED)
-    first = operator_scenario(seed, operator, replace(profile, empty=0.0))
+    first = _with_entries(seed, operator, replace(profile, empty=0.0))
     return _twice(first, choices, profile, weighted=weighted, penalty=0.0)
+
+
+def _with_entries(seed: int, operator: str, profile: Profile) -> Scenario:
+    """Return a scenario without empty arrays: whether those are recorded is an engine's own affair."""
+    for attempt in range(ATTEMPTS):
+        scenario = operator_scenario(seed + attempt * ANOTHER, operator, profile)
+        if all(array.size for array in evaluate(scenario, Float64()).values()):
+            return scenario
+    raise GenerationError(f"the profile admits only empty arrays for operator {operator!r}")
 
 
 def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
@@ -53,7 +65,7 @@ def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
     Raises :class:`GenerationError` where the profile admits none.
     """
     choices = SeededChoices(seed + ANOTHER)
-    first = random_scenario(seed, replace(profile, max_backwards=1))
+    first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
     multiplies = profile.operators is None or "multiply" in profile.operators
     penalty = PENALTY if multiplies else 0.0
     return _twice(first, choices, profile, weighted=multiplies and choices.boolean(WEIGHTED), penalty=penalty)

@@ -31,7 +31,7 @@ class Jax(Checker):
     """`jax.test_util.check_grads`, reverse mode, first order."""
 
     name = "jax.test_util.check_grads"
-    graphs = 100
+    graphs = 30
 
     @cached_property
     def engine(self) -> Engine:

@@ -18,13 +18,15 @@ class Fault:
     """One way to be wrong.
 
     ``name`` continues the words "an engine that"; ``source`` is the real bug, or the kind of bug, that it is modelled
-    on; ``breaks`` are the ids of the checks that must fail because of it, and no other may.
+    on; ``breaks`` are the ids of the checks that must fail because of it, and no other may but those that
+    ``may_break``, which meet the fault by luck only.
     """
 
     name: str
     source: str
     engine: type[Tape]
     breaks: frozenset[str]
+    may_break: frozenset[str] = frozenset()
 
 
 SEVERAL = frozenset({"graphs/several_backwards"})

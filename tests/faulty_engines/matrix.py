@@ -22,7 +22,7 @@ HEAD = """\
 
 {count} engines, each broken in one way after a real bug, graded at the {profile} profile ({per_operator} examples an
 operator, {per_graph_check} a kind of graph). The suite has to fail exactly the checks that each of them breaks; a test
-says that it does. *Examples* counts scenarios that were drawn until the first generated check failed (– where only
+says that it does. *Examples* counts scenarios that were drawn until the first generated check failed (none where only
 behaviours fail, whose scenarios are written down), *steps* the length of the smallest scenario that is shown.
 
 | An engine that … | modelled on | fails | examples | steps |
@@ -54,8 +54,8 @@ def row(fault: Fault, failed: list[Verdict]) -> str:
         fault.name,
         fault.source,
         "; ".join(by_chapter(verdict.id for verdict in failed)) or "**nothing**",
-        str(min(generated, default="–")),
-        str(min(map(step_count, failed), default="–")),
+        str(min(generated, default="")),
+        str(min(map(step_count, failed), default="")),
     )
     return f"| {' | '.join(cells)} |\n"
 

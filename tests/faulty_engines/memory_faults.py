@@ -124,13 +124,15 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "adds in place to the array that an addition handed to both operands",
         "rsokl/MyGrad 407b2764",
         JoinsInPlace,
-        frozenset({"sharing/operands_of_one_sum"}) | GRAPHS,
+        frozenset({"sharing/operands_of_one_sum"}),
+        may_break=GRAPHS,
     ),
     Fault(
         "keeps in leaves the array that an addition handed to both operands",
         "Oneflow-Inc/oneflow#9497",
         LeavesKeepTheArray,
-        frozenset({"accumulation/leaves_do_not_share_memory"}) | SEVERAL,
+        frozenset({"accumulation/leaves_do_not_share_memory"}),
+        may_break=GRAPHS,
     ),
     Fault(
         "writes a later gradient into the buffer that a leaf has kept",
@@ -180,8 +182,8 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
             "accumulation/losses_in_either_order",
             "retain_graph/retained_graph_works_again",
             "seeds/seeds_differ_between_calls",
-        })
-        | SEVERAL,
+        }),
+        may_break=SEVERAL,
     ),
     Fault(
         "overwrites leaves with their gradients",

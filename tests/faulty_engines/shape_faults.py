@@ -24,15 +24,11 @@ class LeavesStretched(Tape):
         return share
 
 
-class SumsFirstAxes(Tape):
-    """Takes the axes to sum from the wrong end, wherever the shapes allow it."""
+class SumsTheLastAxis(Tape):
+    """Sums over the last axis whichever was stretched, and makes the result fit."""
 
     def unbroadcast(self, share: Array, shape: Shape) -> Array:
-        right = super().unbroadcast(share, shape)
-        if right is share or share.ndim < 2 or len(set(share.shape)) > 1:
-            return right
-        turned = np.moveaxis(share, range(share.ndim), range(share.ndim)[::-1])
-        return super().unbroadcast(turned, shape)
+        return share if share.shape == shape else np.resize(share.sum(axis=-1), shape)
 
 
 class Averages(Tape):
@@ -143,7 +139,7 @@ def _first_of_stack(right: list[Any], cotangent: Array, node: Node) -> list[Any]
 
 SHAPE_FAULTS: tuple[Fault, ...] = (
     Fault("does not undo broadcasting", "pytorch/pytorch#1787, tracel-ai/burn#181", LeavesStretched, BROADCASTING),
-    Fault("undoes broadcasting over the wrong axes", "mlx-style axis mix-ups; nd4j#2424", SumsFirstAxes, BROADCASTING),
+    Fault("undoes broadcasting over the last axis", "mlx-style axis mix-ups; nd4j#2424", SumsTheLastAxis, BROADCASTING),
     Fault("averages where it should undo broadcasting", "variant of nd4j#2424", Averages, BROADCASTING),
     wrong_rule(
         "sum",

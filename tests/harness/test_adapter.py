@@ -55,7 +55,11 @@ def test_something_that_is_no_adapter_is_refused() -> None:
 
 
 def test_features_follow_from_the_phrasebook() -> None:
-    full = tiny_adapter(lacks=frozenset(), backward="{output}.backward({seed}, keep={retain_graph})")
+    full = tiny_adapter(
+        lacks=frozenset(),
+        backward="{output}.backward({seed}, keep={retain_graph})",
+        grad="grad({output}, {leaf}, {seed})",
+    )
     assert full.features == frozenset(FEATURES)
     plain = tiny_adapter(lacks=frozenset(), backward="{output}.backward()", zero_grad=None)
     assert plain.features == {"arrays", "accumulate", "error:no-graph", "error:freed-graph", "error:implicit-seed"}

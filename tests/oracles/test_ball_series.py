@@ -41,7 +41,7 @@ def test_series_agree_with_the_tape_on_300_generated_scenarios() -> None:
         with precision(128):
             assert by_series.overlaps(by_tape), f"seed {seed}: {by_series} and {by_tape}"
         widest = max(widest, *(float(ball.rad() / (1 + abs(ball))) for ball in (by_series, by_tape)))
-    assert widest < 1e-15, "intervals that overlap because they are wide would say nothing"
+    assert widest < 1e-10, "intervals that overlap because they are wide would say nothing"
 
 
 def test_a_series_differentiates_a_program_by_itself() -> None:

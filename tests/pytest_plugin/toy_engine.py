@@ -20,22 +20,29 @@ class Value:
 def add(x, y): return Value(x.data + y.data, [(x, 1.0), (y, 1.0)])
 def multiply(x, y): return Value(x.data * y.data, [(x, y.data), (y, x.data)])
 def lopsided(x, y): return Value(x.data * y.data, [(x, y.data), (y, 2 * x.data)])
-def die(x): os._exit(3)
+def relu(x, slope=1.0): return Value(max(x.data, 0.0), [(x, slope * (x.data > 0))])
 def leave(x): raise SystemExit("bye")
+def die(x): os._exit(3)
+def interrupt(x): raise KeyboardInterrupt
+def forget(x):
+    x.grad = 0.0
+    for parent, _ in x.parents:
+        forget(parent)
+    return x
 
-def adapter(name, setup="", **operators):
+def adapter(name, setup="import toy", backward="{output}.backward()", **operators):
     return TapeAdapter(
-        name=name,
-        setup=setup or "from toy import Value, add, multiply, lopsided, die, leave",
-        leaf="Value({scalar})", value="{x}.data",
-        backward="{output}.backward()", gradient="{leaf}.grad", zero_grad="setattr({leaf}, 'grad', 0.0)",
-        operators={"add": "add({x}, {y})", "multiply": "multiply({x}, {y})"} | operators,
+        name=name, setup=setup, backward=backward,
+        leaf="toy.Value({scalar})", value="{x}.data", gradient="{leaf}.grad", zero_grad="setattr({leaf}, 'grad', 0.0)",
+        operators={"add": "toy.add({x}, {y})", "multiply": "toy.multiply({x}, {y})"} | operators,
         scalars_only=True, policy=Policy(frees="never", implicit_seed="ones"), lacks=frozenset({"error:no-graph"}),
     )
 
-RIGHT = adapter("right")
-WRONG = adapter("wrong", multiply="lopsided({x}, {y})")
-DEADLY = adapter("deadly", exp="die({x})", sin="leave({x})")
+RIGHT = adapter("right", relu="toy.relu({x})")
+WRONG = adapter("wrong", multiply="toy.lopsided({x}, {y})", relu="toy.relu({x}, 2.0)", square="toy.leave({x})")
+FORGETFUL = adapter("forgetful", backward="toy.forget({output}).backward()")
+DEADLY = adapter("deadly", square="toy.die({x})")
+STOPPING = adapter("stopping", square="toy.interrupt({x})")
 ABSENT = adapter("absent", setup="import no_such_library")
 STILLBORN = adapter("stillborn", setup="import os; os._exit(1)")
 NOT_AN_ADAPTER = 3

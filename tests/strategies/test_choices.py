@@ -56,5 +56,5 @@ def test_drawn_choices_shrink_to_the_simplest() -> None:
         )
 
     quiet = settings(database=None, derandomize=True)
-    assert find(drawn(), lambda _: True, settings=quiet) == (2, "a", [1.0, 1.0], 1)
+    assert find(drawn(), lambda _: True, settings=quiet) == (2, "a", [1.0, 2.0], 1)
     assert find(drawn(), lambda all_: all_[3] > 3, settings=quiet)[3] == 4

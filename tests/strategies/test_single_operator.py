@@ -62,6 +62,12 @@ def test_an_operand_is_constant_on_either_side_or_twice_the_same(name: str) -> N
     assert any(len({leaf.name for leaf in _operands(s)[-2:]}) == 1 for s in scenarios) or name == "matmul"
 
 
+def test_transposition_meets_both_cycles_of_three_axes() -> None:
+    attributes = [dict(operator_scenario(seed, "transpose").applications[0].attributes) for seed in range(200)]
+    axes = [a for given in attributes if isinstance(a := given.get("axes"), tuple) and len(a) == 3]
+    assert {(1, 2, 0), (2, 0, 1)} <= {tuple(int(str(axis)) % 3 for axis in permutation) for permutation in axes}
+
+
 def test_outputs_are_seeded_with_signed_values() -> None:
     seeds = [step.seed for seed in SEEDS for _, step in operator_scenario(seed, "exp").backwards]
     entries = np.concatenate([seed.to_numpy().ravel() for seed in seeds if seed is not None])

@@ -44,7 +44,11 @@ def take_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
 def add_at_forward(_system: Any, x: Any, *, shape: Shape, index: tuple[Position, ...]) -> Any:
     """Zeros of ``shape`` to which ``x`` is added at ``index``: the transpose of ``index`` and ``take``."""
     result = np.zeros(shape, dtype=x.dtype)
-    np.add.at(result, numpy_index(index), x)
+    places = numpy_index(index)
+    if result[places].shape != np.shape(x):
+        message = f"the index picks {result[places].shape} of {shape}, but there are {np.shape(x)} entries to add"
+        raise ValueError(message)
+    np.add.at(result, places, x)
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from refgrad.operators.structure import Cotangents, RecordedNode, Shape, Structure
 
@@ -12,11 +13,15 @@ Axes = None | int | tuple[int, ...]
 
 
 def reduced_axes(axis: Axes, rank: int) -> tuple[int, ...]:
-    """The axes that a reduction removes, each non-negative, in increasing order."""
+    """The axes that a reduction removes, each non-negative, in increasing order.
+
+    Raises numpy's AxisError, a ValueError, for an axis that is not there, and ValueError for one that is named twice.
+    """
     if axis is None:
         return tuple(range(rank))
-    axes = (axis,) if isinstance(axis, int) else axis
-    return tuple(sorted(a % rank for a in axes)) if rank else ()
+    if rank == 0:
+        return ()  # numpy reduces a scalar along any axis
+    return tuple(sorted(normalize_axis_tuple(axis, rank)))
 
 
 def kept_shape(shape: Shape, axis: Axes) -> Shape:

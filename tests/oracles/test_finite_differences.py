@@ -1,0 +1,135 @@
+"""Does the error bound of finite differences hold, and are they unsure where they cannot know?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from refgrad.interpreter import ScenarioEvaluationError
+from refgrad.oracles import CertifiedOracle, Difference, finite_differences
+from refgrad.oracles.finite_differences import STEPS
+from refgrad.scenario import Constant, parse
+from refgrad.strategies import Profile, operator_scenario, random_scenario
+from tests.oracles.agreement import compare, only_backward
+from tests.oracles.programs import leaf, program
+
+
+def difference(lines: list[str], **leaves: object) -> dict[str, Difference]:
+    """Return the finite differences of a program's last value."""
+    scenario = program(leaves, lines, lines[-1].split()[0])  # type: ignore[arg-type]
+    return finite_differences(scenario, only_backward(scenario))
+
+
+def test_the_bound_holds_and_is_narrow_on_300_generated_scenarios() -> None:
+    for seed in range(300):
+        scenario = random_scenario(seed, Profile(max_backwards=1))
+        comparison = compare(scenario)
+        assert not comparison.disagree.any(), f"seed {seed}"
+        assert comparison.conclusive.all(), f"seed {seed}"
+
+
+def test_several_contributions_with_seeds_add_up() -> None:
+    scenario = parse(leaf("x", [2.0, 3.0]) + "y = square x\nz = sum y\n")
+    seed = Constant.of(np.array([1.0, -0.5]))
+    found = finite_differences(scenario, (("y", seed), ("z", None)))["x"]
+    assert np.abs(found.value - [4 + 4, -3 + 6]) == pytest.approx(0, abs=1e-10)
+    assert (found.error < 1e-8).all()
+
+
+@pytest.mark.parametrize("operator", ["relu", "abs"])
+def test_on_a_kink_the_error_is_infinite_and_next_to_it_is_not(operator: str) -> None:
+    tiny = STEPS[-1] / 16
+    found = difference([f"y = {operator} x", "l = sum y"], x=[0.0, tiny, 1e-4, -1.0])["x"]
+    assert np.isinf(found.error).tolist() == [True, True, False, False]
+    assert found.value[2:].tolist() == pytest.approx([1.0, 0.0 if operator == "relu" else -1.0])
+
+
+def test_a_tie_of_a_reduction_is_a_kink_for_those_that_tie() -> None:
+    found = difference(["l = max x"], x=[2.0, 2.0, 1.0])["x"]
+    assert np.isinf(found.error).tolist() == [True, True, False]
+
+
+def test_a_tie_among_those_that_are_not_picked_is_none() -> None:
+    found = difference(["l = max x axis=(0, 1)"], x=[[0.0, 0.0], [2.0, 1.0]])["x"]
+    assert (found.error < 1e-9).all()
+
+
+def test_a_kink_off_the_path_is_no_obstacle() -> None:
+    found = difference(["a = relu x", "b = max a", "l = exp x"], x=0.0)["x"]
+    assert found.error < 1e-9
+
+
+def test_a_step_smaller_than_the_first_avoids_a_near_kink() -> None:
+    found = difference(["l = abs x"], x=1e-4)["x"]
+    assert found.value == pytest.approx(1.0)
+    assert found.error < 1e-9
+
+
+def test_near_a_pole_the_bound_still_holds() -> None:
+    found = difference(["l = reciprocal x"], x=1e-3)["x"]
+    further = difference(["l = reciprocal x"], x=0.05)["x"]
+    assert abs(further.value + 400) <= further.error < 1e-3
+    assert abs(found.value + 1e6) <= found.error
+
+
+@pytest.mark.parametrize("x", [1e-7, 1e-12])
+def test_a_pole_within_every_stencil_is_unsure_rather_than_wrong(x: float) -> None:
+    assert np.isinf(difference(["l = reciprocal x"], x=x)["x"].error)
+
+
+@pytest.mark.parametrize(("operator", "x"), [("log", -1.0), ("sqrt", 0.0), ("arcsin", 1.0), ("exp", 800.0)])
+def test_outside_of_the_domain_the_error_is_infinite(operator: str, x: float) -> None:
+    assert np.isinf(difference([f"l = {operator} x"], x=x)["x"].error)
+
+
+@pytest.mark.parametrize("large", [1e8, 1e12])
+def test_rounding_noise_is_part_of_the_bound(large: float) -> None:
+    """What is added to 1e8 is cut into steps of 1e-8, and the slope of such stairs is known to a few digits."""
+    found = difference(["a = exp x", "b = add a c", "l = subtract b c"], x=0.3, c=large)["x"]
+    assert abs(found.value - np.exp(0.3)) <= found.error
+    assert found.error > 1e-16 * large
+
+
+def test_arrays_without_entries_have_differences_without_entries() -> None:
+    found = difference(["l = sum x"], x=np.zeros((2, 0)))["x"]
+    assert found.value.shape == found.error.shape == (2, 0)
+
+
+def test_leaves_that_do_not_require_grad_are_left_out() -> None:
+    scenario = parse(leaf("x", 2.0) + leaf("c", 3.0, requires_grad=False) + "l = multiply x c\nbackward l\n")
+    assert list(finite_differences(scenario, (("l", None),))) == ["x"]
+
+
+def test_a_scenario_without_leaves_that_require_grad_has_no_differences() -> None:
+    scenario = parse(leaf("c", 3.0, requires_grad=False) + "l = exp c\n")
+    assert finite_differences(scenario, (("l", None),)) == {}
+
+
+def test_a_leaf_of_float32_that_does_not_vary_is_computed_with_in_float64() -> None:
+    text = leaf("x", 0.3) + leaf("c", [0.1, 0.7], "float32", requires_grad=False)
+    scenario = parse(text + "a = exp c\nb = multiply a x\nl = sum b\nbackward l\n")
+    found = finite_differences(scenario, (("l", None),))["x"]
+    truth = float(np.exp(np.array([0.1, 0.7], dtype=np.float32).astype(np.float64)).sum())
+    assert abs(found.value - truth) <= found.error < 1e-9
+
+
+def test_a_large_leaf_is_differentiated_in_several_batches() -> None:
+    x = np.linspace(0.1, 2.0, 300)
+    found = difference(["a = log x", "b = multiply a a", "l = sum b"], x=x)["x"]
+    assert np.abs(found.value - 2 * np.log(x) / x).max() < 1e-8
+    assert (np.abs(found.value - 2 * np.log(x) / x) <= found.error).all()
+
+
+def test_shapes_that_do_not_fit_are_an_error() -> None:
+    scenario = parse(leaf("x", [1.0, 2.0]) + leaf("y", [1.0, 2.0, 3.0]) + "z = add x y\n")
+    with pytest.raises(ScenarioEvaluationError, match=r"^step 3: add of shapes "):
+        finite_differences(scenario, (("z", None),))
+
+
+def test_a_matrix_product_is_differentiated_in_every_combination_of_ranks() -> None:
+    for seed in range(40):
+        scenario = operator_scenario(seed, "matmul")
+        contributions = only_backward(scenario)
+        oracle = CertifiedOracle(scenario)
+        for name, found in finite_differences(scenario, contributions).items():
+            assert (np.abs(found.value - oracle.gradient(name, contributions).midpoint) <= found.error).all()

@@ -1,0 +1,48 @@
+"""What do the tests of the plugin share? A folder with a toy engine in it, in which pytest is run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import refgrad.cli  # noqa: F401 (so that sessions within this process need not load it again and again)
+from syrupy.assertion import SnapshotAssertion
+
+from tests.pytest_plugin.toy_engine import write_toy_engine
+from tests.snapshots.placement import PlainText
+
+pytest_plugins = ["pytester"]
+
+
+class Folder:
+    """A folder in which pytest grades toy engines."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        write_toy_engine(pytester.path)
+
+    def grade(self, engine: str, *arguments: str, apart: bool = False) -> pytest.RunResult:
+        """Run pytest with an engine of the module ``toy``, in a process of its own if it is to be ``apart``."""
+        command = ["-p", "no:cacheprovider", f"--engine=toy:{engine}", "--profile=smoke", "--grade-output=out"]
+        run = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
+        return run(*command, *arguments)
+
+    def document(self, name: str) -> dict[str, Any]:
+        """Return a report."""
+        return dict(json.loads((self.path / "out" / f"{name}.json").read_text(encoding="utf-8")))
+
+    def verdicts(self, name: str) -> dict[str, str]:
+        """Return the outcomes of a report by check."""
+        return {row["id"]: row["verdict"] for row in self.document(name)["verdicts"]}
+
+
+@pytest.fixture
+def folder(pytester: pytest.Pytester) -> Folder:
+    return Folder(pytester)
+
+
+@pytest.fixture
+def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(PlainText)

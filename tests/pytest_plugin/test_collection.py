@@ -1,0 +1,67 @@
+"""Which items does a session have that names an engine, and what does one cost that names none?"""
+
+from __future__ import annotations
+
+import pytest
+
+from refgrad.harness.checks import all_checks
+from tests.pytest_plugin.conftest import Folder
+
+LIGHT = """
+import sys
+
+def test_nothing_heavy_is_loaded():
+    heavy = {"numpy", "hypothesis", "sympy", "flint", "refgrad.harness", "refgrad.report", "rich", "jinja2"}
+    assert heavy.isdisjoint(sys.modules)
+    assert "refgrad.pytest_plugin" in sys.modules
+"""
+
+
+def test_a_session_without_an_engine_loads_nothing_heavy(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(test_light=LIGHT)
+    result = pytester.runpytest_subprocess("-p", "refgrad.pytest_plugin")
+    result.assert_outcomes(passed=1)
+
+
+def test_there_is_one_item_a_check_and_nothing_else_without_paths(folder: Folder) -> None:
+    folder.pytester.makepyfile(test_mine="def test_mine(): pass")
+    result = folder.grade("ABSENT", "--collect-only", "-q")
+    listed = [line for line in result.outlines if "::" in line]
+    assert listed == [f"refgrad::{check.id}" for check in all_checks()]
+    assert not (folder.path / "out").exists()
+
+
+def test_explicit_paths_are_collected_too(folder: Folder) -> None:
+    folder.pytester.makepyfile(test_mine="def test_mine(): pass")
+    result = folder.grade("RIGHT", "test_mine.py", "-k", "mine or same_operand_twice", "-v")
+    result.assert_outcomes(passed=2, deselected=len(all_checks()) - 1)
+    result.stdout.fnmatch_lines(["test_mine.py::test_mine PASSED*", "refgrad::sharing/same_operand_twice PASSED*"])
+
+
+def test_checks_are_chosen_by_pattern(folder: Folder) -> None:
+    result = folder.grade("ABSENT", "--collect-only", "-q", "--grade-select=*/add", "--grade-select=*s/square*")
+    listed = [line for line in result.outlines if "::" in line]
+    assert listed == ["refgrad::operators/add", "refgrad::operators/square"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--engine=nope"], "there is no engine 'nope'; there are: *; your own is named as module:object"),
+        (["--engine=toy:NOT_AN_ADAPTER"], "'toy:NOT_AN_ADAPTER' is int, not a *"),
+        (["--engine=toy:"], "'toy:' is not of the form module:object"),
+        (["--engine=toy:RIGHT", "--profile=much"], "there is no profile 'much'; there are: smoke, standard, thorough"),
+        (["--engine=toy:RIGHT", "--grade-select=x/*"], "no check matches 'x/[*]'; see `refgrad list checks`"),
+        (["--engine=toy:RIGHT", "--grade-resume"], "--grade-resume needs --grade-output DIR, where the journal is"),
+        (["--engine=toy:RIGHT", "--grade-output=toy.py"], "toy.py is not a folder, so no report can be written into it"),
+        (["--grade-output=out"], "--profile and the options --grade-... need --engine NAME"),
+    ],
+)
+def test_wrong_usage_is_one_line(folder: Folder, arguments: list[str], message: str) -> None:
+    result = folder.pytester.runpytest_subprocess(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+    assert len([line for line in result.errlines if line]) == 1

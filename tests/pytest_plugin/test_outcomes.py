@@ -1,0 +1,90 @@
+"""Does pytest show what a check found, and nothing of how the suite works?"""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from refgrad.specification import specs_directory
+from tests.pytest_plugin.conftest import Folder
+
+PREFERENCE = '''
+[gradients_add_up]
+level = "SHOULD"
+statement = "Gradients of several backward calls add up."
+rationale = "Chunks of a batch."
+source = "PyTorch documentation, Autograd mechanics"
+scenarios = [
+"""
+x = leaf float64[] {0x1.8p+0} requires_grad
+a = add x x
+backward a retain_graph
+backward a
+read grad x
+""",
+]
+'''
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"in \d+\.\d+s", "in a moment", text)
+
+
+def test_a_check_that_fails_shows_its_message_its_scenario_and_a_program(
+    folder: Folder, snapshot: SnapshotAssertion
+) -> None:
+    result = folder.grade("WRONG", "--grade-select=operators/multiply")
+    result.assert_outcomes(failed=1)
+    shown = result.outlines[result.outlines.index(next(line for line in result.outlines if "FAILURES" in line)) :]
+    assert without_times("\n".join(shown)) == snapshot
+
+
+def test_what_is_no_plain_pass_or_failure_has_a_word_of_its_own(folder: Folder) -> None:
+    chosen = ["--grade-select=operators/relu", "--grade-select=edges/relu", "--grade-select=operators/exp"]
+    result = folder.grade("WRONG", "-v", "-rs", *chosen)
+    result.stdout.fnmatch_lines([
+        "refgrad::operators/relu WRONG*",
+        "refgrad::operators/exp SKIPPED (the engine has no exp)*",
+        "refgrad::edges/relu INCONCLUSIVE*",
+        "1 unsupported, 1 inconclusive, 1 wrong",
+        "inconclusive: edges/relu: operators/relu fails already",
+        "report: out/wrong.json",
+        "*1 failed, 1 skipped, 1 inconclusive*",
+    ])
+    folder.grade("RIGHT", "-v", *chosen).stdout.fnmatch_lines([
+        "refgrad::edges/relu CONVENTION*",
+        "convention: edges/relu: a legal subgradient was chosen: *",
+    ])
+
+
+def test_an_engine_that_leaves_the_process_is_judged_like_one_that_raises(folder: Folder) -> None:
+    folder.grade("WRONG", "--grade-select=operators/square").assert_outcomes(failed=1)
+    assert folder.verdicts("wrong") == {"operators/square": "unexpected-error"}
+
+
+def test_what_an_engine_only_should_do_fails_no_session(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    specs = folder.path / "specs"
+    shutil.copytree(specs_directory(), specs)
+    (specs / "behaviours" / "preferences.toml").write_text(PREFERENCE, encoding="utf-8")
+    monkeypatch.setenv("REFGRAD_SPECS", str(specs))
+    result = folder.grade("FORGETFUL", "--grade-select=preferences/*", "-rx", apart=True)
+    result.assert_outcomes(xfailed=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["XFAIL refgrad::preferences/gradients_add_up - wrong, on the level SHOULD: step 5, *"])
+    summary = folder.document("forgetful")["summary"]
+    assert (summary["failed"], summary["must_failed"]) == (1, 0)
+
+
+def test_a_fault_of_the_suite_itself_shows_its_traceback_and_gives_no_verdict(folder: Folder) -> None:
+    (folder.path / "conftest.py").write_text(
+        "from refgrad.harness.grading import Grader\n"
+        "def grade(self, check): raise ZeroDivisionError('in the suite')\n"
+        "def pytest_collection_modifyitems(): Grader.grade = grade\n"
+    )
+    result = folder.grade("RIGHT", "--grade-select=values/values_are_right", apart=True)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*ZeroDivisionError: in the suite"])
+    assert folder.verdicts("right") == {}

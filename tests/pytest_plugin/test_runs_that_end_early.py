@@ -1,0 +1,87 @@
+"""Does a run that is stopped, killed or broken off lose nothing, and does it go on where it was?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pytest_plugin.conftest import Folder
+
+CHOSEN = ("--grade-select=sharing/*", "--grade-select=operators/[am]*")
+
+
+def test_a_run_stopped_at_the_first_failure_leaves_a_partial_report(folder: Folder) -> None:
+    result = folder.grade("WRONG", "--maxfail=1", *CHOSEN)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    document = folder.document("wrong")
+    assert not document["complete"]
+    assert document["summary"]["failed"] == 1
+    assert document["verdicts"][-1]["id"] == "operators/multiply"
+
+
+def test_an_interrupted_run_leaves_a_partial_report(folder: Folder) -> None:
+    result = folder.grade("STOPPING", "--grade-select=operators/*", apart=True)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    verdicts = folder.verdicts("stopping")
+    assert verdicts["operators/multiply"] == "passed"
+    assert "operators/square" not in verdicts
+
+
+def test_a_run_resumed_from_a_torn_journal_ends_like_one_that_was_never_interrupted(folder: Folder) -> None:
+    folder.grade("WRONG", *CHOSEN)
+    whole = (folder.path / "out" / "wrong.json").read_bytes()
+    journal = folder.path / "out" / "wrong.journal.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    journal.write_text("".join(lines[:4]) + lines[4][:20], encoding="utf-8")
+    result = folder.grade("WRONG", "--grade-resume", *CHOSEN)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert (folder.path / "out" / "wrong.json").read_bytes() == whole
+    assert journal.read_text(encoding="utf-8").splitlines(keepends=True) == lines
+
+
+def test_what_is_known_is_not_run_again(folder: Folder) -> None:
+    folder.grade("RIGHT", "--grade-select=operators/add")
+    before = folder.document("right")
+    (folder.path / "toy.py").write_text(
+        (folder.path / "toy.py").read_text().replace('setup="import toy"', 'setup="import no_such_library"')
+    )
+    result = folder.grade("RIGHT", "--grade-resume", "--grade-select=operators/add")
+    result.assert_outcomes(passed=1)
+    assert folder.document("right") == before
+
+
+def test_the_journal_of_another_run_is_refused(folder: Folder) -> None:
+    folder.grade("RIGHT", "--grade-select=operators/add")
+    result = folder.grade("RIGHT", "--grade-resume", "--grade-seed=7")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: out/right.journal.jsonl belongs to another run; grade without --resume, *"])
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_an_engine_that_cannot_be_started_ends_the_session_in_one_line(folder: Folder, workers: str) -> None:
+    result = folder.grade("ABSENT", workers, apart=True)
+    message = "engine 'absent' cannot be started: ModuleNotFoundError: No module named 'no_such_library'"
+    assert result.ret == 3
+    result.stdout.fnmatch_lines([f"!*! _pytest.outcomes.Exit: {message} !*!"])
+    assert not (folder.path / "out" / "absent.json").exists()
+
+
+def test_an_engine_that_takes_its_process_down_when_started_is_never_graded(folder: Folder) -> None:
+    result = folder.grade("STILLBORN", "-n1", apart=True)
+    assert result.ret == 3
+    result.stdout.fnmatch_lines(["*engine 'stillborn' cannot be started: its process died*"])
+    assert not (folder.path / "out" / "stillborn.json").exists()
+
+
+def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(folder: Folder) -> None:
+    chosen = ("--grade-select=operators/add", "--grade-select=operators/square", "--grade-select=operators/multiply")
+    result = folder.grade("DEADLY", "-n2", *chosen, apart=True)
+    result.assert_outcomes(passed=2, failed=1)
+    assert folder.verdicts("deadly") == {
+        "operators/add": "passed",
+        "operators/multiply": "passed",
+        "operators/square": "crashed",
+    }
+    crashed = folder.document("deadly")["verdicts"][-1]
+    assert crashed["message"] == "the engine's process died while it ran this scenario"
+    assert "= square " in crashed["scenario"]
+    assert "toy.die(" in crashed["reproduction"]
