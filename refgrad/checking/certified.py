@@ -55,12 +55,12 @@ class CertifiedJudge:
         assert judgement.outcome != "passed"
         severity: Severity = judgement.outcome
         return Discrepancy(
-            severity,
-            position,
-            entry.index,
-            entry.observed,
-            float(entry.lower),
-            float(entry.upper),
-            entry.interval,
-            entry.budgets,
+            severity=severity,
+            input=position,
+            entry=entry.index,
+            observed=entry.observed,
+            lower=float(entry.lower),
+            upper=float(entry.upper),
+            truth=entry.interval,
+            explained=entry.budgets,
         )

@@ -137,6 +137,8 @@ class DifferencesJudge:
         place, entry = self.place(direction.vector)
         length = 1.0 if entry is None else float(np.sum(direction.vector))
         low, high = sorted((lower / length, upper / length))
+        if kink:
+            low, high = (0.0 if abs(end) < VAGUE_ABOVE * (high - low) else end for end in (low, high))
         middle = (low + high) / 2
         truth = f"between {low:.8g} and {high:.8g}" if kink else f"{middle:.10g} ± {(high - low) / 2:.1g}"
         error = max(lower - observed, observed - upper, 0.0) if np.isfinite(observed) else np.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -40,7 +41,9 @@ class Discrepancy:
 
     @property
     def error(self) -> float:
-        """How far the observed number is from the interval."""
+        """How far the observed number is from the interval; infinite for one that is not finite."""
+        if not math.isfinite(self.observed):
+            return math.inf
         return max(self.lower - self.observed, self.observed - self.upper, 0.0)
 
     @property

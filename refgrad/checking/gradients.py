@@ -12,7 +12,7 @@ import numpy as np
 from refgrad.checking.certified import CertifiedJudge
 from refgrad.checking.differences import DIRECTIONS, DifferencesJudge
 from refgrad.checking.discrepancy import Discrepancy, Judge, worst
-from refgrad.checking.messages import Symptoms, simpler_points, wrong_entry
+from refgrad.checking.messages import Sighting, Symptoms, simpler_points, wrong_entry
 from refgrad.checking.report import GradientError, GradientReport
 from refgrad.checking.screening import missed_below
 from refgrad.checking.subject import Array, Arrays, Pullback, Seeds, SideEffectError, Subject, SubjectError
@@ -29,7 +29,7 @@ REPEATABLE = 2.0**-40
 """Relative difference allowed between two backward calls: threads may add in another order."""
 
 
-def check_gradients(
+def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let people say, by keyword)
     function: Callable[..., Any],
     inputs: Any,
     engine: str = "torch",
@@ -42,12 +42,13 @@ def check_gradients(
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
     ``function`` takes tensors of the engine and returns one or a tuple of them. ``inputs`` is a tensor or a tuple of
-    tensors, numpy arrays or anything else that the function takes; what is of floating point and does not say that it needs
-    no gradient is differentiated by. ``engine`` is a registered engine, or ``module:object`` for an adapter of one's own.
+    tensors, numpy arrays or anything else that the function takes; what is of floating point and does not say that it
+    needs no gradient is differentiated by. ``engine`` is a registered engine, or ``module:object`` for an adapter of
+    one's own.
 
     Where the function is made of operators of the table, the gradient is held against certified intervals and the
-    rounding that each entry is entitled to; elsewhere, or with ``method="differences"``, against finite differences with
-    an error estimate. Random choices follow from ``seed``. A relative error below ``tolerance`` is let pass.
+    rounding that each entry is entitled to; elsewhere, or with ``method="differences"``, against finite differences
+    with an error estimate. Random choices follow from ``seed``. A relative error below ``tolerance`` is let pass.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report says the same. Raises AdapterError or EngineStartError where the engine cannot be had.
@@ -87,6 +88,7 @@ class _Check:
         self.pullback = subject.pullback(subject.point)
         self.outputs = self.pullback.outputs
         self.reason = ""
+        self.first_gradients: list[Array] = []
         self.judge = self.find_judge(method)
         self.seeds = list(self.all_seeds())
 
@@ -106,16 +108,14 @@ class _Check:
         if "seed" not in self.subject.engine.adapter.features:
             yield from (self.single(k, 0, 1.0) for k, output in enumerate(self.outputs) if output.size == 1)
             return
-        for _ in range(DENSE_SEEDS):
+        places = [(k, i) for k, output in enumerate(self.outputs) if differentiable[k] for i in range(output.size)]
+        for _ in range(DENSE_SEEDS if len(places) > 1 else 1):
             yield tuple(
                 self.random(output) if wanted else None
                 for output, wanted in zip(self.outputs, differentiable, strict=True)
             )
-        places = [(k, i) for k, output in enumerate(self.outputs) if differentiable[k] for i in range(output.size)]
         if len(places) > SINGLE_OUTPUTS:
             places = [places[i] for i in sorted(self.choices.choice(len(places), SINGLE_OUTPUTS, replace=False))]
-        elif len(places) == 1:
-            return
         yield from (self.single(k, i, 1.0) for k, i in places)
 
     def random(self, output: Array) -> Array:
@@ -133,6 +133,10 @@ class _Check:
         """Run all checks."""
         try:
             self.check_function()
+            undefined = [k for k, output in enumerate(self.outputs) if not np.isfinite(output).all()]
+            if undefined:
+                text = f"output {undefined[0]} is not finite at this point: choose one inside of the function's domain"
+                return self.made("inconclusive", message=text)
             found = self.check_seeds()
             self.check_repetition()
         except _Fault as fault:
@@ -140,7 +144,7 @@ class _Check:
         failing = [(seeds, d) for seeds, d in found if d.failing and d.relative_error > self.tolerance]
         if failing:
             return self.made_wrong(*failing[0])
-        open_questions = tuple({(d.input, d.entry): d for _, d in reversed(found)}.values())[::-1]
+        open_questions = tuple({(d.input, d.entry): d for _, d in found}.values())
         outcome = "inconclusive" if any(d.severity == "inconclusive" for d in open_questions) else "right"
         return self.made(outcome, inconclusive=open_questions[:SINGLE_OUTPUTS])
 
@@ -154,7 +158,9 @@ class _Check:
         """Judge the gradients under every seed; stop at the first that is wrong."""
         found: list[tuple[Seeds, Discrepancy]] = []
         for seeds in self.seeds:
-            discrepancies = self.judge.judge(seeds, self.gradients(self.pullback, seeds))
+            gradients = self.gradients(self.pullback, seeds)
+            self.first_gradients = self.first_gradients or gradients
+            discrepancies = self.judge.judge(seeds, gradients)
             found += [(seeds, discrepancy) for discrepancy in discrepancies]
             if any(discrepancy.failing for discrepancy in discrepancies):
                 break
@@ -177,10 +183,8 @@ class _Check:
 
     def check_repetition(self) -> None:
         """Refuse a backward that gives something else the second time."""
-        seeds = self.seeds[0]
-        first = self.gradients(self.pullback, seeds)
-        second = self.gradients(self.subject.pullback(self.subject.point), seeds)
-        for position, a, b in zip(self.subject.positions, first, second, strict=True):
+        again = self.gradients(self.subject.pullback(self.subject.point), self.seeds[0])
+        for position, a, b in zip(self.subject.positions, self.first_gradients, again, strict=True):
             size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
             if not np.allclose(a, b, REPEATABLE, REPEATABLE * size, equal_nan=True):
                 raise _Fault(f"the gradient of input {position} differs between two backward calls with the same seed")
@@ -206,7 +210,7 @@ class _Check:
         symptoms = self.symptoms(seeds)
         seeds, discrepancy = self.narrowed(seeds, discrepancy)
         point, shown = self.simplified(seeds, discrepancy)
-        message = wrong_entry(self.subject, shown, seeds, point, symptoms, self.judge.method)
+        message = wrong_entry(self.subject, Sighting(shown, seeds, point), symptoms, self.judge.method)
         return self.made("wrong", message=message, discrepancy=discrepancy)
 
     def symptoms(self, seeds: Seeds) -> Symptoms:
@@ -270,7 +274,13 @@ class _Check:
                 judge = CertifiedJudge(trace(subject, pullback.outputs), subject.positions, self.choices)
             else:
                 judge = DifferencesJudge(subject, pullback.outputs, self.choices)
-            found = judge.judge(seeds, self.gradients(pullback, seeds))
+            found = judge.judge(seeds, self.gradients(pullback, seeds), discrepancy)
         except (SubjectError, SideEffectError, Untraceable, _Fault):
             return None
-        return next((d for d in found if (d.severity, d.input) == (discrepancy.severity, discrepancy.input)), None)
+        return next((d for d in found if alike(d, discrepancy)), None)
+
+
+def alike(a: Discrepancy, b: Discrepancy) -> bool:
+    """Whether two are about the same entry, and of the same kind."""
+    kinds = [(d.severity, d.input, d.entry, bool(np.isfinite(d.observed))) for d in (a, b)]
+    return kinds[0] == kinds[1]

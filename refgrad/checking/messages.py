@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -22,6 +23,13 @@ SHORT_SEED = 12
 NEAR = 1e-6
 """How near a ratio has to be to a telling number."""
 
+TELLING_RATIOS: Mapping[float, str] = MappingProxyType({
+    -1.0: "the sign is flipped",
+    2.0: "twice too large: look for a term that is added twice",
+    0.5: "half as large: look for a use of the value whose gradient is overwritten, not added, or detached",
+})
+"""What it means that a gradient is so many times what it should be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Symptoms:
@@ -31,20 +39,28 @@ class Symptoms:
     squares_seed: bool = False
 
 
-def wrong_entry(
-    subject: Subject, discrepancy: Discrepancy, seeds: Seeds, point: Arrays, symptoms: Symptoms, method: str
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A wrong entry, and what is needed to see it again: the seeds and the point."""
+
+    discrepancy: Discrepancy
+    seeds: Seeds
+    point: Arrays
+
+
+def wrong_entry(subject: Subject, sighting: Sighting, symptoms: Symptoms, method: str) -> str:
     """Return the whole message about one entry."""
+    discrepancy = sighting.discrepancy
     source = "certified" if method == "certified" else "by finite differences"
     lines = [
         f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
-        f"  output:          {_output_text(seeds)}",
+        f"  output:          {_output_text(sighting.seeds)}",
         f"  backward gives:  {discrepancy.observed!r}",
         f"  the truth is:    {discrepancy.truth} ({source})",
         f"  it is off by:    {discrepancy.error:.3g}{_relative(discrepancy)}{_explained(discrepancy)}",
         f"  what to do:      {advice(discrepancy, symptoms)}",
         "  to see it:",
-        *(f"    {line}" for line in program(subject, discrepancy, seeds, point)),
+        *(f"    {line}" for line in program(subject, sighting)),
     ]
     return "\n".join(lines)
 
@@ -77,27 +93,28 @@ def advice(discrepancy: Discrepancy, symptoms: Symptoms) -> str:
         return "the backward does not depend on the gradient that comes in: multiply by it"
     if symptoms.squares_seed:
         return "the backward multiplies twice by the gradient that comes in: do so once"
-    middle = (discrepancy.lower + discrepancy.upper) / 2
     if discrepancy.severity == "inaccurate":
         return "right in its leading digits only: look for float32 on the way back, or a formula that cancels"
-    if discrepancy.observed == 0:
+    return _advice_on_number(discrepancy.observed, (discrepancy.lower + discrepancy.upper) / 2)
+
+
+def _advice_on_number(observed: float, truth: float) -> str:
+    if observed == 0:
         return "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"
-    if not np.isfinite(discrepancy.observed):
+    if not np.isfinite(observed):
         return "not a finite number: look for 0 * inf, 0 / 0, or a branch that is computed but not taken"
-    if middle == 0:
+    if truth == 0:
         return "nothing should arrive: look for a wrong index, mask or shape on the way back"
-    ratio = discrepancy.observed / middle
-    if abs(ratio + 1) < NEAR:
-        return "the sign is flipped"
-    if abs(ratio - 2) < NEAR:
-        return "twice too large: look for a term that is added twice"
-    if abs(ratio - 0.5) < NEAR:
-        return "half as large: look for a use of the value whose gradient is overwritten, not added"
-    return f"compare the backward rule with the derivative; it gives {ratio:.6g} times what it should"
+    ratio = observed / truth
+    for telling, text in TELLING_RATIOS.items():
+        if abs(ratio - telling) < NEAR:
+            return text
+    return f"compare the backward rule with the derivative; it gives {ratio:.10g} times what it should"
 
 
-def program(subject: Subject, discrepancy: Discrepancy, seeds: Seeds, point: Arrays) -> list[str]:
+def program(subject: Subject, sighting: Sighting) -> list[str]:
     """Return the lines of a program that prints the entry; ``function`` stands for the function under test."""
+    discrepancy, seeds, point = sighting.discrepancy, sighting.seeds, sighting.point
     adapter = subject.engine.adapter
     names = [f"x{i}" for i in range(len(subject.inputs))]
     lines = [f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))]

@@ -26,11 +26,12 @@ class GradientError(AssertionError):
 class GradientReport:
     """The outcome of one check; true in a condition unless the gradient is wrong.
 
-    ``method`` is how the truth was found: ``certified`` (an interval, from the operator table), ``differences`` (entry by
-    entry) or ``directions`` (along random directions, where there are many entries); ``reason`` says why it was not
-    certified. ``checked_below`` says from which relative error on a single wrong entry is not missed, as far as that is
-    known beforehand; ``chance_to_miss`` bounds the probability that errors in several entries cancel unseen.
-    ``inconclusive`` holds the entries of which nothing can be said, at kinks mostly, and ``discrepancy`` the entry that is wrong.
+    ``method`` is how the truth was found: ``certified`` (an interval, from the operator table), ``differences`` (entry
+    by entry) or ``directions`` (along random directions, where there are many entries); ``reason`` says why it was not
+    certified. ``sees_from`` is the relative error from which on a single wrong entry of the gradient under a seed is
+    never missed, as far as that is known beforehand; ``chance_to_miss`` bounds the probability that errors in several
+    entries cancel unseen. ``inconclusive`` holds entries of which nothing can be said, or at a kink only that their
+    value is legal, and ``discrepancy`` the entry that is wrong.
     """
 
     engine: str
@@ -39,7 +40,7 @@ class GradientReport:
     entries: int
     seeds: int
     reason: str = ""
-    checked_below: float | None = None
+    sees_from: float | None = None
     chance_to_miss: float = 0.0
     message: str = ""
     discrepancy: Discrepancy | None = None
@@ -67,7 +68,7 @@ class GradientReport:
             lines.append(f"not certified, because {self.reason}")
         if self.chance_to_miss:
             lines.append(
-                f"several wrong entries can cancel unseen with a probability of at most {self.chance_to_miss:.0e}"
+                f"errors in several entries cancel unseen with a probability of at most {self.chance_to_miss:.0e}"
             )
         lines += [describe_inconclusive(discrepancy) for discrepancy in self.inconclusive]
         return lines
@@ -75,16 +76,14 @@ class GradientReport:
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:
     """Say where nothing can be said, and why."""
-    place = entry_text(discrepancy)
+    place, observed, truth = entry_text(discrepancy), repr(discrepancy.observed), discrepancy.truth
     if discrepancy.severity == "convention":
-        return f"{place} is at a kink: {discrepancy.observed!r} is one of the legal answers, {discrepancy.truth}"
+        return f"{place} is at a kink: {observed} is one of the legal answers, {truth}"
     if not np.isfinite(discrepancy.lower + discrepancy.upper):
-        return f"{place} is inconclusive: {discrepancy.observed!r}, at a pole or at the border of a domain"
-    if "between" in discrepancy.truth:
-        return f"{place} is inconclusive at a kink: {discrepancy.observed!r}, and the one-sided slopes leave {discrepancy.truth}"
-    return (
-        f"{place} is inconclusive: {discrepancy.observed!r}, and all that is known of the truth is {discrepancy.truth}"
-    )
+        return f"{place} is inconclusive: {observed}, at a pole or at the border of a domain"
+    if "between" in truth:
+        return f"{place} is inconclusive at a kink: {observed}, and the one-sided slopes leave {truth}"
+    return f"{place} is inconclusive: {observed}, and all that is known of the truth is {truth}"
 
 
 def entry_text(discrepancy: Discrepancy) -> str:

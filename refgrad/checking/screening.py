@@ -6,9 +6,9 @@ raises no false alarm.
 
 The direction weighs each entry by a random number over the claimed gradient itself (or more, for an entry that is
 small among its neighbours), so that each entry's relative error counts alike, and the sum is right to within ``T``. An
-error in a single entry is never missed if it is relatively larger than ``missed_below``, whatever the entry's size. Where
-several entries are wrong, their errors can cancel: given all other random numbers, the sum falls into the interval that
-acquits with probability at most ``missed_below`` / e, for the largest relative error e.
+error in a single entry is never missed if it is relatively larger than ``missed_below``, whatever the entry's size.
+Where several entries are wrong, their errors can cancel: given all other random numbers, the sum falls into the
+interval that acquits with probability at most 1.5 times ``missed_below`` / e, for the largest relative error e.
 """
 
 from __future__ import annotations

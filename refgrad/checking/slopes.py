@@ -2,9 +2,9 @@
 
 Three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice (Richardson; error of order h⁶),
 one-sided ones twice as well (order h³). The last two extrapolations bound the truncation, the measured noise of the
-function bounds the rounding. Where the one-sided slopes differ by more than their errors there is a kink: between them lie
-all slopes that are legal. Smaller steps are tried while they promise less error; outside of the domain (not finite) the
-steps get smaller until they stay inside, or one side is left out.
+function bounds the rounding. Where the one-sided slopes differ by more than their errors there is a kink: between them
+lie all slopes that are legal. Smaller steps are tried while they promise less error; outside of the domain (not finite)
+the steps get smaller until they stay inside, or one side is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Along = Callable[[float], Floats]
 RATIO = 4.0
 TRUNCATION_SAFETY = 2.0
 BORDER_CAUTION = 16.0
-"""At the border of a domain a function need not have a Taylor series (x ** 1.5 at 0): errors shrink by 2 where 4 is hoped for."""
+"""At the border of a domain a function need not have a Taylor series: x ** 1.5 converges by 2 where 4 is hoped for."""
+
 
 ROUNDING_SAFETY = 16.0
 
@@ -77,10 +78,7 @@ def noise(along: Along, scale: Scale) -> Floats:
         differences = np.abs(np.diff(values, NOISE_ORDER, axis=0))
         deviations.append(np.median(differences, axis=0) / (MEDIAN * np.sqrt(NOISE_VARIANCE)))
         size = np.abs(values).max(axis=0)
-    found = np.where(np.isfinite(deviations), deviations, 0.0).max(axis=0) + scale.unit * np.where(
-        np.isfinite(size), size, 0.0
-    )
-    return np.asarray(found)
+    return np.asarray(_finite(np.stack(deviations)).max(axis=0) + scale.unit * _finite(size))
 
 
 def slopes(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> Slopes:
@@ -89,9 +87,8 @@ def slopes(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: 
     ``shrink`` makes every step smaller by a factor: another opinion.
     """
     count = len(here)
-    best = _Attempt(
-        np.zeros(count), np.full(count, np.inf), np.full(count, -np.inf), np.full(count, np.inf), np.zeros(count, bool)
-    )
+    infinite = np.full(count, np.inf)
+    best = _Attempt(np.zeros(count), infinite, -infinite, infinite, np.zeros(count, bool))
     for number, step in enumerate(scale.steps):
         best = best.improved(_attempt(along, here, deviation, step * shrink))
         following = scale.steps[number + 1] * shrink if number + 1 < len(scale.steps) else 0.0
@@ -146,18 +143,16 @@ def _attempt(along: Along, here: Floats, deviation: Floats, step: float) -> _Att
         high = np.maximum(after + after_error, before + before_error)
         only_after = np.isfinite(after_error) & ~np.isfinite(before_error)
         only_before = np.isfinite(before_error) & ~np.isfinite(after_error)
-        value = np.where(only_after, after, np.where(only_before, before, value))
-        error = np.where(
-            only_after, BORDER_CAUTION * after_error, np.where(only_before, BORDER_CAUTION * before_error, error)
-        )
+        value = np.select([only_after, only_before], [after, before], value)
+        errors = [BORDER_CAUTION * after_error, BORDER_CAUTION * before_error]
+        error = np.select([only_after, only_before], errors, error)
         error = np.where(kink | ~np.isfinite(value) | ~np.isfinite(error), np.inf, error)
-    return _Attempt(
-        np.where(np.isfinite(value), value, 0.0),
-        error,
-        np.where(kink, low, -np.inf),
-        np.where(kink, high, np.inf),
-        kink,
-    )
+    low, high = np.where(kink, low, -np.inf), np.where(kink, high, np.inf)
+    return _Attempt(_finite(value), error, low, high, kink)
+
+
+def _finite(array: Floats) -> Floats:
+    return np.where(np.isfinite(array), array, 0.0)
 
 
 def _extrapolated(differences: list[Any], first: float, second: float, caution: float) -> tuple[Floats, Floats]:

@@ -80,6 +80,22 @@ def plain_index(index: Any) -> Any:
     return index.array if isinstance(index, Tensor) else index
 
 
+def full_index(index: Any, rank: int) -> tuple[Any, ...]:
+    """Return an index as the tuple that the operator takes, with slices for its ellipsis."""
+    items = index if isinstance(index, tuple) else (index,)
+    at = next((position for position, item in enumerate(items) if item is Ellipsis), len(items))
+    before, after = items[:at], items[at + 1 :]
+    used = sum(_axes_used(item) for item in (*before, *after))
+    return (*before, *(slice(None),) * (rank - used), *after)
+
+
+def _axes_used(item: Any) -> int:
+    if item is None:
+        return 0
+    array = np.asarray(item) if isinstance(item, list | np.ndarray) else None
+    return array.ndim if array is not None and array.dtype == np.bool_ else 1
+
+
 def _before(tensor: Tensor) -> Tensor:
     """Return the tensor as it is before the write, with memory of its own."""
     if not is_grad_enabled():

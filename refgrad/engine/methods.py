@@ -11,7 +11,7 @@ import numpy as np
 from refgrad.engine import autograd
 from refgrad.engine.conversions import cast_with
 from refgrad.engine.discrete import OPERATORS
-from refgrad.engine.inplace import filler, in_place, item_writer, plain_index
+from refgrad.engine.inplace import filler, full_index, in_place, item_writer, plain_index
 from refgrad.engine.printing import shown
 from refgrad.engine.tensor import Tensor
 
@@ -106,8 +106,7 @@ def _item_methods(operators: Mapping[str, Function]) -> dict[str, Function]:
     index = operators["index"]
 
     def get(tensor: Tensor, key: Any) -> Tensor:
-        plain = plain_index(key)
-        return index(tensor, index=plain if isinstance(plain, tuple) else (plain,))  # type: ignore[no-any-return]
+        return index(tensor, index=full_index(plain_index(key), tensor.ndim))  # type: ignore[no-any-return]
 
     def rows(tensor: Tensor) -> Iterator[Tensor]:
         return (get(tensor, position) for position in range(len(tensor)))

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from refgrad.engine import errors
+from refgrad.engine.watching import Watch
 
 Shape: TypeAlias = tuple[int, ...]
 Writes: TypeAlias = list[int]
@@ -49,17 +50,6 @@ def note_write(writes: Writes) -> None:
 def version(writes: Writes) -> int:
     """How often the array was written in place."""
     return writes[0] if writes else 0
-
-
-class Watch:
-    """Who looks at the gradient that passes a node: hooks, and whether it is kept as ``.grad`` of a tensor."""
-
-    __slots__ = ("grad", "hooks", "retains")
-
-    def __init__(self) -> None:
-        self.hooks: dict[int, Callable[[Any], Any]] = {}
-        self.retains = False
-        self.grad: Any = None
 
 
 class Node:

@@ -1,15 +1,15 @@
 """How does a row of the operator table become the classes of its nodes?
 
 One class for every choice of arguments that need a gradient, because that decides what has to be saved. Its ``pull``
-is the row's rule on arrays, compiled when the class is made; its ``pull_recorded`` is the same rule on tensors,
-compiled when a backward with ``create_graph`` first comes by.
+is the row's rule on arrays, its ``pull_recorded`` the same rule on tensors for ``create_graph``; each is compiled when
+a backward first needs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -147,9 +147,9 @@ def _formula_pulls(
     operator: Operator, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
 ) -> tuple[Pull, Pull]:
     names = [argument.name for argument, needed in zip(operator.arguments, needs, strict=True) if needed]
-    formulas = {name: weighted(operator.partials[name]).calls for name in names}
 
     def compiled(system: Mapping[str, Any], values: str, operators: Any) -> Pull:
+        formulas = {name: weighted(operator.partials[name]).calls for name in names}
         text = PULL.format(
             unpack_values=_unpacking(saves, values),
             unpack_attributes=_unpacking(operator.attribute_names, "node.attributes.values()"),
@@ -167,14 +167,20 @@ def _formula_pulls(
         exec(text, namespace)  # what is filled in are names of the table, which are identifiers
         return namespace["pull"]  # type: ignore[no-any-return]
 
-    @cache
-    def on_tensors() -> Pull:
-        return compiled(dialects.vocabulary, RECOVERED, dialects.tensors)
+    return (
+        _on_first_use("pull", lambda: compiled(ON_ARRAYS, VALUES, dialects.arrays)),
+        _on_first_use("pull_recorded", lambda: compiled(dialects.vocabulary, RECOVERED, dialects.tensors)),
+    )
 
-    def pull_recorded(node: Any, cotangent: Any) -> Contributions:
-        return on_tensors()(node, cotangent)
 
-    return compiled(ON_ARRAYS, VALUES, dialects.arrays), pull_recorded
+def _on_first_use(name: str, compiled: Callable[[], Pull]) -> Pull:
+    """Return a method that replaces itself by the compiled one when it is first called."""
+
+    def method(node: Any, cotangent: Any) -> Contributions:
+        setattr(type(node), name, compiled())
+        return getattr(node, name)(cotangent)  # type: ignore[no-any-return]
+
+    return method
 
 
 def listing(items: Iterable[str]) -> str:

@@ -13,8 +13,9 @@ from operator import attrgetter
 from typing import Any
 
 from refgrad.engine import errors
-from refgrad.engine.node import LAST_WRITE, GraphNode, Watch
+from refgrad.engine.node import LAST_WRITE, GraphNode
 from refgrad.engine.tensor import Tensor
+from refgrad.engine.watching import Watch
 
 Cotangents = dict[GraphNode, Any]
 

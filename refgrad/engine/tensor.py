@@ -12,7 +12,7 @@ What a tensor can do besides is installed by :mod:`refgrad.engine.methods`, from
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from refgrad.engine.node import (
     GraphNode,
     Node,
     Shape,
-    Watch,
     Writes,
     note_write,
     version,
 )
+from refgrad.engine.watching import Handle, Watch
 
 
 class Tensor:
@@ -302,24 +302,3 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
-
-
-class Handle:
-    """Takes a hook away again."""
-
-    __slots__ = ("hooks", "key")
-
-    def __init__(self, hooks: dict[int, Callable[[Any], Any]], hook: Callable[[Any], Any]) -> None:
-        self.hooks = hooks
-        self.key = max(hooks, default=-1) + 1
-        hooks[self.key] = hook
-
-    def remove(self) -> None:
-        """Stop calling the hook; doing so twice is fine."""
-        self.hooks.pop(self.key, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()

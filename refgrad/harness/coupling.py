@@ -43,9 +43,7 @@ def _moments(
 ) -> Iterator[list[Seen]]:
     """Yield the gradients that were read between two changes of any gradient."""
     moment: list[Seen] = []
-    for number, (step, prediction, seen) in enumerate(
-        zip(scenario.steps, predictions, observations, strict=True), 1
-    ):
+    for number, (step, prediction, seen) in enumerate(zip(scenario.steps, predictions, observations, strict=True), 1):
         if isinstance(step, Backward | ZeroGrad) and moment:
             yield moment
             moment = []
@@ -56,11 +54,9 @@ def _moments(
 
 
 def _together(moment: list[Seen], scenario: Scenario) -> tuple[Contributions, list[Seen]]:
-    """Return the most contributions of a leaf, and the gradients that consist of those of them that reach their leaf."""
+    """Return the most contributions of a leaf, and the gradients that are made of those that reach their leaf."""
     longest = max((prediction.contributions for _, prediction, _ in moment), key=len)
     reached = {output: set(relevant_leaves(scenario, output)) for output, _ in longest}
     return longest, [
-        seen
-        for seen in moment
-        if seen[1].contributions == tuple(c for c in longest if seen[1].leaf in reached[c[0]])
+        seen for seen in moment if seen[1].contributions == tuple(c for c in longest if seen[1].leaf in reached[c[0]])
     ]

@@ -9,9 +9,9 @@ import numpy as np
 from refgrad.harness.adapter import AnyAdapter
 from refgrad.harness.coupling import uncoupled
 from refgrad.harness.execution import Engine, Observation, observe
-from refgrad.harness.verdict import Finding, worst
+from refgrad.harness.verdict import Finding, Outcome, worst
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Prediction, Succeeds, Value, predict
-from refgrad.oracles import CertifiedOracle, Judgement, judge, limits_met
+from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met
 from refgrad.scenario import Scenario
 
 UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24}
@@ -24,6 +24,8 @@ def examine(scenario: Scenario, engine: Engine) -> Finding:
 
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
+    if engine.lethal and scenario.id in engine.lethal:
+        return Finding("crashed", "the engine's process died while it ran this scenario")
     oracle = CertifiedOracle(scenario, engine.adapter.dtype)
     return confront(predict(scenario, engine.adapter.policy), observe(scenario, engine), oracle, engine.adapter)
 
@@ -91,13 +93,16 @@ def _compare_array(
         return Finding("passed")
     if judgement.entry is None:
         return Finding(judgement.outcome, f"{what} {judgement.reason}")
-    choice = judgement.outcome == "convention"
-    said = judgement.entry.describe_choice() if choice else judgement.entry.describe()
-    if judgement.outcome == "wrong" and np.isnan(judgement.entry.observed):
-        met = limits_met(oracle.scenario)
-        if met:  # it is not that the engine gives another number: it gives none
-            return Finding("missing", f"{what} is {said}: {met[0].reason}")
-    return Finding(judgement.outcome, f"{what} is {said}")
+    return _finding(what, judgement.outcome, judgement.entry, oracle)
+
+
+def _finding(what: str, outcome: Outcome, entry: EntryError, oracle: CertifiedOracle) -> Finding:
+    """Say what an entry shows; one that is not a number, where the truth is a limit, is missing, not another number."""
+    said = entry.describe_choice() if outcome == "convention" else entry.describe()
+    limits = limits_met(oracle.scenario) if outcome == "wrong" and np.isnan(entry.observed) else ()
+    if limits:
+        return Finding("missing", f"{what} is {said}: {limits[0].reason}")
+    return Finding(outcome, f"{what} is {said}")
 
 
 def _compare_nothing(what: str, oracle: CertifiedOracle, prediction: Gradient) -> Finding:

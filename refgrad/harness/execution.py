@@ -52,6 +52,8 @@ class Engine:
         self._compiled: dict[str, Callable[..., Any]] = {}
         self.watch: Callable[[Scenario], object] = lambda _: None
         """Called with every scenario before it is run, so that it is known should the engine take the process down."""
+        self.lethal: frozenset[str] = frozenset()
+        """Ids of scenarios that have taken a process down: they are not run again."""
 
     @cached_property
     def operators(self) -> Mapping[str, str]:

@@ -290,7 +290,8 @@ class Grader:
     def _shown(self, check: Check, finding: Finding, scenario: Scenario | None, examples: int) -> Verdict:
         if scenario is None:
             return self._verdict(check, finding.outcome, examples=examples)
-        message = f"step {finding.step}, `{scenario.steps[finding.step - 1].to_text()}`: {finding.message}"
+        place = f"step {finding.step}, `{scenario.steps[finding.step - 1].to_text()}`: " if finding.step else ""
+        message = place + finding.message
         return self._verdict(check, finding.outcome, message=message, scenario=scenario, examples=examples)
 
     def _verdict(

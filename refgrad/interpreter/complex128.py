@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from refgrad.interpreter.batched import Batch, BatchedFloat64
 from refgrad.interpreter.float64 import NUMPY_FUNCTIONS
@@ -35,6 +36,10 @@ class BatchedComplex128(BatchedFloat64):
     What does not depend on a leaf that varies stays real. ``apply`` raises TypeError for an operator that is not
     analytic in what varies.
     """
+
+    def __init__(self, points: Mapping[str, npt.NDArray[np.complex128]]) -> None:
+        """Take the points of the leaves that vary; the others keep the scenario's value."""
+        super().__init__(points)  # type: ignore[arg-type]
 
     def apply(self, operator: Operator, arguments: list[Batch], attributes: Mapping[str, Any]) -> Batch:
         """Return the operator's value at every point."""
@@ -58,7 +63,7 @@ def analytic_expression(operator: Operator) -> Expression | None:
 
 
 def _is_analytic(expression: Expression, conditions: frozenset[str]) -> bool:
-    """Whether a formula has no branches, but on arguments that are truth values, and no function with a kink or a jump."""
+    """Whether a formula calls nothing with a kink or a jump, and branches on nothing but truth values given to it."""
     if expression.functions & NOT_ANALYTIC:
         return False
     for node in ast.walk(expression.tree):

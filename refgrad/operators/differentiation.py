@@ -41,9 +41,10 @@ def differentiate(
 def differentiate_along(
     formula: Expression, arguments: tuple[str, ...], moving: tuple[str, ...], system: Mapping[str, Any]
 ) -> Callable[..., tuple[Any, Any]]:
-    """Compile ``formula`` to a function of ``arguments``, and by keyword ``NAME_speed`` of those moving: value and speed.
+    """Compile ``formula`` to a function of ``arguments``, and by keyword ``NAME_speed`` of those moving.
 
-    Value and speed go through a branch together: where it is open, ``choose`` joins what each side would do as a whole.
+    It returns value and speed, which go through a branch together: where it is open, ``choose`` joins what each side
+    would do as a whole.
     """
     block = _Block(("time",))
     environment = {name: _Dual(name, (f"{name}_speed",) if name in moving else (ZERO,)) for name in arguments}
@@ -155,7 +156,7 @@ class _Block:
 
     def call(self, name: str, operands: list[_Dual]) -> _Dual:
         function = FUNCTIONS[name]
-        inputs = [_Dual(self.name(operand.value), operand.partials) for operand in operands]
+        inputs = [_Dual(self.name(_number(operand.value)), operand.partials) for operand in operands]
         value = self.name(f"{name}({', '.join(operand.value for operand in inputs)})")
         local = {p: _Dual(o.value, self.nothing) for p, o in zip(function.parameters, inputs, strict=True)}
         local["out"] = _Dual(value, self.nothing)
@@ -196,7 +197,7 @@ class _Block:
         """Return a branch as a tuple where it computes nothing, else the name of a function that computes it."""
         inner = _Block(self.arguments, f"{name}_")
         result = inner.visit(node, environment)
-        texts = ", ".join([result.value, *result.partials])
+        texts = ", ".join([_number(result.value), *result.partials])
         if not inner.lines:
             return f"({texts},)"
         body = "\n".join([*inner.lines, f"return {texts},"])
@@ -206,6 +207,11 @@ class _Block:
 
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _number(text: str) -> str:
+    """Let a plain number that a function receives, or a branch returns, be one of the system's: FLINT insists on it."""
+    return f"number({text})" if text[0].isdigit() else text
 
 
 def _minus(a: str) -> str:

@@ -91,13 +91,8 @@ INTERVAL_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
 """The number system of mpmath's intervals, with conditions that are True, False or, over the interval, both (None)."""
 
 
-class _Floor(sympy.Function):
-    """The floor, whose derivative is 0 between its jumps."""
-
-    def fdiff(self, _argument: int = 1) -> Any:
-        """Return 0."""
-        return sympy.Integer(0)
-
+_FLOOR = type("_Floor", (sympy.Function,), {"fdiff": lambda _self, _argument=1: sympy.Integer(0)})
+"""The floor, whose derivative is 0 between its jumps."""
 
 SYMBOL_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
     {name: getattr(sympy, NAMES[name]) for name in NAMES if hasattr(sympy, NAMES[name])}
@@ -109,7 +104,7 @@ SYMBOL_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
         "log10": lambda x: sympy.log(x) / sympy.log(10),
         "abs": lambda x: sympy.Piecewise((x, sympy.Gt(x, 0)), (-x, True)),
         "sign": lambda x: sympy.Piecewise((1, sympy.Gt(x, 0)), (-1, sympy.Lt(x, 0)), (0, True)),
-        "floor": _Floor,
+        "floor": _FLOOR,
         "hypot": lambda x, y: sympy.sqrt(x * x + y * y),
         "maximum": lambda x, y: sympy.Piecewise((x, sympy.Gt(x, y)), (y, True)),
         "minimum": lambda x, y: sympy.Piecewise((x, sympy.Lt(x, y)), (y, True)),
@@ -130,11 +125,12 @@ SYMBOL_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
 """The number system of SymPy's expressions."""
 
 
-def derivative(formula: Expression, parameters: tuple[str, ...], by: str) -> Callable[..., Any]:
-    """Return SymPy's derivative of a formula as a function of mpmath's floats."""
-    symbols = {name: sympy.Symbol(name, real=True) for name in parameters}
-    if "condition" in symbols:
-        symbols["condition"] = sympy.Symbol("condition")
+def derivative(
+    formula: Expression, parameters: tuple[str, ...], by: str, conditions: frozenset[str] = frozenset()
+) -> Callable[..., Any]:
+    """Return SymPy's derivative of a formula as a function of mpmath's floats; ``conditions`` are boolean."""
+    symbols = {name: sympy.Symbol(name, real=None if name in conditions else True) for name in parameters}
     expression = sympy.sympify(formula.function(parameters, SYMBOL_FUNCTIONS)(*symbols.values()))
     slope = sympy.diff(expression, symbols[by])
-    return sympy.lambdify(list(symbols.values()), slope, modules=[{"_Floor": mpmath.floor}, "mpmath"])  # type: ignore[no-any-return]
+    found: Callable[..., Any] = sympy.lambdify([*symbols.values()], slope, [{"_Floor": mpmath.floor}, "mpmath"])
+    return found

@@ -131,6 +131,13 @@ class _ToCalls(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return _call("where", self.visit(node.test), self.visit(node.body), self.visit(node.orelse))
 
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Let a function of nothing but plain numbers have the system's: FLINT insists on its own."""
+        arguments = [self.visit(argument) for argument in node.args]
+        if all(isinstance(argument, ast.Constant) for argument in arguments):
+            arguments = [_call("number", argument) for argument in arguments]
+        return ast.Call(node.func, arguments, [])
+
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         if isinstance(node.value, float) and not is_exact(repr(node.value)):
             return _call("number", ast.Constant(repr(node.value)))

@@ -1,5 +1,6 @@
 """What is the true derivative, found independently of every engine?"""
 
+from refgrad.oracles.ball_series import derivatives_along
 from refgrad.oracles.certified import Certified, CertifiedOracle
 from refgrad.oracles.directional import directional_derivative
 from refgrad.oracles.finite_differences import Difference, finite_differences
@@ -14,6 +15,7 @@ __all__ = [
     "EntryError",
     "Judgement",
     "Violation",
+    "derivatives_along",
     "directional_derivative",
     "finite_differences",
     "judge",

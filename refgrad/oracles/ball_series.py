@@ -1,8 +1,8 @@
 """What are a scenario's certified derivatives of any order along a direction, by FLINT's power series alone?
 
-The leaves move along x + t · direction while the forward part runs in series in t; k! times the coefficient of t to the k
-is the k-th derivative. Nothing is swept, and there is no rule for any derivative but FLINT's own, so this is held against
-the sweeps of the tape.
+The leaves move along x + t · direction while the forward part runs in series in t; k! times the coefficient of t to the
+k is the k-th derivative. Nothing is swept, and there is no rule for any derivative but FLINT's own, so this is held
+against the sweeps of the tape.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from refgrad.scenario import Grad, Scenario
 Direction = Mapping[str, npt.NDArray[np.float64]]
 
 
-def directional_derivatives(
+def derivatives_along(
     scenario: Scenario, direction: Direction, order: int, bits: int = TRUTH_BITS
 ) -> dict[str, ObjectArray]:
     """Return, for every name but those of conditions, balls of each entry's ``order``-th derivative along a direction.
 
     ``direction`` has an array of the leaf's shape for each leaf that moves; the others stand still. A ball is not a
     number where a kink, a jump or the border of a domain may lie at the point, and for recorded gradients and what is
-    made of them. Raises ScenarioEvaluationError where shapes do not fit, and ValueError for a direction of another shape
-    than its leaf or a negative order.
+    made of them. Raises ScenarioEvaluationError where shapes do not fit, and ValueError for a direction of another
+    shape than its leaf or a negative order.
     """
     if order < 0:
         raise ValueError(f"a derivative has an order of at least 0, not {order}")

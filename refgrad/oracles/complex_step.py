@@ -49,7 +49,7 @@ def complex_step(scenario: Scenario, contributions: Contributions) -> dict[str, 
 
 
 def refuse_what_is_not_analytic(scenario: Scenario) -> None:
-    """Raise ComplexStepRefusedError for the first operator that is not analytic in what depends on a leaf's gradient."""
+    """Raise ComplexStepRefusedError for the first operator that is not analytic in what varies with a leaf."""
     varying = {leaf.name for leaf in scenario.leaves if leaf.requires_grad}
     for name, step in scenario.definitions.items():
         if isinstance(step, Grad):
@@ -85,9 +85,7 @@ def _of_leaf(scenario: Scenario, contributions: Contributions, leaf: Leaf) -> Fl
     return slopes.reshape(base.shape)
 
 
-def _total(
-    values: Mapping[str, Batch], contributions: Contributions, points: int
-) -> npt.NDArray[np.complex128]:
+def _total(values: Mapping[str, Batch], contributions: Contributions, points: int) -> npt.NDArray[np.complex128]:
     total = np.zeros(points, dtype=np.complex128)
     for output, seed in contributions:
         array = values[output].stretched(points).reshape(-1, points)

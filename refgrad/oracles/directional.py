@@ -2,13 +2,14 @@
 
 Values and their speeds are carried forward together, in balls. Where a branch is open, at a kink, the result is the
 hull of what the two sides would do, speed and value together. So the weights that a tie gives its operands are never
-negative and always sum to one, which intervals of single partial derivatives cannot say: along a direction in which tied
-entries move alike the speed is one number. No tape and no reverse sweep is involved.
+negative and always sum to one, which intervals of single partial derivatives cannot say: along a direction in which
+tied entries move alike the speed is one number. No tape and no reverse sweep is involved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,7 +20,7 @@ from flint import arb
 from refgrad.interpreter import evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate_along
-from refgrad.oracles.ball_functions import ball_functions, precision, true_derivative
+from refgrad.oracles.ball_functions import Branch, Decision, ball_functions, choose, precision, true_derivative
 from refgrad.scenario import Constant, Leaf, Scenario
 
 Floats = npt.NDArray[np.float64]
@@ -67,12 +68,12 @@ class MovingBalls:
         self.bits = bits
 
     @cached_property
-    def maximum(self) -> np.ufunc:
+    def maximum(self) -> Any:
         """The larger of two, reducible as numpy's is."""
         return np.frompyfunc(self._scalar(operator_table()["maximum"], {}), 2, 1)
 
     @cached_property
-    def minimum(self) -> np.ufunc:
+    def minimum(self) -> Any:
         """The smaller of two, reducible as numpy's is."""
         return np.frompyfunc(self._scalar(operator_table()["minimum"], {}), 2, 1)
 
@@ -116,7 +117,7 @@ class MovingBalls:
 def directional_derivative(
     scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = 128
 ) -> arb:
-    """Return a ball that contains the sum, over (output, seed), of seed · (speed of the output), for every legal choice.
+    """Return a ball around the sum, over (output, seed), of seed · (speed of the output), for every legal choice.
 
     Raises ScenarioEvaluationError where shapes do not fit, or where the scenario records gradients.
     """
@@ -131,12 +132,43 @@ def directional_derivative(
         return total
 
 
+_gaps: ContextVar[list[float] | None] = ContextVar("gaps", default=None)
+"""Where the gaps at open branches go while somebody asks for them."""
+
+
+def gaps_at_kinks(
+    scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = 128
+) -> list[float]:
+    """Return, for each branch that is open, how much faster one side moves along a direction than the other does.
+
+    The branches and their order do not depend on the direction, and the gaps are linear in it. So those of a basis are
+    a matrix whose null space holds the directions in which the output is smooth. Raises as directional_derivative.
+    """
+    token = _gaps.set([])
+    try:
+        directional_derivative(scenario, contributions, directions, bits)
+        return _gaps.get() or []
+    finally:
+        _gaps.reset(token)
+
+
+def _choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, ...]:
+    """Return one side's value and speed, or the hulls over both, noting by how much the speeds differ."""
+    if condition is None:
+        gaps = _gaps.get()
+        if gaps is not None:
+            sides = [side if type(side) is tuple else side() for side in (then, otherwise)]  # type: ignore[operator]
+            gaps.append(float(arb(sides[0][1]).mid()) - float(arb(sides[1][1]).mid()))
+    return choose(condition, then, otherwise)
+
+
 @cache
 def _along(operator: Operator, bits: int) -> Callable[..., tuple[Any, Any]]:
     """Compile the row's formula to value and speed; attributes follow the arguments."""
     assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)
-    return differentiate_along(operator.formula, parameters, operator.differentiable_arguments, ball_functions(bits))
+    functions = {**ball_functions(bits), "choose": _choose}
+    return differentiate_along(operator.formula, parameters, operator.differentiable_arguments, functions)
 
 
 def _lifted(entry: Any) -> Moving:

@@ -44,7 +44,7 @@ ULP = 2.0**-52
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """What one oracle says of all entries of all leaves, flat: a value and the bound of its error, or why it refuses."""
+    """What one oracle says of all entries of all leaves, flat: values and bounds of their errors, or why it refuses."""
 
     value: Floats
     error: Floats

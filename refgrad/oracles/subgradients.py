@@ -10,19 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from refgrad.oracles.certified import Certified
-from refgrad.oracles.directional import Contributions, directional_derivative
+from refgrad.oracles.directional import Contributions, directional_derivative, gaps_at_kinks
 from refgrad.oracles.judgement import ALLOWANCE, VAGUE_ABOVE
 from refgrad.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+Shapes = Mapping[str, tuple[int, ...]]
 
-RANDOM_DIRECTIONS = 12
-"""Beside two that are made for the purpose; a choice that is not legal shows in the first of them as a rule."""
+LARGEST_NUMBER = 64
+"""Entries at kinks, at most, that are moved."""
+
+NULL = 1e-9
+"""What is smaller, relative to the largest, is zero."""
+
+RANDOM_DIRECTIONS = 4
+"""Of each kind. One random direction in a null space meets whatever lies outside of its complement with certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,8 @@ class Violation:
 
     def describe(self) -> str:
         """Say it in one line: which entries move, what the gradient says of it, and what is legal."""
-        moving = " and ".join(f"{name} by {speeds.tolist()}" for name, speeds in self.direction.items() if speeds.any())
+        speeds = {name: array for name, array in self.direction.items() if array.any()}
+        moving = " and ".join(f"{name} by {_shown(array.tolist())}" for name, array in speeds.items())
         width = self.upper - self.lower
         interval = f"is {self.upper:.6g}" if width <= VAGUE_ABOVE else f"lies in [{self.lower:.6g}, {self.upper:.6g}]"
         return (
@@ -65,47 +75,58 @@ def violation(
     budget = _joined([certified[name].budget for name in names])
     slack = VAGUE_ABOVE * np.maximum(1.0, np.abs(middle) + radius) + ALLOWANCE * np.maximum(budget - radius, 0.0)
     shapes = {name: observed[name].shape for name in names}
-    for direction in _directions(gradient - middle, middle, radius, kinked):
+    places = np.flatnonzero(kinked)[:LARGEST_NUMBER]
+    smooth = _smooth_directions(scenario, contributions, places, shapes)
+    for direction in _directions(gradient - middle, middle, places, smooth):
         moving = _split(direction, shapes)
         legal = directional_derivative(scenario, contributions, moving)
-        rate, room = float(gradient[kinked] @ direction[kinked]), float(slack[kinked] @ np.abs(direction[kinked]))
+        rate = float(gradient[places] @ direction[places])
+        room = float(slack[places] @ np.abs(direction[places]))
         lower, upper = float(legal.lower()), float(legal.upper())
         if lower - rate > room or rate - upper > room:
             return Violation(moving, rate, lower, upper)
     return None
 
 
-def _directions(offset: Floats, middle: Floats, radius: Floats, kinked: npt.NDArray[np.bool_]) -> Iterator[Floats]:
-    """Yield directions that move nothing but entries at kinks.
+def _smooth_directions(scenario: Scenario, contributions: Contributions, places: Places, shapes: Shapes) -> Floats:
+    """Return, as columns, a basis of the directions of these entries in which both sides of every kink move alike."""
+    total = sum(int(np.prod(shape)) for shape in shapes.values())
+    units = (np.where(np.arange(total) == place, 1.0, 0.0) for place in places)
+    gaps = np.array([gaps_at_kinks(scenario, contributions, _split(unit, shapes)) for unit in units]).T
+    if not np.all(np.isfinite(gaps)) or gaps.size == 0:
+        return np.zeros((places.size, 0))
+    _, sizes, rows = np.linalg.svd(gaps)
+    rank = int(np.sum(sizes > NULL * max(sizes.max(), 1.0)))
+    return np.asarray(rows[rank:].T)
 
-    First all of them by as much as makes each whole interval count as one: what ties then moves alike. Then away from
-    the interval's middle, as the engine did, where choices at other kinks leave no room. Then some of them at random.
+
+def _directions(offset: Floats, middle: Floats, places: Places, smooth: Floats) -> Iterator[Floats]:
+    """Yield directions that move nothing but entries at kinks, first those in which the output is smooth.
+
+    There the rate is one number, e.g. where all entries that tie move alike. The others are: away from the interval's
+    middle, as the engine did, where the choices at other kinks leave no room, and some at random.
     """
-    size = np.where(kinked, np.abs(middle) + radius, 1.0)
-    unit = np.where(kinked, np.where(middle < 0, -1.0, 1.0) * _rounded(1.0 / size), 0.0)
-    yield unit
-    away = np.where(kinked, offset, 0.0)
-    if away.any():
-        yield away
     random = np.random.default_rng(0)
-    places = np.flatnonzero(kinked)
-    for number in range(RANDOM_DIRECTIONS):
-        chosen = np.zeros(kinked.size)
-        some = random.choice(places, size=int(random.integers(1, places.size + 1)), replace=False)
-        chosen[some] = 1.0 if number % 2 else random.choice((-1.0, 1.0), size=some.size)
-        yield unit * chosen
+    sign = np.where(middle[places] < 0, -1.0, 1.0)
+    wanted = [sign, np.abs(sign), offset[places], *random.normal(size=(RANDOM_DIRECTIONS, places.size))]
+    others = [offset[places], *random.choice((-1.0, 0.0, 1.0), size=(RANDOM_DIRECTIONS, places.size))]
+    for chosen in (*(smooth @ (smooth.T @ vector) for vector in wanted), *others):
+        size = np.abs(chosen).max()
+        if size > NULL:
+            direction = np.zeros(middle.size)
+            direction[places] = np.where(np.abs(chosen) > NULL * size, chosen / size, 0.0)
+            yield direction
 
 
-def _rounded(numbers: Floats) -> Floats:
-    """Six digits: a ball's radius has no more than nine, and entries that are meant to move alike shall do so."""
-    return np.array([float(f"{number:.6g}") for number in numbers.tolist()])
+def _shown(speeds: Any) -> str:
+    return f"[{', '.join(map(_shown, speeds))}]" if isinstance(speeds, list) else f"{speeds:.6g}"
 
 
 def _joined(arrays: list[Floats]) -> Floats:
     return np.concatenate([np.asarray(array, dtype=np.float64).ravel() for array in arrays])
 
 
-def _split(direction: Floats, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Floats]:
+def _split(direction: Floats, shapes: Shapes) -> dict[str, Floats]:
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
     starts = np.concatenate([[0], ends[:-1]])
     return {

@@ -8,7 +8,7 @@ SymPy is imported only when it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.interpreter import evaluate
-from refgrad.operators import Operator, operator_table
+from refgrad.operators import Operator
 from refgrad.oracles.relevance import leading_to
 from refgrad.scenario import Constant, Leaf, Scenario
 
@@ -71,12 +71,12 @@ class Symbols:
         return sympy
 
     @cached_property
-    def maximum(self) -> np.ufunc:
+    def maximum(self) -> Any:
         """The larger of two expressions, reducible as numpy's is."""
         return np.frompyfunc(lambda x, y: x if self.greater(x, y) else y, 2, 1)
 
     @cached_property
-    def minimum(self) -> np.ufunc:
+    def minimum(self) -> Any:
         """The smaller of two expressions, reducible as numpy's is."""
         return np.frompyfunc(lambda x, y: y if self.greater(x, y) else x, 2, 1)
 

@@ -12,7 +12,7 @@ import pytest
 from refgrad.harness import Verdict, start
 from refgrad.harness.checks import Check
 from refgrad.harness.grading import Grader
-from refgrad.pytest_plugin.crash import Trace
+from refgrad.pytest_plugin.crash import Traces
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import failure_text
 
@@ -34,19 +34,20 @@ class CheckFailedError(Exception):
 class Bench:
     """Where checks are run: an engine, started when a check needs it, and the verdicts that are known."""
 
-    def __init__(self, plan: Plan, known: Mapping[str, Verdict], trace: Trace | None) -> None:
-        """``trace`` tells whoever finds this process dead what it was doing."""
+    def __init__(self, plan: Plan, known: Mapping[str, Verdict], worker: str = "", traces: Traces | None = None) -> None:
+        """``traces`` tell whoever finds this ``worker`` dead what it was doing."""
         self.plan = plan
         self.known = known
-        self.trace = trace
+        self.worker = worker
+        self.traces = traces
         self._grader: Grader | None = None
 
     def start(self) -> Grader:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._grader is None:
             engine = start(self.plan.adapter)
-            if self.trace is not None:
-                self.trace.follow(engine)
+            if self.traces is not None:
+                self.traces.follow(engine, self.worker)
             self._grader = Grader(engine, self.plan.settings)
         return self._grader
 
@@ -56,7 +57,10 @@ class Bench:
             return self.known[check.id]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self.start().grade(check)
+            grader = self.start()
+            if self.traces is not None:
+                grader.engine.lethal = self.traces.lethal
+            return grader.grade(check)
 
 
 class Suite(pytest.Collector):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -11,16 +12,15 @@ from refgrad.harness.checks import Check, chapter
 from refgrad.scenario import Scenario, ScenarioError, parse
 
 
-class Trace:
-    """A file that always holds the text of the scenario that an engine is running."""
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """A folder that the processes of a run share: each leaves the scenario that it is running, and sees what others died of."""
 
-    def __init__(self, path: Path) -> None:
-        """``path`` need not exist yet."""
-        self.path = path
+    folder: Path
 
-    def follow(self, engine: Engine) -> None:
+    def follow(self, engine: Engine, worker: str) -> None:
         """Write down every scenario before the engine runs it."""
-        file = self.path.open("w", encoding="utf-8")
+        file = (self.folder / worker).open("w", encoding="utf-8")
 
         def write(scenario: Scenario) -> None:
             file.seek(0)
@@ -30,13 +30,22 @@ class Trace:
 
         engine.watch = write
 
-    def last(self) -> Scenario | None:
-        """Return the scenario that was run last, None if there is none that can be read."""
+    def last(self, worker: str) -> Scenario | None:
+        """Return the scenario that a worker was running last, None if there is none that can be read."""
         try:
-            scenario = parse(self.path.read_text(encoding="utf-8"))
+            scenario = parse((self.folder / worker).read_text(encoding="utf-8"))
         except (OSError, ScenarioError):
             return None
         return scenario if scenario.steps else None
+
+    @property
+    def lethal(self) -> frozenset[str]:
+        """Ids of the scenarios that a worker died of."""
+        return frozenset(path.suffix.removeprefix(".") for path in self.folder.glob("lethal.*"))
+
+    def condemn(self, scenario: Scenario) -> None:
+        """Let no worker run this scenario again."""
+        (self.folder / f"lethal.{scenario.id}").touch()
 
 
 def crash_verdict(check: Check, engine: str, scenario: Scenario | None) -> Verdict:

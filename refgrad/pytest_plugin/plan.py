@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import refgrad
-from refgrad.harness import AnyAdapter, Journal, Verdict, find_adapter
+from refgrad.harness import AnyAdapter, Journal, Verdict, engine_version, find_adapter
 from refgrad.harness.checks import Check, all_checks
 from refgrad.harness.settings import EFFORTS, Settings
 from refgrad.pytest_plugin.options import GradeOptions
@@ -41,8 +41,9 @@ class Plan:
     @property
     def title(self) -> str:
         """Engine, version, profile and seed in one line."""
-        engine = describe_engine(self.adapter)
-        return f"{engine['name']} {engine['version']}, profile {self.settings.profile}, seed {self.settings.seed}"
+        version = engine_version(self.adapter)
+        engine = self.adapter.name if version == "unknown" else f"{self.adapter.name} {version}"
+        return f"{engine}, profile {self.settings.profile}, seed {self.settings.seed}"
 
     @property
     def header(self) -> dict[str, Any]:

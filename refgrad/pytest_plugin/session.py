@@ -10,11 +10,12 @@ import pytest
 
 from refgrad.harness import AdapterError, EngineStartError, JournalError, Verdict
 from refgrad.pytest_plugin.conformance import PROPERTY, Bench, CheckItem, Suite
-from refgrad.pytest_plugin.crash import Trace
+from refgrad.pytest_plugin.crash import Traces
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.pytest_plugin.terminal import Narrator
+from refgrad.pytest_plugin.workers import MOST_DEATHS, Foreman
 
 RECORDER = "refgrad-recorder"
 
@@ -35,16 +36,19 @@ def install(config: pytest.Config, options: GradeOptions) -> None:
 def _install_controller(config: pytest.Config, plan: Plan, known: Mapping[str, Verdict]) -> None:
     recorder = Recorder(plan, known)
     config.pluginmanager.register(recorder, RECORDER)
-    config.pluginmanager.register(Conformance(Bench(plan, known, None)), "refgrad-conformance")
+    config.pluginmanager.register(Conformance(Bench(plan, known)), "refgrad-conformance")
     config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
-    if getattr(config.option, "maxworkerrestart", "absent") is None:
-        config.option.maxworkerrestart = str(len(plan.checks) + 1)  # each check may kill its worker once
+    if config.pluginmanager.has_plugin("xdist"):
+        config.pluginmanager.register(Foreman(recorder), "refgrad-foreman")
+        if config.option.maxworkerrestart is None:
+            config.option.maxworkerrestart = str(len(plan.checks) + MOST_DEATHS)
 
 
 def _worker(config: pytest.Config, plan: Plan) -> Conformance:
     told: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
     known = [Verdict.from_json(dict(row)) for row in told["known"]]
-    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, Trace(Path(told["running"]))))
+    traces = Traces(Path(told["traces"]))
+    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, told["worker"], traces))
 
 
 def _only_what_was_named(config: pytest.Config) -> None:

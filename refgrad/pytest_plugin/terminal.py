@@ -33,6 +33,8 @@ class Narrator:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
         """Show the outcome of a check instead of pytest's own word for it."""
+        if report.outcome not in {"passed", "failed", "skipped"}:
+            return "run again after a crash", "R", "RUN AGAIN"
         verdict = None if hasattr(report, "wasxfail") else verdict_in(report)
         if verdict is None:
             return None

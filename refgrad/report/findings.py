@@ -39,7 +39,7 @@ class Finding:
         return f"{head}\n\n{EVERY_DIGIT}\n{self.verdict.reproduction.rstrip()}\n{ending}"
 
     def _remarks(self) -> Iterable[str]:
-        yield f"{MARKER} on {self.engine} {self.version}: {self.verdict.id} is {self.verdict.verdict}."
+        yield f"{MARKER} on {self.engine}, version {self.version}: {self.verdict.id} is {self.verdict.verdict}."
         for text in (self.verdict.statement, f"Found: {self.verdict.message}"):
             yield from (f"# {line}" for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 

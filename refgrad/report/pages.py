@@ -61,8 +61,9 @@ class Graded:
 
     @property
     def title(self) -> str:
-        """Name and version."""
-        return f"{self.engine['name']} {self.engine['version']}"
+        """Name, and version if that is known."""
+        name, version = self.engine["name"], self.engine["version"]
+        return str(name if version == "unknown" else f"{name} {version}")
 
     @property
     def outcomes(self) -> list[Outcome]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.harness import Engine
+from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Scenario, parse
 from refgrad.strategies import Profile, random_scenario
 
@@ -30,9 +32,7 @@ FAR: Final = Profile(
     empty=0.0,
     unused_leaves=0.0,
 )
-NEAR: Final = Profile(
-    operators=OPERATORS, length=(5, 20), max_backwards=1, empty=0.0, unused_leaves=0.0, edges=0.5
-)
+NEAR: Final = Profile(operators=OPERATORS, length=(5, 20), max_backwards=1, empty=0.0, unused_leaves=0.0, edges=0.5)
 DISTANCES: Final = (-9.0, -3.0)
 """Decimal exponents of how far, relatively, a graph near kinks is moved off them."""
 
@@ -118,9 +118,16 @@ def graph_of(scenario: Scenario) -> Graph:
 
 def generated(count: int, *, near: bool) -> Iterator[Graph]:
     """Yield graphs: far from kinks, or a little beside them. The same ones every time."""
-    for seed in range(count):
-        graph = graph_of(random_scenario(seed, NEAR if near else FAR))
-        yield moved(graph, np.random.default_rng(seed)) if near else graph
+    graphs = (graph_of(random_scenario(seed, NEAR if near else FAR)) for seed in itertools.count())
+    if near:
+        beside = (moved(graph, np.random.default_rng(seed)) for seed, graph in enumerate(graphs))
+        graphs = (graph for graph in beside if is_defined(graph))
+    yield from itertools.islice(graphs, count)
+
+
+def is_defined(graph: Graph) -> bool:
+    """Whether the output is finite: a move may lead out of a domain."""
+    return bool(np.isfinite(evaluate(graph.scenario, Float64())[graph.output]).all())
 
 
 def moved(graph: Graph, choices: np.random.Generator) -> Graph:

@@ -45,7 +45,7 @@ COMPARABLE: Final = frozenset({"passed", "convention", "inconclusive"})
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A kind of generated graphs: a profile, and by how much every number is moved at random (as a decimal exponent)."""
+    """A kind of generated graphs: a profile, and by which powers of ten every number is moved at random."""
 
     name: str
     profile: Profile
@@ -64,7 +64,7 @@ AT_KINKS: Final = Condition("on kinks", Profile(max_backwards=1, edges=0.3))
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """What one engine showed on one graph; ``ratio`` is its largest error over its budget (None: nothing to compare)."""
+    """What one engine showed on a graph; ``ratio`` is its largest error over its budget (None: nothing to compare)."""
 
     engine: str
     finding: Finding

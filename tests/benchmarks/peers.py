@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -146,20 +146,23 @@ class Traced(TorchChecker):
 
     name = "refgrad.check_gradients, traced"
     graphs = 2_000
-    method = "auto"
+    method: Literal["auto", "differences"] = "auto"
 
     def passes(self, graph: Graph, fault: Fault | None = None) -> bool:
         """Ask it."""
         return bool(
             check_gradients(
-                self.function(graph, fault), self.tensors(graph), method=self.method, raise_exception=False  # type: ignore[arg-type]
+                self.function(graph, fault),
+                self.tensors(graph),
+                method=self.method,
+                raise_exception=False,
             )
         )
 
     def prepare(self, graph: Graph) -> Callable[[], bool]:
         """Leave out the making of the function."""
         function, tensors = self.function(graph, None), self.tensors(graph)
-        return lambda: bool(check_gradients(function, tensors, method=self.method, raise_exception=False))  # type: ignore[arg-type]
+        return lambda: bool(check_gradients(function, tensors, method=self.method, raise_exception=False))
 
 
 class Opaque(Traced):

@@ -1,4 +1,4 @@
-"""How is `jax.test_util.check_grads` asked? In an environment of its own: this file is also the program that runs there."""
+"""How is `jax.test_util.check_grads` asked, in an environment of its own?"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.benchmark_run
 
 Arrays = Sequence[Any]
 Loss = Callable[..., Any]
-HAND, ENGINE = "numpy by hand", "reference engine"
+HAND, SCALARS, ENGINE = "numpy by hand", "the same on numpy scalars", "reference engine"
 AIMS_CHAIN = {HAND: 2.0, "HIPS autograd": 1 / 6, "MyGrad": 1 / 6}
 AIMS_MLP = {HAND: 1.3}
 CHAIN_STEPS, GRAPH_NODES = 333, 10_000  # a step of the chain is three operators
@@ -246,6 +246,9 @@ def contestants(workload: Workload, names: Sequence[str]) -> dict[str, Callable[
     """Everybody's gradient of ``workload``, checked against the hand-written one; who is not installed is left out."""
     expected = workload.by_hand(*workload.points)
     runs: dict[str, Callable[[], Arrays]] = {HAND: lambda: workload.by_hand(*workload.points)}
+    if all(point.ndim == 0 for point in workload.points):
+        scalars = [point[()] for point in workload.points]
+        runs[SCALARS] = lambda: workload.by_hand(*scalars)
     for name in names:
         try:
             library = LIBRARIES[name]()
@@ -314,7 +317,7 @@ def measure(benchmark: BenchmarkFixture, workload: Workload, names: Sequence[str
     for name, times in sorted(seconds.items(), key=lambda item: median(item[1])):
         per_operator = median(times) * 1e6 / workload.operators
         ratio = ratios.get(name, math.nan)
-        lines.append(f"{name:18} {per_operator:9.2f} µs per operator, engine / this {ratio:6.2f}\n")
+        lines.append(f"{name:25} {per_operator:9.2f} µs per operator, engine / this {ratio:6.2f}\n")
     sys.stdout.write("\n" + "".join(lines))
     benchmark.pedantic(  # type: ignore[no-untyped-call]
         runs[ENGINE], rounds=5, warmup_rounds=1

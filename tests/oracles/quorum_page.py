@@ -35,7 +35,7 @@ the intervals is wider than {telling:.0e} of max(1, |value|), as at a kink; the 
 values of entries that both can tell, relative to the same. The complex step refuses operators that are not analytic,
 SymPy whatever is not small, and both, kinks. A disagreement is a fault of this suite, never of an engine.
 
-Made by `python -m tests.oracles.quorum_page --count {count} > reports/oracle-quorum.md`; nothing in it depends on chance.
+Made by `python -m tests.oracles.quorum_page --count {count} > reports/oracle-quorum.md`; no chance is involved.
 """
 
 SMALL: Final = Profile(max_backwards=1, length=(1, 6), dimensions=(2, 1, 3, 2), max_rank=2)
@@ -101,7 +101,7 @@ def page(result: Tally, count: int, first: int) -> str:
 
 def _row(pair: tuple[str, str], counts: Counter[str], gap: float) -> str:
     numbers = (counts[word] for word in ("scenarios", "compared", "agree", "inconclusive", "disagree"))
-    return f"| {' – '.join(pair)} | {' | '.join(f'{number:,}' for number in numbers)} | {gap:.1e} |"
+    return f"| {' / '.join(pair)} | {' | '.join(f'{number:,}' for number in numbers)} | {gap:.1e} |"
 
 
 def main() -> None:

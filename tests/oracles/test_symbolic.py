@@ -69,8 +69,8 @@ def test_the_derivative_of_every_formula_is_what_sympy_says(row: Operator) -> No
     for _ in range(3):
         point: dict[str, float] = {}
         for argument in row.arguments:
-            low, high = row.samples.get(argument.name, (0.0, 1.0))
-            point[argument.name] = choices.boolean(0.5) if argument.dtype == "bool" else choices.decimals(low, high, 1)[0]
+            interval = row.samples.get(argument.name)
+            point[argument.name] = choices.decimals(*interval, 1)[0] if interval else choices.boolean(0.5)
         point |= dict(zip(row.attribute_names, (-1.7, 2.3), strict=False))
         with precision(128):
             values = [x if isinstance(x, bool) else arb(x) for x in (point[n] for n in row.argument_names)]

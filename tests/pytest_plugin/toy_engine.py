@@ -23,7 +23,6 @@ def lopsided(x, y): return Value(x.data * y.data, [(x, y.data), (y, 2 * x.data)]
 def relu(x, slope=1.0): return Value(max(x.data, 0.0), [(x, slope * (x.data > 0))])
 def leave(x): raise SystemExit("bye")
 def die(x): os._exit(3)
-def interrupt(x): raise KeyboardInterrupt
 def forget(x):
     x.grad = 0.0
     for parent, _ in x.parents:
@@ -42,7 +41,6 @@ RIGHT = adapter("right", relu="toy.relu({x})")
 WRONG = adapter("wrong", multiply="toy.lopsided({x}, {y})", relu="toy.relu({x}, 2.0)", square="toy.leave({x})")
 FORGETFUL = adapter("forgetful", backward="toy.forget({output}).backward()")
 DEADLY = adapter("deadly", square="toy.die({x})")
-STOPPING = adapter("stopping", square="toy.interrupt({x})")
 ABSENT = adapter("absent", setup="import no_such_library")
 STILLBORN = adapter("stillborn", setup="import os; os._exit(1)")
 NOT_AN_ADAPTER = 3

@@ -6,7 +6,19 @@ import struct
 from hypothesis import strategies as st
 
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Leaf, Read, Scenario, Slice, Step, ZeroGrad
+from refgrad.scenario import (
+    Apply,
+    AttributeValue,
+    Backward,
+    Constant,
+    Grad,
+    Leaf,
+    Read,
+    Scenario,
+    Slice,
+    Step,
+    ZeroGrad,
+)
 
 SPECIAL_FLOATS = (
     0.0,
@@ -37,6 +49,9 @@ def constants(draw: st.DrawFn) -> Constant:
         return Constant("bool", shape, bytes(draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))))
     length = size * ITEM_SIZES[dtype]
     return Constant(dtype, shape, draw(st.binary(min_size=length, max_size=length)))
+
+
+SEEDS = st.none() | constants()
 
 
 def slices() -> st.SearchStrategy[Slice]:
@@ -72,7 +87,7 @@ def actions(names: list[str]) -> st.SearchStrategy[Step]:
     """Any step that makes no tensor."""
     name = st.sampled_from(names)
     return st.one_of(
-        st.builds(Backward, name, st.none() | constants(), st.booleans()),
+        st.builds(Backward, name, SEEDS, st.booleans()),
         st.builds(Read, st.sampled_from(["grad", "value"]), name),
         st.builds(ZeroGrad, name),
     )
@@ -85,13 +100,19 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     names: list[str] = []
     for number in range(draw(st.integers(0, 9))):
         name = f"{draw(st.sampled_from(['x', 'leaf', '_', 'requires_grad', 'read']))}{number}"
-        kind = draw(st.sampled_from(["leaf", "apply", "action"])) if names else "leaf"
+        leaves = [step.name for step in steps if isinstance(step, Leaf) and step.requires_grad]
+        kinds = ["leaf", *(["apply", "action"] if names else []), *(["grad"] if leaves else [])]
+        kind = draw(st.sampled_from(kinds))
         if kind == "action":
             steps.append(draw(actions(names)))
             continue
-        made = (
-            st.builds(Leaf, st.just(name), constants(), st.booleans()) if kind == "leaf" else applications(name, names)
-        )
-        steps.append(draw(made))
+        made: dict[str, st.SearchStrategy[Step]] = {
+            "leaf": st.builds(Leaf, st.just(name), constants(), st.booleans()),
+            "apply": applications(name, names),
+            "grad": st.builds(
+                Grad, st.just(name), st.sampled_from(names or [name]), st.sampled_from(leaves or [name]), SEEDS
+            ),
+        }
+        steps.append(draw(made[kind]))
         names.append(name)
     return Scenario(tuple(steps))

@@ -11,7 +11,7 @@ from syrupy.location import PyTestLocation
 class PlainText(SingleFileSnapshotExtension):
     """A text in ``tests/snapshots/FOLDER/MODULE/TEST.txt``."""
 
-    write_mode = WriteMode.TEXT
+    _write_mode = WriteMode.TEXT
     file_extension = "txt"
 
     @classmethod

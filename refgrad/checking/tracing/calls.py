@@ -1,7 +1,8 @@
 """Which rows of the operator table does a call of a library amount to?
 
-A call is looked up by the name that numpy or PyTorch give it. Elementwise rows are found in the table by their names and
-aliases; only calls whose arguments are spelled in another way than the row's, or that several rows make up, stand here.
+A call is looked up by the name that numpy or PyTorch give it. Elementwise rows are found in the table by their names
+and aliases; only calls whose arguments are spelled in another way than the row's, or that several rows make up, stand
+here.
 """
 
 from __future__ import annotations
@@ -116,14 +117,14 @@ def _axes(axis: Any) -> Any:
 
 
 def _reduction(operator: str) -> Call:
-    def reduce(t: Translator, x: Any, axis: Any = None, keepdims: Any = False) -> str:
+    def reduce(t: Translator, x: Any, axis: Any = None, keepdims: Any = None) -> str:
         return t.row(operator, x, axis=_axes(axis), keepdims=bool(keepdims))
 
     return reduce
 
 
 def _extremum(reduction: str, pairwise: str) -> Call:
-    def call(t: Translator, x: Any, axis: Any = None, keepdims: Any = False, y: Any = None) -> str:
+    def call(t: Translator, x: Any, axis: Any = None, keepdims: Any = None, y: Any = None) -> str:
         if y is not None:
             return t.row(pairwise, x, y)
         if axis is not None and not isinstance(axis, int | tuple | list):
@@ -276,7 +277,7 @@ def _log_softmax(t: Translator, x: Any, axis: int, _stacklevel: int = 3) -> str:
     return t.row("subtract", x, _logsumexp(t, x, axis, keepdims=True))
 
 
-def _logsumexp(t: Translator, x: Any, axis: Any, keepdims: Any = False) -> str:
+def _logsumexp(t: Translator, x: Any, axis: Any, keepdims: Any = None) -> str:
     return t.row("log", t.row("sum", t.row("exp", x), axis=_axes(axis), keepdims=bool(keepdims)))
 
 
@@ -290,7 +291,7 @@ def _mse_loss(t: Translator, x: Any, target: Any, reduction: str = "mean") -> st
     return squares if reduction == "none" else t.row(reduction, squares)
 
 
-def _variance(t: Translator, x: Any, axis: Any = None, keepdims: Any = False, ddof: Any = 0) -> str:
+def _variance(t: Translator, x: Any, axis: Any = None, keepdims: Any = None, ddof: Any = 0) -> str:
     """Record numpy's variance."""
     center = t.row("mean", x, axis=_axes(axis), keepdims=True)
     squares = t.row("sum", t.row("square", t.row("subtract", x, center)), axis=_axes(axis), keepdims=bool(keepdims))

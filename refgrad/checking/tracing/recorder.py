@@ -32,7 +32,7 @@ class Recorder:
         self.counts: dict[str, int] = {}
 
     def fresh(self, stem: str) -> str:
-        """Return a name that no step has yet: ``stem1``, ``stem2`` …"""
+        """Return a name that no step has yet: ``stem1``, ``stem2`` and so on."""
         number = self.counts[stem] = self.counts.get(stem, 0) + 1
         return f"{stem}{number}"
 

@@ -1,0 +1,99 @@
+"""What does an elementwise row say at a point, to many digits, and what does its formula say there?"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import mpmath
+
+from refgrad.operators.exact import DIGITS_FUNCTIONS, derivative
+from refgrad.operators.expression import Expression
+from refgrad.operators.table import Operator
+
+Point = Mapping[str, Any]
+
+BEYOND = 3.0
+"""Points are drawn from an interval this many times as wide as the sample range."""
+
+
+@dataclass(frozen=True)
+class ExactRow:
+    """One elementwise row, ready to be evaluated by mpmath and differentiated by SymPy."""
+
+    operator: Operator
+
+    @property
+    def formula(self) -> Expression:
+        """The row's formula."""
+        assert self.operator.formula is not None
+        return self.operator.formula
+
+    @property
+    def forward(self) -> Expression:
+        """The row's way to compute it."""
+        assert self.operator.forward is not None
+        return self.operator.forward
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Arguments and attributes, in order."""
+        return (*self.operator.argument_names, *self.operator.attribute_names)
+
+    @cached_property
+    def conditions(self) -> frozenset[str]:
+        """The arguments that are boolean."""
+        return frozenset(argument.name for argument in self.operator.arguments if argument.dtype == "bool")
+
+    @cached_property
+    def slopes(self) -> Mapping[str, Callable[..., Any]]:
+        """SymPy's derivative of the formula by each argument."""
+        names = self.operator.differentiable_arguments
+        return {name: derivative(self.formula, self.parameters, name, self.conditions) for name in names}
+
+    def at(self, expression: Expression, point: Point, out: Any = None) -> Any:
+        """Evaluate one of the row's expressions at a point."""
+        return expression.function((*self.parameters, "out"), DIGITS_FUNCTIONS)(**point, out=out)
+
+    def partials(self, point: Point) -> dict[str, Any]:
+        """Return the row's own partials at a point."""
+        out = self.at(self.forward, point)
+        return {name: self.at(partial, point, out) for name, partial in self.operator.partials.items()}
+
+    def admits(self, point: Point) -> bool:
+        """Whether the point is in the domain."""
+        domain = self.operator.domain
+        return domain is None or bool(self.at(domain, point))
+
+    def points(self, count: int) -> list[Point]:
+        """Return points of the domain, drawn from the sample ranges and from beyond them; fewer if they are rare."""
+        random = Random(self.operator.name)  # noqa: S311 (points of a test)
+        drawn = ({name: self._number(random, name) for name in self.parameters} for _ in range(count * 40))
+        admitted: Iterator[Point] = (point for point in drawn if self.admits(point))
+        return [point for point, _ in zip(admitted, range(count), strict=False)]
+
+    def _number(self, random: Random, name: str) -> Any:
+        if name in self.conditions:
+            return random.choice([True, False])
+        low, high = self.operator.samples.get(name, next(iter(self.operator.samples.values())))
+        middle, half = (low + high) / 2, (high - low) / 2
+        return mpmath.mpf(middle + random.uniform(-1, 1) * half * random.choice([1.0, BEYOND]))
+
+    def chooses(self) -> bool:
+        """Whether the formula takes a branch, or calls a function with a kink, on what it is differentiated by."""
+        arguments = set(self.operator.differentiable_arguments)
+        for node in ast.walk(self.formula.tree):
+            match node:
+                case ast.Compare() | ast.Call(func=ast.Name(id="abs" | "sign" | "floor" | "maximum" | "minimum")):
+                    if any(isinstance(n, ast.Name) and n.id in arguments for n in ast.walk(node)):
+                        return True
+        return False
+
+
+def shown(point: Point) -> str:
+    """Write a point into a message."""
+    return ", ".join(f"{name} = {mpmath.nstr(value, 8)}" for name, value in point.items())

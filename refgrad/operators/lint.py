@@ -1,0 +1,135 @@
+"""Is every row of the operator table right? What a row says about itself is held against its formula.
+
+The loader sees to the form of the rows; here their content is checked, to fifty digits: partials are the formula's
+derivatives by SymPy, forward is the formula, sample ranges lie inside the domain over their whole length, every kink
+has an edge, and every edge is what the formula does there. SymPy and mpmath are imported by this module, and by nothing
+that ``import refgrad.operators`` loads.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import mpmath
+
+from refgrad.operators.edge_lint import edge_problems
+from refgrad.operators.exact import DIGITS_FUNCTIONS, INTERVAL_FUNCTIONS, derivative, digits
+from refgrad.operators.exact_row import ExactRow, shown
+from refgrad.operators.expression import Expression
+from refgrad.operators.table import Operator
+from refgrad.operators.vocabulary import FUNCTIONS
+
+Problems = Iterator[str]
+
+DIGITS = 50
+WORKING_DIGITS = 120
+"""Enough for formulas that cancel, as exp(x) - 1 does, to keep fifty digits."""
+
+POINTS = 24
+
+
+def lint_table(table: Mapping[str, Operator]) -> list[str]:
+    """Return what is wrong with the rows, each as ``FILE: operator NAME: problem``; nothing where all is right."""
+    problems = [*_aliases(table)]
+    for operator in table.values():
+        place = f"{operator.family}.toml: operator {operator.name!r}"
+        problems.extend(f"{place}: {problem}" for problem in _row(operator))
+    return problems
+
+
+def lint_vocabulary() -> list[str]:
+    """Return what is wrong with the derivatives of the formula language's functions, by SymPy at a few points."""
+    return [problem for name in FUNCTIONS for problem in _function(name)]
+
+
+def _aliases(table: Mapping[str, Operator]) -> Problems:
+    owners = {name: name for name in table}
+    for operator in table.values():
+        for alias in operator.aliases:
+            if alias in owners:
+                owner = owners[alias]
+                yield f"{operator.family}.toml: operator {operator.name!r}: alias {alias!r} belongs to {owner!r}"
+            owners.setdefault(alias, operator.name)
+
+
+def _function(name: str) -> Problems:
+    function = FUNCTIONS[name]
+    formula = Expression(f"{name}({', '.join(function.parameters)})")
+    with digits(WORKING_DIGITS):
+        value = formula.function(function.parameters, DIGITS_FUNCTIONS)
+        for parameter, source in zip(function.parameters, function.derivatives, strict=True):
+            slope = derivative(formula, function.parameters, parameter)
+            stated = Expression(source).function((*function.parameters, "out"), DIGITS_FUNCTIONS)
+            for x, y in ((0.3, 0.7), (0.7, -0.3)) if name != "arccosh" else ((1.3, 0.0), (2.7, 0.0)):
+                point = [mpmath.mpf(x), mpmath.mpf(y)][: len(function.parameters)]
+                if not _same(stated(*point, value(*point)), slope(*point)):
+                    yield f"vocabulary: {name}: the derivative {source!r} by {parameter} is wrong at {x}, {y}"
+
+
+def _row(operator: Operator) -> Problems:
+    for name in ("summary", "source"):
+        if not getattr(operator, name).strip():
+            yield f"has no {name}"
+    for number, edge in enumerate(operator.edges, 1):
+        if not edge.reason.strip():
+            yield f"edge {number} has no reason"
+    if not operator.elementwise:
+        return
+    row = ExactRow(operator)
+    yield from _quotients(row)
+    yield from _samples(row)
+    with digits(WORKING_DIGITS):
+        yield from _values(row)
+    if row.chooses() and not operator.edges:
+        yield "has a kink (its formula makes a choice), but declares no edge"
+    for number, edge in enumerate(operator.edges, 1):
+        yield from (f"edge {number}: {problem}" for problem in edge_problems(row, edge))
+
+
+def _quotients(row: ExactRow) -> Problems:
+    """Quotients of integers are computed by Python, in 53 bits."""
+    for node in ast.walk(row.formula.tree):
+        match node:
+            case ast.BinOp(left=ast.Constant(value=int(a)), op=ast.Div(), right=ast.Constant(value=int(b))):
+                if Fraction(a / b) != Fraction(a, b):
+                    yield f"formula {row.formula.source!r} has the quotient {a} / {b}, which is no float64"
+
+
+def _samples(row: ExactRow) -> Problems:
+    """The domain has to hold over the whole box of the sample ranges, seen as intervals, with attributes 0, 1, 2."""
+    samples, domain = row.operator.samples, row.operator.domain
+    for name, (low, high) in samples.items():
+        if not low < high:
+            yield f"the sample range of {name} is empty: [{low}, {high}]"
+    if domain is None:
+        return
+    box: dict[str, Any] = dict.fromkeys(row.conditions)
+    box |= {name: mpmath.iv.mpf(list(bounds)) for name, bounds in samples.items()}
+    box |= {name: mpmath.iv.mpf(place) for place, name in enumerate(row.operator.attribute_names)}
+    if domain.function(row.parameters, INTERVAL_FUNCTIONS)(**box) is not True:
+        ranges = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in samples.items())
+        yield f"the sample range {ranges} is not inside the domain {domain.source!r}"
+
+
+def _values(row: ExactRow) -> Problems:
+    """Forward is the formula, and the partials are its derivatives, inside of the sample range and beyond."""
+    points = row.points(POINTS)
+    if len(points) < POINTS:
+        yield f"only {len(points)} of the points tried are in the domain"
+    wrong = (p for p in points if not _same(row.at(row.forward, p), row.at(row.formula, p)))
+    for point in islice(wrong, 1):
+        yield f"forward {row.forward.source!r} is not the formula at {shown(point)}"
+    for name, slope in row.slopes.items():
+        source = row.operator.partials[name].source
+        wrong = (p for p in points if not _same(row.partials(p)[name], slope(**p)))
+        for point in islice(wrong, 1):
+            found, right = (mpmath.nstr(value, 8) for value in (row.partials(point)[name], slope(**point)))
+            yield f"the partial {source!r} by {name} is {found} at {shown(point)}, but the formula's slope is {right}"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(abs(a - b) <= mpmath.mpf(10) ** -DIGITS * max(1, abs(a), abs(b)))

@@ -1,0 +1,149 @@
+"""Is a wrong gradient told in full: which output, which input, which entry, by how much, how to see it, what to do?"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad import check_gradients
+from refgrad.checking.discrepancy import Discrepancy
+from refgrad.checking.messages import Symptoms, advice
+from refgrad.checking.report import describe_inconclusive
+from tests.checking.own_functions import FAULTS, Backward, inputs, own, square_with
+
+pytestmark = pytest.mark.engines
+
+
+def message(backward: Backward, *arrays: Any, **options: Any) -> str:
+    return check_gradients(square_with(backward), arrays, "autograd", raise_exception=False, **options).message
+
+
+def test_the_message_about_an_entry() -> None:
+    told = message(FAULTS["half"], np.array([1.25, 2.5]))
+    assert re.sub(r"\S+(?= times what)", "1e+15", told) == (
+        "the gradient with respect to input 0, entry (0,) is wrong\n"
+        "  output:          0, entry (0,)\n"
+        "  backward gives:  1.0\n"
+        "  the truth is:    2.0000000000000000 (certified)\n"
+        "  it is off by:    1, a relative error of 5.0e-01, 1e+15 times what rounding explains\n"
+        "  what to do:      half as large: look for a use of the value whose gradient is overwritten, not added, or detached\n"
+        "  to see it:\n"
+        "    x0 = np.array([1.0, 2.0])\n"
+        "    outputs, pullback = vjp(lambda x0: function(x0), [x0])\n"
+        "    print(pullback(np.array([1.0, 0.0]))[0][0])"
+    )
+
+
+def test_the_message_where_nothing_is_known_of_the_function() -> None:
+    lines = message(FAULTS["half"], np.array([1.25, 2.5]), method="differences").splitlines()
+    assert lines[0] == "the gradient with respect to input 0, entry (0,) is wrong"
+    assert lines[3].startswith("  the truth is:    2 ± ")
+    assert lines[3].endswith(" (by finite differences)")
+    assert lines[4].startswith("  it is off by:    1, a relative error of 5.0e-01, ")
+
+
+def test_the_message_about_one_of_several_inputs_and_outputs() -> None:
+    half = square_with(FAULTS["half"])
+    report = check_gradients(
+        lambda x, y: (3 * x, half(y)), (np.array(1.25), np.array(2.5)), "autograd", raise_exception=False
+    )
+    lines = report.message.splitlines()
+    assert lines[:2] == ["the gradient with respect to input 1 is wrong", "  output:          1"]
+    assert lines[-4:] == [
+        "    x0 = np.array(1.0)",
+        "    x1 = np.array(2.0)",
+        "    outputs, pullback = vjp(lambda x0, x1: function(x0, x1)[1], [x0, x1])",
+        "    print(pullback(np.array(1.0))[1])",
+    ]
+
+
+def test_a_large_array_is_not_printed() -> None:
+    lines = message(FAULTS["sign flipped"], inputs(1000)).splitlines()
+    assert lines[-3:] == [
+        "    x0 = inputs[0]",
+        "    outputs, pullback = vjp(lambda x0: function(x0), [x0])",
+        "    print(pullback(np.eye(1, 1000, 700).reshape((1000,)))[0][700])",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("writes to its input", "the backward writes to input 0"),
+        ("writes to the seed", "the backward writes to the seed of output 0"),
+    ],
+)
+def test_the_message_about_what_is_wrong_beside_the_numbers(fault: str, told: str) -> None:
+    assert message(FAULTS[fault], inputs(2, 3)) == told
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("ignores the seed", "the backward does not depend on the gradient that comes in: multiply by it"),
+        ("squares the seed", "the backward multiplies twice by the gradient that comes in: do so once"),
+        ("sign flipped", "the sign is flipped"),
+        ("nothing arrives", "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"),
+        ("not a number", "not a finite number: look for 0 * inf, 0 / 0, or a branch that is computed but not taken"),
+        (
+            "1e-9 too large",
+            "right in its leading digits only: look for float32 on the way back, or a formula that cancels",
+        ),
+        ("0.09 % too large", "compare the backward rule with the derivative; it gives 1.0009 times what it should"),
+    ],
+)
+def test_the_message_says_what_to_do(fault: str, told: str) -> None:
+    assert f"  what to do:      {told}\n" in message(FAULTS[fault], np.array([1.25, 2.5]))
+
+
+@pytest.mark.parametrize(
+    ("observed", "truth", "told"),
+    [
+        (2.0, 1.0, "twice too large: look for a term that is added twice"),
+        (0.5, 0.0, "nothing should arrive: look for a wrong index, mask or shape on the way back"),
+    ],
+)
+def test_advice_on_numbers(observed: float, truth: float, told: str) -> None:
+    assert advice(Discrepancy("wrong", 0, (0,), observed, truth, truth, ""), Symptoms()) == told
+
+
+@pytest.mark.parametrize(
+    ("discrepancy", "told"),
+    [
+        (
+            Discrepancy("convention", 1, (), 0.5, 0.0, 1.0, "in [0, 1]"),
+            "input 1 is at a kink: 0.5 is one of the legal answers, in [0, 1]",
+        ),
+        (
+            Discrepancy("inconclusive", 0, (2,), 0.0, 0.0, 1.0, "between 0 and 1"),
+            "input 0, entry (2,) is inconclusive at a kink: 0.0, and the one-sided slopes leave between 0 and 1",
+        ),
+        (
+            Discrepancy("inconclusive", 0, (2,), 0.0, float("-inf"), float("inf"), "anything"),
+            "input 0, entry (2,) is inconclusive: 0.0, at a pole or at the border of a domain",
+        ),
+        (
+            Discrepancy("inconclusive", 0, None, 1.0, 0.5, 1.5, "1 ± 0.5"),
+            "a direction through all inputs is inconclusive: 1.0, and all that is known of the truth is 1 ± 0.5",
+        ),
+    ],
+)
+def test_what_is_said_where_nothing_can_be_said(discrepancy: Discrepancy, told: str) -> None:
+    assert describe_inconclusive(discrepancy) == told
+
+
+def test_the_report_on_a_right_function_says_how_it_was_found() -> None:
+    assert str(check_gradients(square_with(lambda g, x: 2 * x * g), np.array([1.5]), "autograd")) == (
+        "gradient right: 1 entry under 2 seeds, held against certified intervals"
+    )
+
+
+def test_the_report_says_why_the_truth_is_not_certified() -> None:
+    function = own(lambda x: np.nan_to_num(x), lambda g, x: g)
+    assert str(check_gradients(function, np.array([0.7]), "autograd")).splitlines() == [
+        "gradient right: 1 entry under 2 seeds, held against finite differences, entry by entry",
+        "not certified, because it calls nan_to_num, which the operator table does not have",
+    ]

@@ -1,0 +1,62 @@
+"""What do the tests of the command line share? A folder with a toy engine in it, in which ``refgrad`` is run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from syrupy.assertion import SnapshotAssertion
+
+from refgrad.cli import main
+from tests.pytest_plugin.toy_engine import write_toy_engine
+from tests.snapshots.placement import PlainText
+
+OF_ANOTHER_PROJECT = "raise RuntimeError('the settings of a project are no concern of a run')\n"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a command ended."""
+
+    status: int
+    output: str
+    errors: str
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """Runs ``refgrad`` in a folder."""
+
+    folder: Path
+
+    def run(self, *arguments: str) -> Finished:
+        """Run the command in a process of its own."""
+        command = [sys.executable, "-m", "refgrad", *arguments]
+        done = subprocess.run(command, cwd=self.folder, check=False, capture_output=True, text=True, timeout=300)
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    def invoke(self, *arguments: str, standard_input: str | None = None) -> Result:
+        """Run the command in this process: for what grades nothing."""
+        return CliRunner().invoke(main, arguments, input=standard_input)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    write_toy_engine(tmp_path)
+    (tmp_path / "conftest.py").write_text(OF_ANOTHER_PROJECT)
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    yield Terminal(tmp_path)
+    sys.path[:] = path
+    sys.modules.pop("toy", None)
+
+
+@pytest.fixture
+def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(PlainText)

@@ -1,0 +1,108 @@
+"""Does ``refgrad grade`` say what it found, in words, in a file, and by its exit status?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from refgrad.harness.checks import all_checks
+from refgrad.report import read_document
+from tests.cli.conftest import Terminal
+
+QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am]*", "--select", "*/relu")
+
+
+def outcomes(path: Path) -> dict[str, str]:
+    return {row["id"]: row["verdict"] for row in read_document(path)["verdicts"]}
+
+
+def test_an_engine_that_is_wrong_gives_a_summary_and_status_1(terminal: Terminal, snapshot: SnapshotAssertion) -> None:
+    finished = terminal.run("grade", "toy:WRONG", *QUICK, "--workers", "2")
+    assert finished.status == 1
+    assert finished.errors == ""
+    assert "\x1b" not in finished.output
+    assert finished.output == snapshot
+    assert outcomes(terminal.folder / "out" / "wrong.json")["operators/multiply"] == "wrong"
+
+
+def test_two_runs_with_one_seed_write_the_same_bytes_however_many_workers_there_are(terminal: Terminal) -> None:
+    terminal.run("grade", "toy:WRONG", *QUICK, "--workers", "1", "--output", "one")
+    terminal.run("grade", "toy:WRONG", *QUICK, "--workers", "2", "--output", "two")
+    one, two = (terminal.folder / name / "wrong.json" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert str(terminal.folder) not in one.read_text()
+
+
+def test_an_engine_that_is_right_gives_status_0_and_a_report_of_every_check(terminal: Terminal) -> None:
+    finished = terminal.run("grade", "toy:RIGHT", "--profile", "smoke", "--output", "deep/down")
+    assert (finished.status, finished.errors) == (0, "")
+    assert f"{len(all_checks())} checks, none failed" in finished.output
+    document = read_document(terminal.folder / "deep" / "down" / "right.json")
+    assert document["complete"]
+    assert [row["id"] for row in document["verdicts"]] == [check.id for check in all_checks()]
+    assert document["summary"]["must_failed"] == 0
+
+
+def test_an_engine_that_cannot_be_started_gives_status_3_and_the_others_are_graded(terminal: Terminal) -> None:
+    finished = terminal.run("grade", "toy:ABSENT", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply")
+    assert finished.status == 3
+    message = "engine 'absent' cannot be started: ModuleNotFoundError: No module named 'no_such_library'"
+    assert finished.errors == f"Error: {message}\n"
+    assert "1 check, 1 failed" in finished.output
+    assert sorted(path.name for path in (terminal.folder / "out").glob("*.json")) == ["wrong.json"]
+
+
+def test_a_run_is_resumed_from_its_journal(terminal: Terminal) -> None:
+    terminal.run("grade", "toy:RIGHT", *QUICK)
+    report = terminal.folder / "out" / "right.json"
+    before = report.read_bytes()
+    report.unlink()
+    finished = terminal.run("grade", "toy:RIGHT", *QUICK, "--resume", "--workers", "1")
+    assert finished.status == 0
+    assert report.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nope",), "there is no engine 'nope'; there are: autograd, micrograd, mygrad, refgrad, torch; your own is named"),
+        (("no_such_module:ADAPTER",), "'no_such_module:ADAPTER': the module cannot be imported: No module named"),
+        (("toy:MISSING",), "'toy:MISSING': module 'toy' has no 'MISSING'"),
+        (("toy:NOT_AN_ADAPTER",), "'toy:NOT_AN_ADAPTER' is int, not a"),
+        (("toy:RIGHT", "toy:RIGHT"), "out/right.json would be written 2 times: grade engines of different names"),
+        (("toy:RIGHT", "--select", "nothing/*"), "no check matches 'nothing/*'; see `refgrad list checks`"),
+        (("toy:RIGHT", "--output", "toy.py"), "toy.py is not a folder, so no report can be written into it"),
+        (("toy:RIGHT", "--profile", "much"), "Invalid value for '--profile': 'much' is not one of"),
+        (("toy:RIGHT", "--seed", "x"), "Invalid value for '--seed': 'x' is not a valid integer."),
+        (("toy:RIGHT", "--workers", "0"), "Invalid value for '--workers': 0 is not in the range x>=1."),
+        ((), "Missing argument 'ENGINE...'."),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(terminal: Terminal, arguments: tuple[str, ...], message: str) -> None:
+    result = terminal.invoke("grade", *arguments)
+    assert result.exit_code == 2
+    said = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(said) == 1
+    assert said[0].startswith(f"Error: {message}")
+    assert "Traceback" not in result.output
+    assert not (terminal.folder / "out").exists()
+
+
+def test_the_journal_of_another_run_is_wrong_usage(terminal: Terminal) -> None:
+    (terminal.folder / "out").mkdir()
+    (terminal.folder / "out" / "right.journal.jsonl").write_text(json.dumps({"schema": "another"}) + "\n")
+    result = terminal.invoke("grade", "toy:RIGHT", "--resume")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: out/right.journal.jsonl belongs to another run")
+
+
+@pytest.mark.parametrize("broken", ["raise ValueError('no')", "def", "from refgrad import TapeAdapter\nTapeAdapter()"])
+def test_a_module_that_cannot_be_imported_is_wrong_usage(terminal: Terminal, broken: str) -> None:
+    (terminal.folder / "broken_adapter.py").write_text(broken)
+    result = terminal.invoke("grade", "broken_adapter:ADAPTER")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: 'broken_adapter:ADAPTER': the module cannot be imported: ")
+    assert len(result.stderr.splitlines()) == 1

@@ -1,0 +1,29 @@
+"""Does ``refgrad report`` turn results into pages?"""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Terminal
+
+
+def test_a_folder_of_results_gets_pages_and_scripts(terminal: Terminal) -> None:
+    graded = terminal.run("grade", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--workers", "1")
+    assert graded.status == 1
+    result = terminal.invoke("report", "out")
+    assert result.exit_code == 0
+    assert result.output == "out: 2 pages and 1 scripts of findings; begin with out/README.md\n"
+    out = terminal.folder / "out"
+    assert sorted(path.name for path in out.glob("*.md")) == ["README.md", "wrong.md"]
+    assert [path.name for path in (out / "findings").iterdir()] == ["wrong-operators-multiply.py"]
+
+
+def test_a_folder_without_results_is_wrong_usage(terminal: Terminal) -> None:
+    result = terminal.invoke("report", ".")
+    assert result.exit_code == 2
+    assert result.stderr == "Error: . holds no report (*.json with the schema refgrad/report/1)\n"
+
+
+def test_a_file_that_is_no_report_is_named(terminal: Terminal) -> None:
+    (terminal.folder / "other.json").write_text("{}")
+    result = terminal.invoke("report", ".")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: other.json is not a report (refgrad/report/1): $: ")

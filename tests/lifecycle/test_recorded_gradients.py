@@ -1,0 +1,116 @@
+"""Does the lifecycle model predict what PyTorch promises of gradients that are recorded?"""
+
+from __future__ import annotations
+
+import pytest
+
+from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeeds, Value, predict, required_features
+from refgrad.lifecycle.dependence import slopes_of
+from refgrad.operators import operator_table
+from refgrad.operators.curvature import bending
+from refgrad.scenario import Apply, parse
+
+X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
+Y = "y = leaf float64[] {0x1.8p+1} requires_grad\n"
+V = "v = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\n"
+SQUARE = f"{X}l = multiply x x\nh = grad l x\n"
+
+
+def last(text: str, policy: Policy | None = None) -> object:
+    return predict(parse(text), policy)[-1]
+
+
+def test_recording_a_gradient_keeps_the_graph_and_touches_no_leaf() -> None:
+    assert last(f"{SQUARE}read grad x") == NoGradient("x")
+    assert last(f"{SQUARE}backward l\nread grad x") == Gradient("x", (("l", None),))
+    assert last(f"{SQUARE}read value h") == Value("h")
+
+
+def test_a_freed_graph_has_no_gradient_to_record() -> None:
+    freed = f"{X}l = exp x\nbackward l\nh = grad l x\n"
+    assert last(freed) == Fails("freed-graph")
+    assert last(f"{freed}backward h") == Open()
+    assert last(f"{freed}a = exp h") == Open()
+    assert last(f"{freed}read value h") == Open()
+
+
+def test_what_is_freed_beside_the_way_to_the_leaf_does_not_matter() -> None:
+    text = f"{X}{Y}a = exp x\nb = exp y\nl = add a b\nbackward b\nh = grad l x"
+    assert last(text) == Succeeds()
+
+
+def test_a_recorded_gradient_is_refused_for_what_a_backward_is() -> None:
+    assert last(f"{X}{V}h = grad v v") == Fails("implicit-seed")
+    assert last(f"{X}{V}h = grad v v seed float64[1] {{0x1p+0}}") == Fails("seed-shape")
+    assert last(f"{X}c = leaf float64[] {{0x1p+0}}\nl = exp c\nh = grad l x") == Fails("no-graph")
+    assert last(f"{V}h = grad v v", Policy(implicit_seed="ones")) == Succeeds()
+
+
+def test_nothing_is_promised_of_a_leaf_that_the_output_does_not_depend_on() -> None:
+    assert last(f"{X}{Y}l = exp x\nh = grad l y") == Open()
+
+
+def test_a_backward_reaches_what_the_recorded_rules_have_saved() -> None:
+    product = f"{X}{Y}l = multiply x y\nh = grad l x\nbackward h\n"
+    assert last(f"{product}read grad y") == Gradient("y", (("h", None),))
+    assert last(f"{product}read grad x") == NoGradient("x")
+
+
+def test_a_gradient_that_is_constant_may_be_recorded_or_not() -> None:
+    text = f"{X}l = add x x\nh = grad l x\nbackward h"
+    assert last(text) == Open()
+    assert last(f"{text}\nread grad x") == NoGradient("x")
+
+
+def test_a_rule_that_only_chooses_may_be_recorded_or_not_and_sends_zeros_or_nothing() -> None:
+    text = f"{X}l = relu x\nh = grad l x\nbackward h"
+    assert last(text) == Open()
+    assert last(f"{text}\nread grad x") == Gradient("x", (("h", None),), certain=False)
+    assert last(f"{text}\na = exp x\nbackward a\nread grad x") == Gradient("x", (("h", None), ("a", None)))
+
+
+def test_a_second_backward_from_a_recorded_gradient_needs_its_graph() -> None:
+    assert last(f"{SQUARE}backward h\nbackward h") == Fails("freed-graph")
+    assert last(f"{SQUARE}backward h retain_graph\nbackward h") == Succeeds()
+
+
+def test_which_nodes_a_backward_visits_by_way_of_a_gradient_is_the_engine_s_affair() -> None:
+    text = f"{X}a = exp x\nl = multiply a a\nh = grad l x\nbackward h\n"
+    assert last(f"{text}backward l") == Open()
+    assert last(f"{text}backward l\nread grad x") == Open()
+    assert last(f"{X}a = exp x\nl = multiply a a\nh = grad l x\nbackward h retain_graph\nbackward l") == Succeeds()
+
+
+def test_a_gradient_of_a_gradient_has_a_value() -> None:
+    assert last(f"{SQUARE}g = grad h x\nread value g") == Value("g")
+
+
+def test_a_recorded_gradient_needs_an_engine_that_differentiates_twice() -> None:
+    assert required_features(parse(f"{SQUARE}backward h")) == {"double_backward"}
+    seeded = parse(f"{V}l = multiply v v\nh = grad l v seed float64[2] {{0x1p+0 0x1p+0}}")
+    assert required_features(seeded) == {"double_backward", "seed", "arrays"}
+
+
+@pytest.mark.parametrize(
+    ("operator", "argument", "names"),
+    [
+        ("multiply", "x", {"y"}),
+        ("exp", "x", {"out"}),
+        ("add", "x", set()),
+        ("abs", "x", set()),
+        ("relu", "x", set()),
+        ("maximum", "x", set()),
+        ("clip", "x", set()),
+        ("divide", "y", {"x", "y"}),
+        ("softplus", "x", {"x"}),
+        ("sum", "x", set()),
+    ],
+)
+def test_what_a_slope_surely_varies_with_is_read_from_the_row(operator: str, argument: str, names: set[str]) -> None:
+    assert bending(operator_table()[operator], argument) == names
+
+
+def test_a_slope_names_the_tensors_of_the_application() -> None:
+    first, second = slopes_of(Apply("a", "multiply", ("x", "y")))
+    assert (first.parent, first.saved, first.bends) == ("x", {"y"}, {"y"})
+    assert (second.parent, second.saved, second.bends) == ("y", {"x"}, {"x"})
