@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from refgrad.operators.vocabulary import CONSTANTS, FUNCTIONS
@@ -24,7 +25,11 @@ COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "equal",
     ast.NotEq: "not_equal",
 }
-ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+OPERATORS = (
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub),
+    *(ast.And, ast.Or, ast.Not, ast.Load),
+    *COMPARISONS,
+)
 
 
 class ExpressionError(ValueError):
@@ -91,23 +96,18 @@ def _check(node: ast.AST, source: str) -> None:
     match node:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             if name not in FUNCTIONS:
-                message = f"formula {source!r} calls {name!r}, which the vocabulary does not have"
-                raise ExpressionError(message)
+                raise ExpressionError(f"formula {source!r} calls {name!r}, which the vocabulary does not have")
             if len(arguments) != len(FUNCTIONS[name].parameters):
-                message = f"formula {source!r} calls {name!r} with {len(arguments)} arguments"
-                raise ExpressionError(message)
-        case ast.BinOp(op=operation) if not isinstance(operation, ARITHMETIC):
-            message = f"formula {source!r} uses {type(operation).__name__}, which the language does not have"
-            raise ExpressionError(message)
+                raise ExpressionError(f"formula {source!r} calls {name!r} with {len(arguments)} arguments")
         case ast.Compare(ops=[_]) | ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.BoolOp() | ast.Name():
             return
-        case ast.Constant(value=bool()) | ast.Constant(value=int()) | ast.Constant(value=float()):
-            return
-        case ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop() | ast.expr_context():
+        case ast.Constant(value=bool() | int() | float() as value):
+            if not isfinite(value):
+                raise ExpressionError(f"formula {source!r} has a number that is not finite")
+        case _ if isinstance(node, OPERATORS):
             return
         case _:
-            message = f"formula {source!r} uses {type(node).__name__}, which the language does not have"
-            raise ExpressionError(message)
+            raise ExpressionError(f"formula {source!r} uses {type(node).__name__}, which the language does not have")
 
 
 class _ToCalls(ast.NodeTransformer):

@@ -104,7 +104,9 @@ def test_a_decimal_is_exact_when_a_float64_holds_it(text: str, exact: bool) -> N
 
 @given(st.floats(-10, 10), st.floats(-10, 10))
 def test_a_compiled_formula_computes_what_it_says(x: float, y: float) -> None:
-    function = Expression("maximum(x, y) * 0.1 + x ** 2 if x > y and y != 0 else -abs(y) / 4").function(("x", "y"), NUMPY_FUNCTIONS)
+    function = Expression("maximum(x, y) * 0.1 + x ** 2 if x > y and y != 0 else -abs(y) / 4").function(
+        ("x", "y"), NUMPY_FUNCTIONS
+    )
     expected = max(x, y) * 0.1 + x**2 if x > y and y != 0 else -abs(y) / 4
     assert function(x, y) == pytest.approx(expected, rel=1e-15)
     assert np.array_equal(function(np.array([x, x]), np.array([y, y])), np.repeat(function(x, y), 2))
