@@ -26,7 +26,7 @@ NEAR = 1e-6
 TELLING_RATIOS: Mapping[float, str] = MappingProxyType({
     -1.0: "the sign is flipped",
     2.0: "twice too large: look for a term that is added twice",
-    0.5: "half as large: look for a use of the value whose gradient is overwritten, not added, or detached",
+    0.5: "half as large: look for a use of the value whose gradient is overwritten or detached",
 })
 """What it means that a gradient is so many times what it should be."""
 

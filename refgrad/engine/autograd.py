@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from refgrad.engine.modes import RECORDING
 from refgrad.engine.node import AccumulateGrad, GraphNode
 from refgrad.engine.sweep import Cotangents, Sweep
 from refgrad.engine.tensor import Tensor
+from refgrad.engine.watching import Watch
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -31,16 +32,24 @@ def backward(
 
     Raises:
         RuntimeError: nothing was recorded, a seed is missing or of another shape, or a node needs a value that was
-        freed or
-            overwritten. No gradient is changed then.
+            freed or overwritten. No gradient is changed then.
 
     """
     targets = None if inputs is None else [_node(tensor, i) for i, tensor in enumerate(_listed(inputs))]
     sweep = _swept(_listed(tensors), _seeds(grad_tensors), retain_graph, create_graph, targets)
-    leaves = [
-        node for node in sweep.arrived if isinstance(node, AccumulateGrad) and (targets is None or node in targets)
+    reached = [
+        node for node in sweep.arrived if (isinstance(node, AccumulateGrad) if targets is None else node in targets)
     ]
-    _accumulate(leaves, sweep, _seeds(grad_tensors))
+    _accumulate({_holder(node): sweep.arrived[node] for node in reached}, sweep, _seeds(grad_tensors))
+
+
+def _holder(node: GraphNode) -> AccumulateGrad | Watch:
+    """What has the ``.grad`` of the tensor that a node stands for."""
+    if isinstance(node, AccumulateGrad):
+        return node
+    if node.watch is None:
+        node.watch = Watch()
+    return node.watch
 
 
 def grad(  # noqa: PLR0913, PLR0917 (PyTorch's parameters)
@@ -133,20 +142,19 @@ def _seed(output: Tensor, seed: Any, position: int) -> Tensor:
     return seed if seed.dtype == output.dtype else seed.to(output.dtype)
 
 
-def _accumulate(leaves: list[AccumulateGrad], sweep: Sweep, seeds: list[Any]) -> None:
-    """Give every leaf its total, all of them or none."""
-    totals = sweep.arrived
-    first = [leaf for leaf in leaves if leaf.grad is None]
-    updates = dict(zip(first, _separate([totals[leaf] for leaf in first], sweep.recorded, seeds), strict=True))
-    for leaf in leaves:
-        if leaf.grad is not None:
-            updates[leaf] = leaf.grad + totals[leaf] if sweep.recorded else Tensor(leaf.grad.array + totals[leaf])
+def _accumulate(totals: Mapping[AccumulateGrad | Watch, Any], sweep: Sweep, seeds: list[Any]) -> None:
+    """Add to every ``.grad`` its total: to all of them or to none."""
+    first = [holder for holder in totals if holder.grad is None]
+    updates = dict(zip(first, _separate([totals[holder] for holder in first], sweep.recorded, seeds), strict=True))
+    for holder, total in totals.items():
+        if holder.grad is not None:
+            updates[holder] = holder.grad + total if sweep.recorded else Tensor(holder.grad.array + total)
     _keep(sweep)
-    for leaf, new in updates.items():
-        if leaf.grad is None or sweep.recorded or leaf.grad.node is not None:
-            leaf.grad = new
+    for holder, new in updates.items():
+        if holder.grad is None or sweep.recorded or holder.grad.node is not None:
+            holder.grad = new
         else:
-            leaf.grad.overwrite(new.array)
+            holder.grad.overwrite(new.array)
 
 
 def _separate(totals: list[Any], recorded: bool, seeds: list[Any]) -> list[Tensor]:

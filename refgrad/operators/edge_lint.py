@@ -70,7 +70,11 @@ class _EdgeLint:
             return
         if not self.row.admits(point):
             yield f"the example {place} is outside of the domain"
-        stated = self.row.partials(point)
+        try:
+            stated = self.row.partials(point)
+        except (ArithmeticError, ValueError) as error:
+            yield f"the row's partials cannot be evaluated at {place}: {error or type(error).__name__}"
+            return
         for name, value in self.edge.reference.items():
             if not _near(stated[name], value):
                 yield f"the row's partial by {name} is {mpmath.nstr(stated[name], 8)} at {place}, the reference {value}"

@@ -83,7 +83,10 @@ def _row(operator: Operator) -> Problems:
     yield from _quotients(row)
     yield from _samples(row)
     with digits(WORKING_DIGITS):
-        yield from _values(row)
+        try:
+            yield from _values(row)
+        except (ArithmeticError, ValueError) as error:
+            yield f"cannot be evaluated everywhere in its domain: {error or type(error).__name__}"
     if row.chooses() and not operator.edges:
         yield "has a kink (its formula makes a choice), but declares no edge"
     for number, edge in enumerate(operator.edges, 1):

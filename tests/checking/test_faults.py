@@ -58,7 +58,7 @@ def test_one_wrong_entry_of_a_jacobian_of_a_thousand_is_caught(method: Method) -
 
 @both_ways
 def test_a_function_that_cannot_be_differentiated_says_at_what_it_failed(method: Method) -> None:
-    def refuses(cotangent: Any, x: Any) -> Any:
+    def refuses(_cotangent: Any, _x: Any) -> Any:
         raise ValueError("no rule")
 
     report = check(square_with(refuses), inputs(2), method=method)

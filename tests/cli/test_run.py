@@ -21,10 +21,10 @@ read grad y
 """
 
 
-@pytest.mark.parametrize(("engine", "status"), [("toy:RIGHT", 0), ("toy:WRONG", 1)])
+@pytest.mark.parametrize(("engine", "status"), [("RIGHT", 0), ("WRONG", 1)])
 def test_each_step_is_shown(terminal: Terminal, snapshot: SnapshotAssertion, engine: str, status: int) -> None:
     (terminal.folder / "scenario.txt").write_text(SCENARIO)
-    result = terminal.invoke("run", "scenario.txt", "--engine", engine)
+    result = terminal.invoke("run", "scenario.txt", "--engine", f"toy:{engine}")
     assert result.exit_code == status
     assert result.stdout == snapshot
 

@@ -183,6 +183,13 @@ def test_backward_limited_to_inputs_leaves_other_leaves_alone() -> None:
     assert (x.grad.item(), y.grad) == (2.0, None)
 
 
+def test_backward_limited_to_a_computed_tensor_fills_its_gradient() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    torch.autograd.backward((y * y).sum(), inputs=[y])
+    assert (y.grad.tolist(), x.grad) == ([6.0, 12.0], None)
+
+
 def test_several_outputs_add_up_in_one_backward() -> None:
     x = leaf(2.0)
     torch.autograd.backward([x * x, x * 3], [torch.tensor(1.0), torch.tensor(10.0)])

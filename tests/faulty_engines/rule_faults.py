@@ -49,7 +49,8 @@ def divided_product(node: Node, cotangent: Array) -> Array:
     axis = node.attributes["axis"]
     kept = np.prod(x, axis=axis, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.multiply(cotangent.reshape(kept.shape), np.nan_to_num(kept / x))
+        others: Array = np.nan_to_num(kept / x)
+    return cotangent.reshape(kept.shape) * others
 
 
 def undivided(node: Node, cotangent: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Is an engine whose gradients are right, and whose gradients' gradients are not, found out and blamed for just that?"""
+"""Is an engine caught whose gradients are right, but not the gradients of its gradients, and blamed for just that?"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeeds, Value, predict, required_features
-from refgrad.lifecycle.dependence import slopes_of
+from refgrad.lifecycle.dependence import Slope, slopes_of
 from refgrad.operators import operator_table
 from refgrad.operators.curvature import bending
 from refgrad.scenario import Apply, parse
@@ -112,5 +112,5 @@ def test_what_a_slope_surely_varies_with_is_read_from_the_row(operator: str, arg
 
 def test_a_slope_names_the_tensors_of_the_application() -> None:
     first, second = slopes_of(Apply("a", "multiply", ("x", "y")))
-    assert (first.parent, first.saved, first.bends) == ("x", {"y"}, {"y"})
-    assert (second.parent, second.saved, second.bends) == ("y", {"x"}, {"x"})
+    assert first == Slope("x", saved=frozenset({"y"}), bends=frozenset({"y"}))
+    assert second == Slope("y", saved=frozenset({"x"}), bends=frozenset({"x"}))

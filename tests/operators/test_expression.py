@@ -86,13 +86,17 @@ def test_formulas_are_equal_when_their_texts_are() -> None:
     ("source", "calls"),
     [
         ("x if x > 0 else 0", "where(greater(x, 0), x, 0)"),
-        ("x >= 0 and x <= 1 or not y == 2", "logical_or(logical_and(greater_equal(x, 0), less_equal(x, 1)), logical_not(equal(y, 2)))"),
+        ("x >= 0 and x <= 1", "logical_and(greater_equal(x, 0), less_equal(x, 1))"),
+        (
+            "x < 0 or not y == 2 or y != x",
+            "logical_or(logical_or(less(x, 0), logical_not(equal(y, 2))), not_equal(y, x))",
+        ),
         ("0.5 * x", "0.5 * x"),
         ("0.1 * x", "number('0.1') * x"),
         ("log(2) * x", "log(number(2)) * x"),
         ("exp(0.1)", "exp(number('0.1'))"),
     ],
-)  # fmt: skip
+)
 def test_branches_comparisons_and_numbers_that_are_no_float_become_calls(source: str, calls: str) -> None:
     assert Expression(source).calls == calls
 

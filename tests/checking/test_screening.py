@@ -1,0 +1,61 @@
+"""Does the screen acquit right gradients, and never one with an error that it promises to see?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from refgrad.checking.screening import missed_below, passes
+from refgrad.oracles import CertifiedOracle
+from tests.benchmarks.checked_graphs import Array, Graph, generated, sized
+
+GRAPHS = 150
+
+
+def gradients(graph: Graph) -> dict[str, Array]:
+    """The true gradients, rounded."""
+    oracle = CertifiedOracle(graph.scenario)
+    contributions = ((graph.output, graph.cotangent),)
+    return {leaf.name: oracle.gradient(leaf.name, contributions).midpoint for leaf in graph.leaves}
+
+
+def screened(graph: Graph, claimed: dict[str, Array], seed: int = 0) -> bool:
+    return passes(graph.scenario, ((graph.output, graph.cotangent),), claimed, np.random.default_rng(seed))
+
+
+def test_almost_every_right_gradient_is_acquitted() -> None:
+    acquitted = sum(screened(graph, gradients(graph)) for graph in generated(GRAPHS, near=False))
+    assert acquitted > 0.9 * GRAPHS
+
+
+def test_an_error_in_one_entry_is_never_missed_however_small_the_entry() -> None:
+    for seed, graph in enumerate(generated(GRAPHS, near=False)):
+        claimed = gradients(graph)
+        choices = np.random.default_rng(seed)
+        name = choices.choice(list(claimed))
+        entry = choices.integers(claimed[name].size)
+        count = sum(gradient.size for gradient in claimed.values())
+        if claimed[name].flat[entry] != 0:
+            claimed[name].flat[entry] *= 1 + 4 * missed_below(count)
+            assert not screened(graph, claimed, seed)
+
+
+def test_a_zero_that_should_not_be_one_is_not_missed() -> None:
+    graph = sized(10)
+    claimed = gradients(graph)
+    claimed["x"][3] = 0.0
+    assert not screened(graph, claimed)
+
+
+@pytest.mark.parametrize("count", [10, 1_000, 10_000])
+def test_what_is_missed_is_small_whatever_the_size(count: int) -> None:
+    assert missed_below(count) < 1e-11
+    assert screened(sized(count), gradients(sized(count))) or count > 1_000
+
+
+def test_errors_that_would_cancel_with_equal_weights_are_seen() -> None:
+    graph = sized(10)
+    claimed = gradients(graph)
+    claimed["x"][0] *= 1 + 1e-6
+    claimed["x"][1] *= 1 - 1e-6
+    assert not any(screened(graph, claimed, seed) for seed in range(200))

@@ -1,0 +1,102 @@
+"""Which functions are written as scenarios, do those say the same, and what is said of the others?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad.checking.subject import Subject
+from refgrad.checking.tracing import Trace, Untraceable, trace
+from refgrad.harness import find_adapter, start
+from refgrad.interpreter import Float64, evaluate
+
+engine: Any = pytest.importorskip("refgrad.engine")
+
+X = np.random.default_rng(3).uniform(0.4, 1.6, (3, 4))
+Function = Callable[..., Any]
+
+EVERYWHERE: dict[str, Function] = {
+    "operators of Python": lambda x: (2 - x) / (x + 1) * -x + x**2 - 1 / x,
+    "whole powers": lambda x: (x - 1) ** 3 + x**-2,
+    "other powers": lambda x: x**1.5 + 2.0**x,
+    "matrix products": lambda x: x @ x.T,
+    "slices and integers": lambda x: x[1:, ::2] * x[0, -1],
+    "ellipsis and None": lambda x: x[..., None] * x[:, :1, None],
+    "indices": lambda x: x[[0, 2, 0]],
+    "iteration": lambda x: sum(row * row for row in x),
+    "a branch": lambda x: x * 2 if (x > 0).all() else x,
+    "shapes": lambda x: x.reshape(2, 6).T / x.shape[0] + len(x),
+    "reductions": lambda x: x.sum(0) + x.mean(0) * x.prod(0) - x.max() / x.min(),
+}
+"""Functions that mean the same whichever library's arrays come in."""
+
+
+def traced(function: Function, *arrays: Any, name: str = "refgrad") -> Trace:
+    subject = Subject(start(find_adapter(name)), function, arrays)
+    return trace(subject, subject.pullback(subject.point).outputs)
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ["refgrad", "autograd", "torch"])
+@pytest.mark.parametrize("kind", EVERYWHERE)
+def test_a_function_of_operators_of_the_table_is_traced(kind: str, name: str) -> None:
+    pytest.importorskip(name, reason=f"needs refgrad[{name}]")
+    function = EVERYWHERE[kind]
+    found = traced(function, X, name=name)
+    value = evaluate(found.scenario, Float64())[found.outputs[0]]
+    expected = Subject(start(find_adapter(name)), function, (X,)).values((X,))[0]
+    np.testing.assert_allclose(value, expected, rtol=1e-14)
+
+
+def test_the_scenario_of_a_function() -> None:
+    found = traced(lambda x: (x.tanh() * 3).sum(dim=1, keepdim=True), np.array([[1.0, 2.0]]))
+    assert found.scenario.text == (
+        "x1 = leaf float64[1, 2] {0x1p+0 0x1p+1} requires_grad\n"
+        "a1 = tanh x1\n"
+        "c1 = leaf float64[] {0x1.8p+1}\n"
+        "a2 = multiply a1 c1\n"
+        "a3 = sum a2 axis=1 keepdims=true\n"
+    )
+    assert (found.inputs, found.outputs, found.dtype) == (("x1",), ("a3",), "float64")
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda _, x: x * float(x[0, 0]), "the function raised TypeError"),
+        (lambda np, x: np.sort(x), "it calls sort, which the operator table does not have"),
+        (lambda np, _: np.ones(3), "output 0 comes from something that was not seen"),
+        (lambda np, x: np.add.accumulate(x), "it calls numpy.add.accumulate"),
+    ],
+)
+def test_the_reason_why_a_function_of_numpy_is_not_traced(function: Function, reason: str) -> None:
+    autograd_numpy = pytest.importorskip("autograd.numpy", reason="needs refgrad[autograd]")
+    library = np if "accumulate" in reason else autograd_numpy
+    subject = Subject(start(find_adapter("autograd")), lambda x: function(library, x), (X,))
+    outputs = subject.values(subject.point)
+    with pytest.raises(Untraceable) as caught:
+        trace(subject, outputs)
+    assert str(caught.value).startswith(reason)
+
+
+def test_a_function_that_smuggles_a_value_out_of_sight_is_not_believed() -> None:
+    kept: list[float] = []
+
+    def smuggling(x: Any) -> Any:
+        if not kept:
+            kept.append(float(x.numpy()[0]) if isinstance(x.array, np.ndarray) and x.node is None else 0.5)
+        return x * (x.array[0] if isinstance(x.array, np.ndarray) else 0.5)
+
+    subject = Subject(start(find_adapter("refgrad")), smuggling, (np.array([0.5, 2.0]),))
+    with pytest.raises(Untraceable, match="output 0 is not what its trace gives at a point nearby"):
+        trace(subject, (np.array([0.25, 1.0]),))
+
+
+def test_a_trace_with_other_values_is_not_believed() -> None:
+    subject = Subject(start(find_adapter("refgrad")), lambda x: x * 2, (np.array([0.5]),))
+    with pytest.raises(Untraceable, match="output 0 is not what its trace gives"):
+        trace(subject, (np.array([1.5]),))

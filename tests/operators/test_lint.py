@@ -1,0 +1,219 @@
+"""Is the table right, and is every mistake that a row can make named by the lint?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from refgrad.operators import Edge, Expression, Operator, operator_table
+from refgrad.operators.lint import lint_table, lint_vocabulary
+from refgrad.operators.vocabulary import FUNCTIONS
+
+
+def problems(operator: Operator) -> list[str]:
+    """What the lint says of one row, without the row's name."""
+    place = f"{operator.family}.toml: operator {operator.name!r}: "
+    found = lint_table({operator.name: operator})
+    assert all(problem.startswith(place) for problem in found)
+    return [problem.removeprefix(place) for problem in found]
+
+
+def row(name: str, **changes: Any) -> Operator:
+    """A copy of a row with a mistake."""
+    return replace(operator_table()[name], **changes)
+
+
+def partials(**sources: str) -> Mapping[str, Expression]:
+    return {name: Expression(source) for name, source in sources.items()}
+
+
+def edge(name: str, number: int = 0, **changes: Any) -> tuple[Edge, ...]:
+    """The edges of a row, one of them changed."""
+    edges = list(operator_table()[name].edges)
+    edges[number] = replace(edges[number], **changes)
+    return tuple(edges)
+
+
+def test_the_table_is_right() -> None:
+    assert lint_table(operator_table()) == []
+
+
+def test_the_derivatives_of_the_vocabulary_are_right() -> None:
+    assert lint_vocabulary() == []
+
+
+def test_loading_the_table_does_not_load_what_the_lint_needs() -> None:
+    program = "import sys, refgrad.operators; refgrad.operators.operator_table(); print('sympy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("operator", "problem"),
+    [
+        (row("cos", partials=partials(x="sin(x)")), "the partial 'sin(x)' by x is "),
+        (
+            row("tanh", partials=partials(x="1 - 1.000000000000001 * out * out")),
+            "the partial '1 - 1.000000000000001 * out ",
+        ),
+        (row("divide", partials=partials(x="1 / y", y="x / (y * y)")), "the partial 'x / (y * y)' by y is "),
+        (row("power", partials=partials(x="x ** (y - 1)", y="log(x) * out")), "the partial 'x ** (y - 1)' by x is "),
+        (row("log1p", forward=Expression("log(1 - x)")), "forward 'log(1 - x)' is not the formula at x = "),
+        (
+            row("expm1", forward=Expression("exp(x) - 1.0000000000000002")),
+            "forward 'exp(x) - 1.0000000000000002' is not ",
+        ),
+        (
+            row("clip", forward=Expression("minimum(x, upper)")),
+            "forward 'minimum(x, upper)' is not the formula at x = ",
+        ),
+        (row("clip", domain=None), "forward 'minimum(maximum(x, lower), upper)' is not the formula at x = "),
+        (
+            row("log", samples=MappingProxyType({"x": (-0.5, 2.0)})),
+            "the sample range x in [-0.5, 2] is not inside the domain 'x > 0'",
+        ),
+        (
+            row("reciprocal", samples=MappingProxyType({"x": (-1.0, 2.0)})),
+            "the sample range x in [-1, 2] is not inside the domain 'x != 0'",
+        ),
+        (
+            row("tan", samples=MappingProxyType({"x": (1.0, 2.0)})),
+            "the sample range x in [1, 2] is not inside the domain 'cos(x) != 0'",
+        ),
+        (row("exp", samples=MappingProxyType({"x": (2.0, 2.0)})), "the sample range of x is empty: [2.0, 2.0]"),
+        (row("log", domain=Expression("x > 1e9 and x < 1e9")), "only 0 of the points tried are in the domain"),
+        (row("log", domain=None), "cannot be evaluated everywhere in its domain: "),
+        (
+            row("power", partials=partials(x="y * x ** (y - 1)", y="log(x) * out")),
+            "edge 3: the row's partials cannot be ",
+        ),
+        (row("exp", source=" "), "has no source"),
+        (row("exp", summary=""), "has no summary"),
+        (
+            row("sqrt", formula=Expression("x ** (1 / 3)")),
+            "formula 'x ** (1 / 3)' has the quotient 1 / 3, which is no float64",
+        ),
+    ],
+)
+def test_a_planted_mistake_is_named(operator: Operator, problem: str) -> None:
+    assert any(found.startswith(problem) for found in problems(operator)), problems(operator)
+
+
+@pytest.mark.parametrize("name", ["relu", "abs", "maximum", "minimum", "clip"])
+def test_a_kink_without_an_edge_is_named(name: str) -> None:
+    assert problems(row(name, edges=())) == ["has a kink (its formula makes a choice), but declares no edge"]
+
+
+def test_a_branch_on_a_condition_is_no_kink() -> None:
+    assert not operator_table()["where"].edges
+    assert problems(operator_table()["where"]) == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (row("relu", edges=edge("relu", reason="")), ["edge 1 has no reason"]),
+        (row("max", edges=edge("max", reason=" ")), ["edge 1 has no reason"]),
+        (row("relu", edges=edge("relu", examples=())), ["edge 1: has no example"]),
+        (
+            row("relu", edges=edge("relu", examples=({"x": 1.0},))),
+            ["edge 1: the example x = 1.0 does not meet 'x == 0'"],
+        ),
+        (row("relu", edges=edge("relu", examples=({"y": 1.0},))), ["edge 1: the example {'y': 1.0} does not give x"]),
+        (
+            row("relu", edges=edge("relu", where="x == zero")),
+            ["edge 1: where: formula 'x == zero' uses ['zero'], which is not among ['x', 'out']"],
+        ),
+        (
+            row("relu", edges=edge("relu", reference={"x": 0.5})),
+            ["edge 1: the row's partial by x is 0 at x = 0.0, the reference 0.5"],
+        ),
+        (
+            row("relu", edges=edge("relu", subdifferential={"x": (0, 2)})),
+            ["edge 1: the legal interval of x is [0, 2], but the slopes around x = 0.0 span [0.0, 1.0]"],
+        ),
+        (
+            row("abs", edges=edge("abs", subdifferential={"x": (0, 1)})),
+            ["edge 1: the legal interval of x is [0, 1], but the slopes around x = 0.0 span [-1.0, 1.0]"],
+        ),
+        (
+            row("maximum", edges=edge("maximum", subdifferential={"x": (0, 1)})),
+            ["edge 1: needs the legal interval of each of ['x', 'y']"],
+        ),
+        (
+            row("sinc", edges=edge("sinc", value=0.0)),
+            ["edge 1: the value at x = 0.0 is 1.0, the edge says 0.0"],
+        ),
+        (
+            row("sinc", edges=edge("sinc", subdifferential={"x": (0, 1)})),
+            ["edge 1: the slope by x is [0, 1], but beside x = 0.0 the formula's are "],
+        ),
+        (
+            row("power", edges=edge("power", 1, subdifferential={"x": (0, 0)}, reference={"x": 0})),
+            [
+                "edge 2: the row's partial by x is 1.0 at x = 0.0, y = 1.0, the reference 0",
+                "edge 2: the slope by x is ",
+            ],
+        ),
+    ],
+)
+def test_an_edge_that_is_not_justified_is_named(operator: Operator, expected: list[str]) -> None:
+    found = list(dict.fromkeys(problem.replace("-0.0", "0.0") for problem in problems(operator)))
+    for problem, beginning in zip(found, expected, strict=False):
+        assert problem.startswith(beginning.replace("-0.0", "0.0"))
+    assert len(found) >= len(expected)
+
+
+def test_a_reference_outside_of_the_legal_interval_is_named() -> None:
+    changed = row(
+        "relu", partials=partials(x="1 if x > 0 else (0 if x < 0 else 2)"), edges=edge("relu", reference={"x": 2})
+    )
+    found = problems(changed)
+    assert "edge 1: the reference 2 by x is outside of the legal interval [0, 1]" in found
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_weights_at_a_tie_that_do_not_sum_to_one_are_named(share: float) -> None:
+    """Each interval alone allows 1 and 1; that is no subgradient."""
+    changed = row(
+        "maximum",
+        partials=partials(
+            x=f"1 if x > y else (0 if x < y else {share})", y=f"1 if y > x else (0 if y < x else {share})"
+        ),
+        edges=edge("maximum", reference={"x": share, "y": share}),
+    )
+    assert (
+        f"edge 1: the reference {{'x': {share}, 'y': {share}}} is no mean of the gradients around x = 1.5, y = 1.5"
+        in problems(changed)
+    )
+
+
+def test_other_weights_at_a_tie_that_sum_to_one_are_justified() -> None:
+    changed = row(
+        "maximum",
+        partials=partials(x="1 if x > y else (0 if x < y else 0.25)", y="1 if y > x else (0 if y < x else 0.75)"),
+        edges=edge("maximum", reference={"x": 0.25, "y": 0.75}),
+    )
+    assert problems(changed) == []
+
+
+def test_an_alias_that_another_row_has_is_named() -> None:
+    table = operator_table()
+    first, second = row("exp", aliases=("log", "e")), row("sin", aliases=("e",))
+    found = lint_table({"exp": first, "sin": second, "log": table["log"]})
+    assert found == [
+        "elementwise.toml: operator 'exp': alias 'log' belongs to 'log'",
+        "elementwise.toml: operator 'sin': alias 'e' belongs to 'exp'",
+    ]
+
+
+def test_a_mistake_in_the_vocabulary_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    cosine = replace(FUNCTIONS["cos"], derivatives=("sin(x)",))
+    monkeypatch.setattr("refgrad.operators.lint.FUNCTIONS", {**FUNCTIONS, "cos": cosine})
+    assert "vocabulary: cos: the derivative 'sin(x)' by x is wrong at 0.3, 0.7" in lint_vocabulary()

@@ -1,0 +1,152 @@
+"""Is the table read as it is written, and is a malformed row one clear error?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refgrad.operators import Expression, OperatorError, load_operators, operator_table
+
+NO_FORMULA = "has no formula, and refgrad.operators.structures has no function of that name"
+ROW = """[double]
+summary = "twice x"
+formula = "x + x"
+partials = { x = "2" }
+samples = { x = [-1, 1] }
+"""
+
+
+def loaded(tmp_path: Path, text: str, name: str = "rows.toml") -> str:
+    """Load one file, and return the message of the error."""
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(OperatorError) as error:
+        load_operators(tmp_path)
+    return str(error.value)
+
+
+def test_an_elementwise_row_needs_five_lines(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(ROW, encoding="utf-8")
+    operator = load_operators(tmp_path)["double"]
+    assert (operator.name, operator.family, operator.summary) == ("double", "own", "twice x")
+    assert operator.elementwise
+    assert operator.argument_names == operator.differentiable_arguments == ("x",)
+    assert operator.forward == operator.formula == Expression("x + x")
+    assert (operator.operands, operator.edges, operator.domain, operator.structure) == ("any", (), None, None)
+    assert operator.samples == {"x": (-1.0, 1.0)}
+
+
+def replaced(old: str, new: str) -> str:
+    assert old in ROW
+    return ROW.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (replaced('summary = "twice x"\n', ""), "rows.toml: operator 'double': 'summary' has to be a text"),
+        (replaced('"twice x"', '""'), "rows.toml: operator 'double': 'summary' has to be a text"),
+        (replaced('"twice x"', "3"), "rows.toml: operator 'double': 'summary' has to be a text"),
+        (
+            replaced('"x + x"', '"x +"'),
+            "rows.toml: operator 'double': formula 'x +' does not parse: invalid syntax",
+        ),
+        (
+            replaced('"x + x"', '"gamma(x)"'),
+            "rows.toml: operator 'double': formula 'gamma(x)' calls 'gamma', which the vocabulary does not have",
+        ),
+        (replaced('"x + x"', '"x + y"'), "rows.toml: operator 'double': 'x + y' uses 'y'"),
+        (replaced('{ x = "2" }', "{}"), "rows.toml: operator 'double': needs a partial for each of ['x']"),
+        (replaced('x = "2"', 'x = "2", y = "2"'), "rows.toml: operator 'double': needs a partial for each of ['x']"),
+        (replaced('{ x = "2" }', '{ x = "z" }'), "rows.toml: operator 'double': 'z' uses 'z'"),
+        (
+            replaced("samples = { x = [-1, 1] }\n", ""),
+            "rows.toml: operator 'double': needs a sample range for each of ['x']",
+        ),
+        (ROW + 'domain = "y > 0"\n', "rows.toml: operator 'double': 'y > 0' uses 'y'"),
+        (
+            ROW + 'arguments = ["x:int"]\n',
+            "rows.toml: operator 'double': argument 'x' has the dtype 'int'; it may be float or bool",
+        ),
+        (
+            replaced('formula = "x + x"\n', ""),
+            f"rows.toml: operator 'double': {NO_FORMULA}",
+        ),
+        (ROW + '[[double.edges]]\nkind = "kink"\n', "rows.toml: operator 'double': an edge lacks 'where'"),
+    ],
+)
+def test_a_malformed_row_is_named_with_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    assert loaded(tmp_path, text) == message
+
+
+def test_an_unknown_key_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    message = loaded(tmp_path, ROW + "colour = 1\n")
+    assert message.startswith("rows.toml: operator 'double': unknown key 'colour'; a row has ['aliases', 'arguments', ")
+
+
+def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "[double").startswith("rows.toml: ")
+
+
+def test_a_name_is_taken_once_in_all_files(tmp_path: Path) -> None:
+    (tmp_path / "first.toml").write_text(ROW, encoding="utf-8")
+    assert loaded(tmp_path, ROW) == "rows.toml: operator 'double' is already in first.toml"
+
+
+def test_what_is_in_the_table() -> None:
+    table = operator_table()
+    assert len(table) >= 45
+    assert operator_table() is table
+    assert all(name == operator.name for name, operator in table.items())
+    assert {operator.family for operator in table.values()} >= {"elementwise", "broadcasting", "reductions", "shapes"}
+    assert all(operator.elementwise or operator.structure for operator in table.values())
+
+
+def test_attributes_are_bound_with_their_defaults_in_the_row_s_order() -> None:
+    operator = operator_table()["sum"]
+    assert list(operator.bind({"keepdims": True}).items()) == [("axis", None), ("keepdims", True)]
+    assert [(a.name, a.required) for a in operator.attributes] == [("axis", False), ("keepdims", False)]
+    assert operator_table()["reshape"].attributes[0].required
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "message"),
+    [
+        ("sum", {"axes": 0}, "operator 'sum' has no attribute 'axes'; it has ['axis', 'keepdims']"),
+        ("reshape", {}, "operator 'reshape' needs the attribute 'shape'"),
+        ("exp", {"base": 2}, "operator 'exp' has no attribute 'base'; it has []"),
+    ],
+)
+def test_unknown_and_missing_attributes_are_errors(name: str, attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(OperatorError) as error:
+        operator_table()[name].bind(attributes)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "saved"),
+    [
+        ("exp", "x", {"out"}),
+        ("multiply", "x", {"y"}),
+        ("multiply", "y", {"x"}),
+        ("add", "x", set()),
+        ("clip", "x", {"x"}),
+        ("where", "x", {"condition"}),
+        ("where", "condition", set()),
+        ("matmul", "x", {"y"}),
+        ("sum", "x", set()),
+        ("max", "x", {"x", "out"}),
+    ],
+)
+def test_what_a_rule_keeps_follows_from_the_row(name: str, argument: str, saved: set[str]) -> None:
+    assert operator_table()[name].saves(argument) == saved
+
+
+def test_a_condition_is_no_differentiable_argument() -> None:
+    assert operator_table()["where"].differentiable_arguments == ("x", "y")
+    assert [a.dtype for a in operator_table()["where"].arguments] == ["bool", "float", "float"]
+
+
+def test_a_variadic_argument_stands_for_several() -> None:
+    (arrays,) = operator_table()["concatenate"].arguments
+    assert (arrays.name, arrays.variadic) == ("arrays", True)

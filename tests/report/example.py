@@ -1,0 +1,68 @@
+"""What does a small report look like? One engine, a verdict of every outcome, for the tests of documents and pages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from refgrad.harness import FunctionalAdapter, Outcome, Verdict
+from refgrad.harness.settings import Settings
+from refgrad.harness.verdict import Level
+from refgrad.report import build_document
+from refgrad.scenario import parse
+
+SCENARIO = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nread grad x\n")
+SILENT = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nbackward a\n")
+PROGRAM = "import numpy as np\n\nprint(np.array([0.1, 1 / 3]))\n"
+
+
+def verdict(name: str, outcome: Outcome, message: str = "", *, level: Level = "MUST", shown: bool = False) -> Verdict:
+    """Return a verdict on the check ``CHAPTER/NAME``, with a scenario and a program if it is to be ``shown``."""
+    chapter, _, rest = name.partition("/")
+    return Verdict(
+        id=name,
+        chapter=chapter,
+        operator=rest if chapter in {"operators", "edges"} else "",
+        level=level,
+        verdict=outcome,
+        statement=f"{rest} is as it must be.",
+        message=message,
+        scenario=SCENARIO.text if shown else "",
+        scenario_id=SCENARIO.id if shown else "",
+        reproduction=PROGRAM if shown else "",
+        examples=10,
+    )
+
+
+VERDICTS = (
+    verdict("leaves/unused", "passed"),
+    verdict("leaves/frozen", "crashed", "the engine's process died"),
+    verdict("seeds/shape", "unsupported", "the engine has no seed"),
+    verdict("seeds/sign", "inaccurate", "the gradient of x is 1.0", level="SHOULD"),
+    verdict("operators/exp", "wrong", "step 4, `read grad x`: the gradient of x is 0.1, but the truth is 4.48", shown=True),
+    verdict("operators/relu", "passed", "1 inconclusive"),
+    verdict("operators/sort", "unsupported", "the engine has no sort"),
+    verdict("edges/relu", "convention", "a legal subgradient was chosen: 0.0 of [0, 1] | <any>"),
+    verdict("edges/sort", "unsupported", "the engine has no sort"),
+    verdict("graphs/one_backward", "inconclusive", "operators/exp fails already"),
+)
+ADAPTER = FunctionalAdapter(name="example", setup="", leaf="{array}", vjp="vjp({function}, {primals})")
+
+
+def example_document() -> dict[str, Any]:
+    """Return the report, as if it had been made by some version of Python and of refgrad."""
+    verdicts = {row.id: row for row in VERDICTS}
+    document = build_document(ADAPTER, Settings("smoke", 3), verdicts, [*verdicts, "graphs/not_run"])
+    document["engine"]["python"] = "3.0"
+    document["refgrad"] = "0.0"
+    return document
+
+
+def write_example(folder: Path, **changes: object) -> Path:
+    """Write the report, with some members changed, into a folder."""
+    path = folder / "example.json"
+    path.write_text(json.dumps(example_document() | changes), encoding="utf-8")
+    return path
+
+

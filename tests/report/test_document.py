@@ -1,0 +1,83 @@
+"""Is ENGINE.json what its schema says, and is what is not refused?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from refgrad.harness import FEATURES, OUTCOMES, TapeAdapter, Verdict, find_adapter
+from refgrad.harness.settings import EFFORTS
+from refgrad.harness.verdict import Level
+from refgrad.report import ReportError, describe_engine, document_path, read_document, verdicts_of, write_document
+from refgrad.specification import specs_directory
+from tests.report.example import VERDICTS, example_document, write_example
+
+
+@pytest.fixture
+def schema() -> dict[str, Any]:
+    return dict(json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8")))
+
+
+def test_the_schema_is_one_of_json_schema_and_knows_the_words_of_the_code(schema: dict[str, Any]) -> None:
+    Draft202012Validator.check_schema(schema)
+    row = schema["$defs"]["verdict"]["properties"]
+    assert schema["$defs"]["outcome"]["enum"] == list(OUTCOMES)
+    assert row["level"]["enum"] == list(get_args(Level))
+    assert list(row) == list(Verdict.__slots__)
+    assert schema["properties"]["profile"]["enum"] == list(EFFORTS)
+
+
+@pytest.mark.parametrize("name", ["refgrad", "torch", "autograd", "mygrad", "micrograd"])
+def test_every_engine_is_described_as_the_schema_says(schema: dict[str, Any], name: str) -> None:
+    adapter = find_adapter(name)
+    engine = describe_engine(adapter)
+    Draft202012Validator(schema["$defs"]["engine"] | {"$defs": schema["$defs"]}).validate(engine)
+    assert engine["kind"] == ("tape" if isinstance(adapter, TapeAdapter) else "functional")
+    assert set(engine["features"]) <= set(FEATURES)
+
+
+def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    path = document_path(tmp_path / "new", "my engine/2")
+    assert path.name == "my_engine_2.json"
+    document = example_document()
+    write_document(path, document)
+    assert read_document(path) == document
+    assert verdicts_of(document) == list(VERDICTS)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_report_counts_what_it_holds() -> None:
+    document = example_document()
+    assert document["complete"] is False
+    assert document["summary"]["checks"] == len(VERDICTS) + 1
+    assert document["summary"]["chapters"]["leaves"] == {"crashed": 1, "passed": 1}
+    assert list(document["summary"]["outcomes"]) == [name for name in OUTCOMES if name not in {"missing", "hung", "unexpected-error"}]
+    assert (document["summary"]["failed"], document["summary"]["must_failed"]) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"schema": "refgrad/report/0"}, "$.schema: 'refgrad/report/1' was expected"),
+        ({"seed": "3"}, "$.seed: '3' is not of type 'integer'"),
+        ({"surplus": 1}, "$: Additional properties are not allowed ('surplus' was unexpected)"),
+        ({"verdicts": [{}]}, "$.verdicts[0]: 'id' is a required property"),
+    ],
+)
+def test_what_is_no_report_is_named_with_its_fault(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    path = write_example(tmp_path, **changes)
+    with pytest.raises(ReportError) as caught:
+        read_document(path)
+    assert str(caught.value) == f"{path} is not a report (refgrad/report/1): {message}"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2"])
+def test_what_is_not_even_json_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "torn.json"
+    path.write_text(text)
+    with pytest.raises(ReportError, match=r"torn\.json cannot be read as a report: "):
+        read_document(path)

@@ -1,0 +1,62 @@
+"""Do the pages say what the reports hold?"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from refgrad.harness import OUTCOMES
+from refgrad.report import ReportError, write_pages
+from refgrad.report.pages import MEANINGS, SYMBOLS
+from tests.report.example import write_example
+from tests.repository.sources import ROOT
+from tests.snapshots.placement import PlainText
+
+REPORTS = ROOT / "reports"
+
+
+@pytest.fixture
+def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(PlainText)
+
+
+def test_an_engine_has_a_page_of_everything_that_was_found(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    write_example(tmp_path)
+    write_pages(tmp_path)
+    assert (tmp_path / "example.md").read_text(encoding="utf-8") == snapshot
+
+
+def test_the_engines_stand_beside_each_other(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    write_example(tmp_path)
+    shutil.copy(tmp_path / "example.json", tmp_path / "other.json")
+    write_pages(tmp_path)
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == snapshot
+
+
+def test_every_outcome_has_a_symbol_of_its_own_and_a_meaning() -> None:
+    assert set(SYMBOLS) == set(MEANINGS) == set(OUTCOMES)
+    assert len(set(SYMBOLS.values())) == len(OUTCOMES)
+
+
+def test_pages_need_a_report(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="holds no report"):
+        write_pages(tmp_path)
+
+
+def test_the_committed_pages_are_those_of_the_committed_results(tmp_path: Path) -> None:
+    results = sorted(REPORTS.glob("*.json"))
+    if not results:
+        pytest.skip("no results are committed")
+    for path in results:
+        shutil.copy(path, tmp_path)
+    for path in write_pages(tmp_path):
+        committed = REPORTS / path.relative_to(tmp_path)
+        assert committed.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), f"run `refgrad report {REPORTS.name}`"
+    assert names(REPORTS / "findings") == names(tmp_path / "findings")
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.glob("*")}
