@@ -1,7 +1,8 @@
 """PyTorch 2.13.0 (CPU): the gradients of leaves that were stacked and summed share their memory.
 
 The backward of ``sum`` expands its cotangent without copying, the backward of ``stack`` hands out views of it, and each
-leaf keeps its view as ``.grad``. The next backward adds in place, to all of them at once. Nothing of refgrad is imported.
+leaf keeps its view as ``.grad``. The next backward adds in place, to all of them at once. Nothing of refgrad is
+imported.
 """
 
 import torch

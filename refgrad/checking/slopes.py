@@ -28,13 +28,15 @@ BORDER_CAUTION = 16.0
 
 
 ROUNDING_SAFETY = 16.0
+THIRD = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
     """The steps that suit a precision: the first ones of each attempt, and those that show the noise.
 
-    The latter are no powers of two, else a function that computes in float32 inside would round the same way each time.
+    The latter are thirds of powers of two: a function that computes in float32 inside rounds whole multiples of its
+    spacing the same way each time, but thirds never.
     """
 
     unit: float
@@ -43,8 +45,8 @@ class Scale:
 
 
 SCALES: Mapping[str, Scale] = MappingProxyType({
-    "float64": Scale(2.0**-53, (2.0**-7, 2.0**-13, 2.0**-19, 2.0**-25), (1.37 * 2.0**-40, 1.37 * 2.0**-22)),
-    "float32": Scale(2.0**-24, (2.0**-2, 2.0**-6, 2.0**-10), (1.37 * 2.0**-18, 1.37 * 2.0**-13)),
+    "float64": Scale(2.0**-53, (2.0**-7, 2.0**-13, 2.0**-19, 2.0**-25), (THIRD * 2.0**-38, THIRD * 2.0**-20)),
+    "float32": Scale(2.0**-24, (2.0**-2, 2.0**-6, 2.0**-10), (THIRD * 2.0**-16, THIRD * 2.0**-11)),
 })
 
 NOISE_POINTS = 11

@@ -9,7 +9,7 @@ from textwrap import indent
 from types import MappingProxyType
 from typing import Final
 
-from rich.box import SIMPLE_HEAD
+from rich.box import HORIZONTALS
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -44,6 +44,7 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
     _line(console, Text(plan.title, style="bold"))
     if verdicts:
         console.print(_table(verdicts, plain=not console.is_terminal))
+        console.print()
     failed = [verdict for verdict in verdicts if verdict.failed]
     for verdict in failed[:SHOWN]:
         _failure(console, verdict)
@@ -57,7 +58,7 @@ def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
     """Chapters by outcomes; outcomes that do not occur have no column."""
     counted = Counter((verdict.chapter, verdict.verdict) for verdict in verdicts)
     outcomes = [outcome for outcome in reversed(OUTCOMES) if any(found == outcome for _, found in counted)]
-    table = Table(box=None if plain else SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=None if plain else HORIZONTALS, pad_edge=False)
     table.add_column("chapter")
     for outcome in outcomes:
         table.add_column(outcome, justify="right", style=STYLES[outcome])

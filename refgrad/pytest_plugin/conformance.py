@@ -34,7 +34,9 @@ class CheckFailedError(Exception):
 class Bench:
     """Where checks are run: an engine, started when a check needs it, and the verdicts that are known."""
 
-    def __init__(self, plan: Plan, known: Mapping[str, Verdict], worker: str = "", traces: Traces | None = None) -> None:
+    def __init__(
+        self, plan: Plan, known: Mapping[str, Verdict], worker: str = "", traces: Traces | None = None
+    ) -> None:
         """``traces`` tell whoever finds this ``worker`` dead what it was doing."""
         self.plan = plan
         self.known = known

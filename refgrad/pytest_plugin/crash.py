@@ -14,7 +14,7 @@ from refgrad.scenario import Scenario, ScenarioError, parse
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """A folder that the processes of a run share: each leaves the scenario that it is running, and sees what others died of."""
+    """A folder in which each process of a run leaves the scenario that it is running, and sees what others died of."""
 
     folder: Path
 

@@ -1,7 +1,8 @@
 """What happens when a worker of pytest-xdist cannot start its engine, or dies of it? The run goes on with another.
 
-A check in which a worker dies is run again, without the scenario that the worker died of: that one counts as ``crashed``
-from then on, so that it can be made smaller, and blamed on the operator that it is about, like any other fault.
+A check in which a worker dies is run again, without the scenario that the worker died of: that one counts as
+``crashed`` from then on, so that it can be made smaller, and blamed on the operator that it is about, like any other
+fault.
 """
 
 from __future__ import annotations

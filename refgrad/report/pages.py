@@ -39,7 +39,6 @@ MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "missing": "a gradient that is due is not there",
     "wrong": "no rounding explains the number, or an error that is due did not come",
 })
-OPERATOR_CHAPTERS: Final = ("operators", "edges")
 
 
 @dataclass(frozen=True)
@@ -87,11 +86,10 @@ class Graded:
             return SYMBOLS["unsupported"]
         return f"✗ {failed} of {len(judged)}" if failed else f"✓ {len(judged)}"
 
-    def operator(self, name: str) -> str:
-        """Return how an engine does with an operator, and after a slash at its edges."""
-        found = {v.chapter: SYMBOLS[v.verdict] for v in self.verdicts if v.operator == name}
-        marks = [found[chapter] for chapter in OPERATOR_CHAPTERS if chapter in found]
-        return " / ".join(marks if len(set(marks)) > 1 or marks[1:] != [SYMBOLS["unsupported"]] else marks[:1])
+    def operator(self, chapter: str, name: str) -> str:
+        """Return the symbol of an operator in a chapter; nothing where it was not graded."""
+        found = [SYMBOLS[v.verdict] for v in self.verdicts if (v.chapter, v.operator) == (chapter, name)]
+        return found[0] if found else ""
 
 
 def write_pages(folder: Path) -> list[Path]:
@@ -115,9 +113,14 @@ def write_pages(folder: Path) -> list[Path]:
 def _matrix(templates: Environment, graded: Sequence[Graded]) -> str:
     verdicts = [verdict for report in graded for verdict in report.verdicts]
     chapters = list(dict.fromkeys(verdict.chapter for verdict in verdicts))
-    operators = list(dict.fromkeys(verdict.operator for verdict in verdicts if verdict.operator))
+    by_operator = {chapter: _operators(verdicts, chapter) for chapter in chapters if _operators(verdicts, chapter)}
     page = templates.get_template("matrix.md.jinja")
-    return page.render(reports=graded, chapters=chapters, operators=operators)
+    return page.render(reports=graded, chapters=chapters, by_operator=by_operator)
+
+
+def _operators(verdicts: Sequence[Verdict], chapter: str) -> list[str]:
+    """The operators that have a check of their own in a chapter, in the order of the suite."""
+    return list(dict.fromkeys(v.operator for v in verdicts if v.chapter == chapter and v.operator))
 
 
 def _templates() -> Environment:

@@ -6,7 +6,9 @@ from tests.cli.conftest import Terminal
 
 
 def test_a_folder_of_results_gets_pages_and_scripts(terminal: Terminal) -> None:
-    graded = terminal.run("grade", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--workers", "1")
+    graded = terminal.run(
+        "grade", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--workers", "1"
+    )
     assert graded.status == 1
     result = terminal.invoke("report", "out")
     assert result.exit_code == 0

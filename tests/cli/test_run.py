@@ -49,7 +49,12 @@ def test_what_follows_an_unexpected_error_is_not_judged(terminal: Terminal) -> N
     [
         ("x = laf", "toy:RIGHT", 2, "line 1: unknown operator 'laf'"),
         ("read grad x", "toy:RIGHT", 2, "line 1: "),
-        ("x = leaf float64[] {0x1p+0}\na = exp x\n", "toy:RIGHT", 2, "engine 'right' lacks what the scenario needs: operator exp"),
+        (
+            "x = leaf float64[] {0x1p+0}\na = exp x\n",
+            "toy:RIGHT",
+            2,
+            "engine 'right' lacks what the scenario needs: operator exp",
+        ),
         ("x = leaf float64[1] {0x1p+0}\n", "toy:RIGHT", 2, "engine 'right' lacks what the scenario needs: arrays"),
         ("x = leaf float64[] {0x1p+0}\n", "nope", 2, "there is no engine 'nope'"),
         ("x = leaf float64[] {0x1p+0}\n", "toy:ABSENT", 3, "engine 'absent' cannot be started: ModuleNotFoundError"),

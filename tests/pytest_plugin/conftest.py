@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-import refgrad.cli  # noqa: F401 (so that sessions within this process need not load it again and again)
 from syrupy.assertion import SnapshotAssertion
 
+import refgrad.cli  # noqa: F401 (so that sessions within this process need not load it again and again)
 from tests.pytest_plugin.toy_engine import write_toy_engine
 from tests.snapshots.placement import PlainText
 

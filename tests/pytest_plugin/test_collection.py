@@ -56,12 +56,15 @@ def test_checks_are_chosen_by_pattern(folder: Folder) -> None:
         (["--engine=toy:RIGHT", "--profile=much"], "there is no profile 'much'; there are: smoke, standard, thorough"),
         (["--engine=toy:RIGHT", "--grade-select=x/*"], "no check matches 'x/[*]'; see `refgrad list checks`"),
         (["--engine=toy:RIGHT", "--grade-resume"], "--grade-resume needs --grade-output DIR, where the journal is"),
-        (["--engine=toy:RIGHT", "--grade-output=toy.py"], "toy.py is not a folder, so no report can be written into it"),
+        (
+            ["--engine=toy:RIGHT", "--grade-output=toy.py"],
+            "toy.py is not a folder, so no report can be written into it",
+        ),
         (["--grade-output=out"], "--profile and the options --grade-... need --engine NAME"),
     ],
 )
 def test_wrong_usage_is_one_line(folder: Folder, arguments: list[str], message: str) -> None:
-    result = folder.pytester.runpytest_subprocess(*arguments)
+    result = folder.pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert len([line for line in result.errlines if line]) == 1

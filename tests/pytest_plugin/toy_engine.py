@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-MODULE: Final = '''
+MODULE: Final = """
 import os
 from refgrad import Policy, TapeAdapter
 
@@ -44,7 +44,7 @@ DEADLY = adapter("deadly", square="toy.die({x})")
 ABSENT = adapter("absent", setup="import no_such_library")
 STILLBORN = adapter("stillborn", setup="import os; os._exit(1)")
 NOT_AN_ADAPTER = 3
-'''
+"""
 
 
 def write_toy_engine(folder: Path) -> None:

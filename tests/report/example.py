@@ -40,7 +40,9 @@ VERDICTS = (
     verdict("leaves/frozen", "crashed", "the engine's process died"),
     verdict("seeds/shape", "unsupported", "the engine has no seed"),
     verdict("seeds/sign", "inaccurate", "the gradient of x is 1.0", level="SHOULD"),
-    verdict("operators/exp", "wrong", "step 4, `read grad x`: the gradient of x is 0.1, but the truth is 4.48", shown=True),
+    verdict(
+        "operators/exp", "wrong", "step 4, `read grad x`: the gradient of x is 0.1, but the truth is 4.48", shown=True
+    ),
     verdict("operators/relu", "passed", "1 inconclusive"),
     verdict("operators/sort", "unsupported", "the engine has no sort"),
     verdict("edges/relu", "convention", "a legal subgradient was chosen: 0.0 of [0, 1] | <any>"),
@@ -64,5 +66,3 @@ def write_example(folder: Path, **changes: object) -> Path:
     path = folder / "example.json"
     path.write_text(json.dumps(example_document() | changes), encoding="utf-8")
     return path
-
-

@@ -55,7 +55,9 @@ def test_a_report_counts_what_it_holds() -> None:
     assert document["complete"] is False
     assert document["summary"]["checks"] == len(VERDICTS) + 1
     assert document["summary"]["chapters"]["leaves"] == {"crashed": 1, "passed": 1}
-    assert list(document["summary"]["outcomes"]) == [name for name in OUTCOMES if name not in {"missing", "hung", "unexpected-error"}]
+    assert list(document["summary"]["outcomes"]) == [
+        name for name in OUTCOMES if name not in {"missing", "hung", "unexpected-error"}
+    ]
     assert (document["summary"]["failed"], document["summary"]["must_failed"]) == (3, 2)
 
 

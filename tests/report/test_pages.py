@@ -54,7 +54,9 @@ def test_the_committed_pages_are_those_of_the_committed_results(tmp_path: Path) 
         shutil.copy(path, tmp_path)
     for path in write_pages(tmp_path):
         committed = REPORTS / path.relative_to(tmp_path)
-        assert committed.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), f"run `refgrad report {REPORTS.name}`"
+        assert committed.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), (
+            f"run `refgrad report {REPORTS.name}`"
+        )
     assert names(REPORTS / "findings") == names(tmp_path / "findings")
 
 

@@ -15,7 +15,16 @@ from tests.repository.what_a_row_gives import POINTS
 
 OPERATOR = "expm1"
 # The function that the row's formula calls: the language of formulas, and what it means to each number system.
-VOCABULARY = {f"refgrad/{file}.py" for file in ("operators/vocabulary", "oracles/ball_functions", "oracles/series_functions")}
+VOCABULARY = {
+    f"refgrad/{file}.py"
+    for file in (
+        "operators/vocabulary",
+        "operators/exact",
+        "oracles/ball_functions",
+        "oracles/series_functions",
+        "oracles/symbolic",
+    )
+}
 NEW_ROW = """
 [cube_plus_exp]
 summary = "x cubed plus e to the x: an operator that no library has"

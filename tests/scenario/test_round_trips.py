@@ -28,7 +28,7 @@ def test_a_scenario_is_read_back_from_its_json(scenario: Scenario) -> None:
 
 @given(scenarios())
 def test_a_scenario_is_read_back_from_its_repr(scenario: Scenario) -> None:
-    assert eval(repr(scenario), {"parse": parse}) == scenario  # noqa: S307 - our own repr
+    assert eval(repr(scenario), {"parse": parse}) == scenario
 
 
 @given(scenarios())

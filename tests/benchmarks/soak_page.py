@@ -1,0 +1,201 @@
+"""How much of the rounding budget do engines use, were any faulted, and how small an error is caught?
+
+    python -m tests.benchmarks.soak_page soak.jsonl > reports/rounding-budget.md
+
+The lines are those of `tests.benchmarks.soak`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from refgrad.harness import engine_version, examine, find_adapter
+from refgrad.oracles.judgement import ALLOWANCE
+from refgrad.strategies import shrink
+from tests.benchmarks.graded_graphs import EXCLUDED, engine
+from tests.benchmarks.soak import BINS_PER_OCTAVE, graphs, read_lines, scenario_at
+
+QUANTILES: Final = (0.5, 0.99, 0.9999)
+
+PAGE: Final = """\
+# The rounding budget, measured
+
+{total:,} graphs were graded, each engine counted: {versions}. A budget is how far rounding alone can carry an entry;
+an entry passes within {allowance:g} times its budget (plus one unit roundoff of its own size).
+
+## Does it fault engines that are right?
+
+{verdict}
+
+| engine | graphs | passed | convention | inconclusive | failed |
+|---|---:|---:|---:|---:|---:|
+{engines}
+
+{findings}
+
+Left out, since it is known to be wrong and `refgrad grade` shows it:
+
+{excluded}
+
+## How much of it do engines use?
+
+The largest error of a gradient's entry over its budget, graph by graph. A ratio above {allowance:g} would fail.
+
+| engine | graphs | {quantiles} | largest | its seed |
+|---|{columns}---:|---:|---:|
+{ratios}
+
+| kind of graph | graphs | {quantiles} | largest | its seed |
+|---|{columns}---:|---:|---:|
+{conditions}
+
+Quantiles are upper ends of bins 4 % wide.
+
+## How small an error is caught?
+
+A relative error put into one random entry of a gradient of the reference engine, in {injected:,} graphs of the same
+kinds: how often the verdict is `wrong` or `inaccurate`.
+
+| {exponents} |
+|{rule}|
+| {rates} |
+
+{missed}
+
+Made by `python -m tests.benchmarks.soak_page soak.jsonl > reports/rounding-budget.md` from the lines that
+`python -m tests.benchmarks.soak` appends; every graph follows from its seed, and `--show SEED` shows one.
+"""
+
+
+@dataclass(slots=True)
+class Totals:
+    """The lines of a run, added up by engine and by kind of graph."""
+
+    outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    ratios: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    largest: dict[str, tuple[float, int]] = field(default_factory=dict)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    injected: int = 0
+    caught: Counter[int] = field(default_factory=Counter)
+    graphs: int = 0
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Add one finished block."""
+        self.graphs += graphs(line)
+        for key, counter in line["outcomes"].items():
+            for part in key.split("|"):
+                self.outcomes[part].update(counter)
+        for key, bins in line["ratios"].items():
+            for part in key.split("|"):
+                self.ratios[part].update({int(number): count for number, count in bins.items()})
+                self.largest[part] = max(self.largest.get(part, (0.0, 0)), tuple(line["largest"][key]))
+        self.findings += line["findings"]
+        self.injected += line["injected"]
+        self.caught.update({int(exponent): count for exponent, count in line["caught"].items()})
+
+
+def quantile(bins: Counter[int], share: float) -> float:
+    """The upper end of the bin in which this share of all ratios is reached."""
+    needed = share * sum(bins.values())
+    seen = 0
+    for number in sorted(bins):
+        seen += bins[number]
+        if seen >= needed:
+            break
+    return float(2.0 ** (number / BINS_PER_OCTAVE)) if bins else 0.0
+
+
+def page(lines: Iterable[dict[str, Any]]) -> str:
+    """Return the Markdown page of a run."""
+    totals = Totals()
+    engines: tuple[str, ...] = ()
+    for line in lines:
+        totals.add(line)
+        engines = tuple(line["engines"])
+    conditions = [name for name in totals.outcomes if name not in engines]
+    exponents = sorted(totals.caught, reverse=True)
+    return PAGE.format(
+        total=totals.graphs,
+        versions=", ".join(f"{name} {engine_version(find_adapter(name))}" for name in engines),
+        allowance=ALLOWANCE,
+        verdict=_verdict(totals),
+        engines="\n".join(_outcomes(name, totals.outcomes[name]) for name in engines),
+        findings=_findings(totals.findings, engines),
+        excluded="\n".join(f"- {name}: {_reasons(EXCLUDED[name])}" for name in engines if name in EXCLUDED),
+        quantiles=" | ".join(f"{share:.4g} quantile" for share in QUANTILES),
+        columns="---:|" * (1 + len(QUANTILES)),
+        ratios="\n".join(_ratios(name, totals) for name in engines),
+        conditions="\n".join(_ratios(name, totals) for name in conditions),
+        injected=totals.injected,
+        exponents=" | ".join(f"1e{exponent}" for exponent in exponents),
+        rule="---:|" * (len(exponents) - 1) + "---:",
+        rates=" | ".join(f"{totals.caught[exponent] / totals.injected:.4f}" for exponent in exponents),
+        missed=_missed(totals, exponents),
+    )
+
+
+def _verdict(totals: Totals) -> str:
+    failed = len(totals.findings)
+    if not failed:
+        return f"No: of {totals.graphs:,} graphs none failed. At 95 % fewer than {3 / totals.graphs:.1e} of graphs do."
+    return f"{failed} of {totals.graphs:,} graphs failed; each is shown below, shrunk."
+
+
+def _missed(totals: Totals, exponents: list[int]) -> str:
+    missed = totals.injected - totals.caught[exponents[0]] if exponents else 0
+    return (
+        f"An error of 1e{exponents[0]} escaped {missed} times: there the entry, at a kink or a pole, is itself uncertain, "
+        "and the verdict is `inconclusive` or `convention`."
+        if missed
+        else "No large error escaped."
+    )
+
+
+def _outcomes(name: str, counter: Counter[str]) -> str:
+    told = {"passed", "convention", "inconclusive"}
+    failed = sum(count for outcome, count in counter.items() if outcome not in told)
+    numbers = (sum(counter.values()), counter["passed"], counter["convention"], counter["inconclusive"], failed)
+    return f"| {name} | {' | '.join(f'{number:,}' for number in numbers)} |"
+
+
+def _ratios(name: str, totals: Totals) -> str:
+    bins = totals.ratios[name]
+    shares = " | ".join(f"{quantile(bins, share):.3f}" for share in QUANTILES)
+    largest, seed = totals.largest.get(name, (0.0, 0))
+    return f"| {name} | {sum(bins.values()):,} | {shares} | {largest:.3f} | {seed} |"
+
+
+def _reasons(operators: Any) -> str:
+    return "; ".join(f"`{operator}` ({reason})" for operator, reason in operators.items())
+
+
+def _findings(findings: list[dict[str, Any]], engines: tuple[str, ...]) -> str:
+    """Show each finding by what it shrinks to; those that shrink to the same operators are shown once."""
+    shown: dict[tuple[str, ...], tuple[str, list[int]]] = {}
+    for found in findings:
+        _, scenario = scenario_at(found["seed"], engines)
+        grader = engine(found["engine"])
+        small = shrink(scenario, lambda candidate, grader=grader: examine(candidate, grader).failed)  # type: ignore[misc]
+        key = (found["engine"], *sorted(small.operators))
+        text = f"{found['engine']}: {examine(small, grader).message}\n\n```\n{small.text}```"
+        shown.setdefault(key, (text, []))[1].append(found["seed"])
+    return "\n\n".join(f"Seeds {', '.join(map(str, seeds))}: {text}" for text, seeds in shown.values())
+
+
+def main() -> None:
+    """Print the page of the given lines."""
+    parser = argparse.ArgumentParser(description="Write the page of a soak.")
+    parser.add_argument("lines", type=Path, nargs="+", help="what tests.benchmarks.soak wrote")
+    options = parser.parse_args()
+    done = {(line["at_kinks"], line["block"]): line for path in options.lines for line in read_lines(path)}
+    sys.stdout.write(page(done.values()))
+
+
+if __name__ == "__main__":
+    main()
