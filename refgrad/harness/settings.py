@@ -27,7 +27,7 @@ EFFORTS: Mapping[str, Effort] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The profile by name, the seed that all choices follow from, and where failing examples are kept (None: nowhere)."""
+    """The profile by name, the seed that all choices follow from, and where failing examples are kept, if anywhere."""
 
     profile: str = "standard"
     seed: int = 0

@@ -73,7 +73,7 @@ class _EdgeLint:
         try:
             stated = self.row.partials(point)
         except (ArithmeticError, ValueError) as error:
-            yield f"the row's partials cannot be evaluated at {place}: {error or type(error).__name__}"
+            yield f"the row's partials cannot be evaluated at {place}: {type(error).__name__}"
             return
         for name, value in self.edge.reference.items():
             if not _near(stated[name], value):

@@ -5,6 +5,7 @@ This is the one module of the operator table that needs SymPy and mpmath; only t
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -125,12 +126,31 @@ SYMBOL_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
 """The number system of SymPy's expressions."""
 
 
+class _ToRationals(ast.NodeTransformer):
+    """Turn every float into a call of ``number``: SymPy would compute with it in fifteen digits."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id == "number":
+            return node
+        return ast.Call(node.func, [self.visit(argument) for argument in node.args], [])
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if not isinstance(node.value, float):
+            return node
+        return ast.Call(ast.Name("number", ast.Load()), [ast.Constant(repr(node.value))], [])
+
+
+def _in_symbols(formula: Expression, symbols: Mapping[str, Any]) -> Any:
+    body = ast.fix_missing_locations(_ToRationals().visit(ast.parse(formula.calls, mode="eval")))
+    return eval(compile(body, f"<symbols of {formula.source}>", "eval"), {**SYMBOL_FUNCTIONS, **symbols})
+
+
 def derivative(
     formula: Expression, parameters: tuple[str, ...], by: str, conditions: frozenset[str] = frozenset()
 ) -> Callable[..., Any]:
     """Return SymPy's derivative of a formula as a function of mpmath's floats; ``conditions`` are boolean."""
     symbols = {name: sympy.Symbol(name, real=None if name in conditions else True) for name in parameters}
-    expression = sympy.sympify(formula.function(parameters, SYMBOL_FUNCTIONS)(*symbols.values()))
+    expression = sympy.sympify(_in_symbols(formula, symbols))
     slope = sympy.diff(expression, symbols[by])
     found: Callable[..., Any] = sympy.lambdify([*symbols.values()], slope, [{"_Floor": mpmath.floor}, "mpmath"])
     return found

@@ -25,7 +25,7 @@ COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "equal",
     ast.NotEq: "not_equal",
 }
-OPERATORS = (
+OPERATORS: tuple[type[ast.AST], ...] = (
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub),
     *(ast.And, ast.Or, ast.Not, ast.Load),
     *COMPARISONS,

@@ -86,7 +86,7 @@ def _row(operator: Operator) -> Problems:
         try:
             yield from _values(row)
         except (ArithmeticError, ValueError) as error:
-            yield f"cannot be evaluated everywhere in its domain: {error or type(error).__name__}"
+            yield f"cannot be evaluated everywhere in its domain: {type(error).__name__}"
     if row.chooses() and not operator.edges:
         yield "has a kink (its formula makes a choice), but declares no edge"
     for number, edge in enumerate(operator.edges, 1):
@@ -123,6 +123,8 @@ def _values(row: ExactRow) -> Problems:
     points = row.points(POINTS)
     if len(points) < POINTS:
         yield f"only {len(points)} of the points tried are in the domain"
+    for point in islice((p for p in points if not _real(row.at(row.formula, p))), 1):
+        yield f"the formula is no real number at {shown(point)}, which is in the domain"
     wrong = (p for p in points if not _same(row.at(row.forward, p), row.at(row.formula, p)))
     for point in islice(wrong, 1):
         yield f"forward {row.forward.source!r} is not the formula at {shown(point)}"
@@ -132,6 +134,10 @@ def _values(row: ExactRow) -> Problems:
         for point in islice(wrong, 1):
             found, right = (mpmath.nstr(value, 8) for value in (row.partials(point)[name], slope(**point)))
             yield f"the partial {source!r} by {name} is {found} at {shown(point)}, but the formula's slope is {right}"
+
+
+def _real(value: Any) -> bool:
+    return bool(mpmath.isfinite(value) and mpmath.im(value) == 0)
 
 
 def _same(a: Any, b: Any) -> bool:

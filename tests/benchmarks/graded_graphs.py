@@ -23,16 +23,22 @@ from refgrad.strategies import Profile, SeededChoices, random_scenario
 Floats = npt.NDArray[np.float64]
 
 EXCLUDED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({
+    "torch": MappingProxyType({
+        "xlogy": "its gradient by y at x = y = 0 is not a number",
+    }),
     "autograd": MappingProxyType({
         "where": "a broadcast operand's gradient is not summed back",
         "transpose": "negative axes are inverted wrongly",
         "broadcast_to": "added leading axes are not summed back",
         "prod": "the gradient is divided by the entry, which may be zero",
         "flip": "it has no reverse rule",
+        "sinc": "its gradient at 0 is not a number",
     }),
     "mygrad": MappingProxyType({
         "max": "arrays without entries are refused",
         "min": "arrays without entries are refused",
+        "maximum": "operands that tie receive nothing",
+        "minimum": "operands that tie receive nothing",
     }),
 })
 """What is known to be wrong with an engine, and is left out: `refgrad grade` shows it."""
@@ -142,7 +148,8 @@ def ratio(observed: Floats, certified: Certified) -> float | None:
 def detected(scenario: Scenario, name: str, exponents: tuple[int, ...], choices: SeededChoices) -> list[Outcome] | None:
     """Put a relative error of each power of ten into one random entry of a gradient: what is the engine's verdict?
 
-    None where the scenario sends nothing but zeros to its leaves.
+    None where the scenario sends nothing but zeros to its leaves. An entry that should be zero is never chosen: what an
+    engine leaves there is rounding.
     """
     predictions = predict(scenario, engine(name).adapter.policy)
     oracle = CertifiedOracle(scenario)
@@ -150,7 +157,7 @@ def detected(scenario: Scenario, name: str, exponents: tuple[int, ...], choices:
         (seen.array, oracle.gradient(p.leaf, p.contributions), place)
         for p, seen in zip(predictions, observe(scenario, engine(name)), strict=True)
         if isinstance(p, Gradient) and seen.array is not None
-        for place in map(tuple, np.argwhere(np.nan_to_num(seen.array)))
+        for place in map(tuple, np.argwhere(oracle.gradient(p.leaf, p.contributions).midpoint * seen.array))
     ]
     if not places:
         return None

@@ -17,6 +17,8 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -41,9 +43,6 @@ BINS_PER_OCTAVE: Final = 16
 """Ratios are counted in bins that are 4 % wide."""
 
 INJECTED: Final = tuple(range(-2, -16, -1))
-INJECT_EVERY: Final = 5
-"""One scenario in so many has errors put into the gradient of the first engine."""
-
 TURNS: Final = (0, 1, 0, 1, 2, 0, 1, 4, 3, 4)
 """Which condition the seeds meet in turn: long graphs and several backward calls cost more, and come less often."""
 
@@ -57,9 +56,19 @@ def scenario_at(seed: int, engines: tuple[str, ...], *, at_kinks: bool = False) 
     return condition, scenario_of(seed, condition, operators)
 
 
-def run_block(task: tuple[int, tuple[str, ...], bool]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is graded: by which engines, on kinks or not, and with errors put into one scenario of so many."""
+
+    engines: tuple[str, ...]
+    at_kinks: bool
+    inject_every: int
+
+
+def run_block(task: tuple[int, Plan]) -> dict[str, Any]:
     """Grade the seeds of one block; the result is a line of the output."""
-    number, engines, at_kinks = task
+    number, plan = task
+    engines, at_kinks = plan.engines, plan.at_kinks
     outcomes: dict[str, Counter[str]] = defaultdict(Counter)
     ratios: dict[str, Counter[int]] = defaultdict(Counter)
     largest: dict[str, tuple[float, int]] = {}
@@ -76,7 +85,7 @@ def run_block(task: tuple[int, tuple[str, ...], bool]) -> dict[str, Any]:
             if graded.ratio is not None:
                 ratios[key][_bin(graded.ratio)] += 1
                 largest[key] = max(largest.get(key, (0.0, seed)), (graded.ratio, seed))
-        if seed % INJECT_EVERY == 0 and not at_kinks:
+        if seed % plan.inject_every == 0:
             verdicts = detected(scenario, engines[0], INJECTED, SeededChoices(seed))
             injected += verdicts is not None
             caught.update(e for e, v in zip(INJECTED, verdicts or (), strict=False) if v in {"wrong", "inaccurate"})
@@ -119,13 +128,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _tasks(done: set[int], engines: tuple[str, ...], first: int, *, at_kinks: bool) -> Iterator[tuple[Any, ...]]:
+def _tasks(done: set[int], plan: Plan, first: int) -> Iterator[tuple[int, Plan]]:
     """Yield blocks that are not done, without end."""
-    number = first
-    while True:
-        if number not in done:
-            yield number, engines, at_kinks
-        number += 1
+    return ((number, plan) for number in count(first) if number not in done)
 
 
 def _prepare() -> None:
@@ -136,26 +141,26 @@ def _prepare() -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Append blocks until there are as many graphs as wanted."""
-    engines = tuple(options.engines.split(","))
     lines = read_lines(options.output)
-    count = sum(map(graphs, lines))
-    tasks = _tasks({line["block"] for line in lines}, engines, options.first_block, at_kinks=options.at_kinks)
+    done = sum(map(graphs, lines))
+    plan = Plan(tuple(options.engines.split(",")), options.at_kinks, options.inject_every)
+    tasks = _tasks({line["block"] for line in lines}, plan, options.first_block)
     started = time.monotonic()
     context = get_context("spawn")
     with options.output.open("a", encoding="utf-8") as output, context.Pool(options.processes, _prepare) as pool:
-        while count < options.graphs:
+        while done < options.graphs:
             batch = [next(tasks) for _ in range(options.processes)]
             for line in pool.imap_unordered(run_block, batch):
                 output.write(json.dumps(line) + "\n")
                 output.flush()
-                count += graphs(line)
-                _tell(line, count, time.monotonic() - started)
+                done += graphs(line)
+                _tell(line, done, time.monotonic() - started)
 
 
-def _tell(line: dict[str, Any], count: int, seconds: float) -> None:
+def _tell(line: dict[str, Any], done: int, seconds: float) -> None:
     for finding in line["findings"]:
         sys.stderr.write(f"{json.dumps(finding)}\n")
-    sys.stderr.write(f"{count:,} graphs, {seconds:.0f} s\n")
+    sys.stderr.write(f"{done:,} graphs, {seconds:.0f} s\n")
     sys.stderr.flush()
 
 
@@ -177,6 +182,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("soak.jsonl"))
     parser.add_argument("--first-block", type=int, default=0, help="where to begin, for a machine that shares the work")
     parser.add_argument("--at-kinks", action="store_true", help="put operators onto their kinks instead")
+    parser.add_argument("--inject-every", type=int, default=7, help="put errors into one scenario of so many")
     parser.add_argument("--show", type=int, metavar="SEED", help="look at one seed")
     options = parser.parse_args()
     if options.show is not None:

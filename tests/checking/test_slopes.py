@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from refgrad.checking.slopes import SCALES, Floats, Slopes, noise, slopes
 
 SCALE = SCALES["float64"]
+FINER_THAN_THE_STEPS = 0.1
+"""Nearer to 0 float32 is finer than where the steps lead to, so the noise found at x is not that of the slope."""
+
 SMOOTH: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
     "sin": (np.sin, np.cos),
     "exp": (np.exp, np.exp),
@@ -35,6 +38,7 @@ def slopes_at(function: Callable[[Floats], Floats], x: float) -> Slopes:
 @settings(deadline=None, max_examples=60)
 @given(x=st.floats(-3, 3))
 def test_the_true_slope_lies_in_the_interval(name: str, x: float) -> None:
+    assume(name != "float32 inside" or abs(x) > FINER_THAN_THE_STEPS)
     function, derivative = SMOOTH[name]
     found = slopes_at(function, x)
     true = float(derivative(np.array([x]))[0])

@@ -1,4 +1,4 @@
-"""Which engine is graded by the tests of the front ends? A tape of scalars in a few lines, and adapters broken in many ways."""
+"""Which engine do the tests of the front ends grade? A tape of scalars in a few lines, broken in many ways."""
 
 from __future__ import annotations
 

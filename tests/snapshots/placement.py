@@ -1,4 +1,4 @@
-"""Where do snapshots lie, and in which form? Here, as plain text, one file each: what users see, for reviewers to read."""
+"""Where do snapshots lie, and in which form? Here, as plain text, one file each, for reviewers to read."""
 
 from __future__ import annotations
 
