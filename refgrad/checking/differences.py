@@ -132,7 +132,7 @@ class DifferencesJudge:
         allowed += (ROUNDINGS * unit * terms if np.isfinite(terms) else 0.0) + jitter
         vague = not np.isfinite(lower + upper) or upper - lower > VAGUE_ABOVE * max(abs(lower + upper) / 2, typical)
         inside = lower - allowed <= observed <= upper + allowed
-        if inside and not vague and not kink:
+        if inside and not vague:
             return None
         place, entry = self.place(direction.vector)
         length = 1.0 if entry is None else float(np.sum(direction.vector))
@@ -140,6 +140,7 @@ class DifferencesJudge:
         if kink:
             low, high = (0.0 if abs(end) < VAGUE_ABOVE * (high - low) else end for end in (low, high))
         middle = (low + high) / 2
+        kink = kink and vague
         truth = f"between {low:.8g} and {high:.8g}" if kink else f"{middle:.10g} ± {(high - low) / 2:.1g}"
         error = max(lower - observed, observed - upper, 0.0) if np.isfinite(observed) else np.inf
         if not np.isfinite(lower + upper) or inside:

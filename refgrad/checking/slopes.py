@@ -1,10 +1,10 @@
 """What is the slope of a function along a direction, by differences alone, and how far off can that be?
 
-Three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice (Richardson; error of order h⁶),
-one-sided ones twice as well (order h³). The last two extrapolations bound the truncation, the measured noise of the
-function bounds the rounding. Where the one-sided slopes differ by more than their errors there is a kink: between them
-lie all slopes that are legal. Smaller steps are tried while they promise less error; outside of the domain (not finite)
-the steps get smaller until they stay inside, or one side is left out.
+Three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice (Richardson; error of order h⁶).
+The last two extrapolations bound the truncation, the measured noise of the function bounds the rounding. What the
+slopes to either side differ by, extrapolated likewise, is the jump at a kink, which is added: the interval then holds
+all slopes that are legal. Smaller steps are tried while they promise less error; outside of the domain (not finite) the
+steps get smaller until they stay inside, or one side is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,39 +93,30 @@ def slopes(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: 
     ``shrink`` makes every step smaller by a factor: another opinion.
     """
     count = len(here)
-    infinite = np.full(count, np.inf)
-    best = _Attempt(np.zeros(count), infinite, -infinite, infinite, np.zeros(count, bool))
+    best = _Attempt(np.zeros(count), np.full(count, np.inf), np.zeros(count, bool))
     for number, step in enumerate(scale.steps):
         best = best.improved(_attempt(along, here, deviation, step * shrink))
         following = scale.steps[number + 1] * shrink if number + 1 < len(scale.steps) else 0.0
         if not following or not np.any(best.error > _rounding(deviation, following)):
             break
-    kink = best.kink & (best.high - best.low < 2 * best.error)
-    lower = np.where(kink, best.low, best.value - best.error)
-    upper = np.where(kink, best.high, best.value + best.error)
-    return Slopes(lower, upper, kink)
+    return Slopes(best.value - best.error, best.value + best.error, best.kink)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Attempt:
-    """A slope and its error (infinite where there is none), and at a kink the interval of legal ones."""
+    """A slope and its error, infinite where there is none, and whether that is as large as it is because of a kink."""
 
     value: Floats
     error: Floats
-    low: Floats
-    high: Floats
     kink: npt.NDArray[np.bool_]
 
     def improved(self, other: _Attempt) -> _Attempt:
         """Take over what another attempt, with smaller steps, knows better."""
         better = other.error < self.error
-        narrower = other.kink & (other.high - other.low < self.high - self.low)
         return _Attempt(
             np.where(better, other.value, self.value),
             np.where(better, other.error, self.error),
-            np.where(narrower, other.low, self.low),
-            np.where(narrower, other.high, self.high),
-            self.kink | other.kink,
+            np.where(better, other.kink, self.kink),
         )
 
 
@@ -136,37 +126,53 @@ def _rounding(deviation: Floats, step: float) -> Floats:
 
 def _attempt(along: Along, here: Floats, deviation: Floats, step: float) -> _Attempt:
     steps = (step, step / RATIO, step / RATIO**2)
-    right = [along(h) for h in steps]
-    left = [along(-h) for h in steps]
+    pairs = [(along(h), along(-h)) for h in steps]
     rounding = _rounding(deviation, step)
     with np.errstate(all="ignore"):
-        central = [(a - b) / (2 * h) for a, b, h in zip(right, left, steps, strict=True)]
-        value, error = _extrapolated(central, 16.0, 256.0, 64.0)
-        after, after_error = _extrapolated([(a - here) / h for a, h in zip(right, steps, strict=True)], 4.0, 16.0, 8.0)
-        before, before_error = _extrapolated([(here - a) / h for a, h in zip(left, steps, strict=True)], 4.0, 16.0, 8.0)
-        error, after_error, before_error = error + rounding, after_error + 2 * rounding, before_error + 2 * rounding
-        kink = np.abs(after - before) > after_error + before_error
-        low = np.minimum(after - after_error, before - before_error)
-        high = np.maximum(after + after_error, before + before_error)
-        only_after = np.isfinite(after_error) & ~np.isfinite(before_error)
-        only_before = np.isfinite(before_error) & ~np.isfinite(after_error)
-        value = np.select([only_after, only_before], [after, before], value)
-        errors = [BORDER_CAUTION * after_error, BORDER_CAUTION * before_error]
-        error = np.select([only_after, only_before], errors, error)
-        error = np.where(kink | ~np.isfinite(value) | ~np.isfinite(error), np.inf, error)
-    low, high = np.where(kink, low, -np.inf), np.where(kink, high, np.inf)
-    return _Attempt(_finite(value), error, low, high, kink)
+        sides = [(a - b) / (2 * h) for (a, b), h in zip(pairs, steps, strict=True)]
+        value, error, spread = _extrapolated(sides, 16.0, 256.0, 64.0)
+        # What is even around a smooth point vanishes with h; at a kink, or within a step of one, the jump remains.
+        jumps = [((a - here) - (here - b)) / h for (a, b), h in zip(pairs, steps, strict=True)]
+        jump, jump_error, jump_spread = _extrapolated(jumps, 4.0, 64.0, 16.0)
+        kink = np.abs(jump) > jump_error + 4 * rounding
+        # With a kink between two of the points the extrapolations are of no use, and their spread is the error.
+        half = np.abs(jump) / 2
+        error = error + rounding + half + np.where(kink, TRUNCATION_SAFETY * (spread + jump_spread), half)
+        value, error = _one_sided(pairs, here, steps, _Attempt(value, error, kink), rounding)
+    known = np.isfinite(value) & np.isfinite(error)
+    return _Attempt(np.where(known, value, 0.0), np.where(known, error, np.inf), kink & known)
+
+
+def _one_sided(
+    pairs: list[tuple[Floats, Floats]], here: Floats, steps: tuple[float, ...], central: _Attempt, rounding: Floats
+) -> tuple[Floats, Floats]:
+    """Return value and error, from one side where the other is outside of the domain."""
+    value, error = central.value, central.error
+    if np.isfinite(error).all():
+        return value, error
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        slopes = [(pair[side] - here) / (sign * h) for pair, h in zip(pairs, steps, strict=True)]
+        one, one_error, _ = _extrapolated(slopes, 4.0, 16.0, 8.0)
+        only = np.isfinite(one_error) & ~np.isfinite(error)
+        value = np.where(only, one, value)
+        error = np.where(only, BORDER_CAUTION * (one_error + 2 * rounding), error)
+    return value, error
 
 
 def _finite(array: Floats) -> Floats:
     return np.where(np.isfinite(array), array, 0.0)
 
 
-def _extrapolated(differences: list[Any], first: float, second: float, caution: float) -> tuple[Floats, Floats]:
-    """Extrapolate three differences twice; the error is what the last extrapolations still changed."""
+def _extrapolated(
+    differences: list[Floats], first: float, second: float, caution: float
+) -> tuple[Floats, Floats, Floats]:
+    """Extrapolate three differences twice.
+
+    Returns the result, its error (what the last extrapolation still changed) and how far the first ones are apart.
+    """
     coarse, middle, fine = differences
     one = (first * middle - coarse) / (first - 1)
     two = (first * fine - middle) / (first - 1)
     best = (second * two - one) / (second - 1)
     error = TRUNCATION_SAFETY * np.maximum(np.abs(best - two), np.abs(two - one) / caution)
-    return best, error
+    return best, error, np.abs(two - one)

@@ -155,7 +155,7 @@ def _verdict(totals: Totals) -> str:
 def _missed(totals: Totals, exponents: list[int]) -> str:
     missed = totals.injected - totals.caught[exponents[0]] if exponents else 0
     return (
-        f"An error of 1e{exponents[0]} escaped {missed} times: where the entry is an interval at a kink, or where rounding"
+        f"An error of 1e{exponents[0]} escaped {missed} times: where the entry is an interval at a kink, or where"
         "\nalone explains as much, since terms larger by orders of magnitude cancel in it."
         if missed
         else "No large error escaped."
@@ -171,8 +171,8 @@ def _outcomes(name: str, counter: Counter[str]) -> str:
 
 def _ratios(name: str, totals: Totals) -> str:
     bins = totals.ratios[name]
-    shares = " | ".join(f"{quantile(bins, share):.3f}" for share in QUANTILES)
     largest, seed = totals.largest.get(name, (0.0, 0))
+    shares = " | ".join(f"{min(quantile(bins, share), largest):.3f}" for share in QUANTILES)
     return f"| {name} | {sum(bins.values()):,} | {shares} | {largest:.3f} | {seed} |"
 
 

@@ -53,9 +53,7 @@ def test_the_first_point_of_a_batch_is_the_scenario_itself(seed: int) -> None:
 
 def test_what_cannot_be_evaluated_is_named_by_its_step_and_shapes() -> None:
     text = "x = leaf float64[2] {0x1p+0 0x1p+0}\ny = leaf float64[3] {0x1p+0 0x1p+0 0x1p+0}\nz = add x y"
-    with pytest.raises(
-        ScenarioEvaluationError, match=r"^step 3: add of shapes \(2,\), \(3,\): operands"
-    ):
+    with pytest.raises(ScenarioEvaluationError, match=r"^step 3: add of shapes \(2,\), \(3,\): operands"):
         evaluate(parse(text), Float64())
     with pytest.raises(ScenarioEvaluationError, match=r"^step 2: sum of shapes \(2,\): "):
         evaluate(parse("x = leaf float64[2] {0x1p+0 0x1p+0}\ny = sum x axis=5"), Float64())

@@ -45,9 +45,9 @@ def add_at_forward(_system: Any, x: Any, *, shape: Shape, index: tuple[Position,
     """Zeros of ``shape`` to which ``x`` is added at ``index``: the transpose of ``index`` and ``take``."""
     result = np.zeros(shape, dtype=x.dtype)
     places = numpy_index(index)
-    if result[places].shape != np.shape(x):
-        message = f"the index picks {result[places].shape} of {shape}, but there are {np.shape(x)} entries to add"
-        raise ValueError(message)
+    picked = result[(*places, ...)].shape
+    if picked != np.shape(x):
+        raise ValueError(f"the index picks {picked} of {shape}, but there are {np.shape(x)} entries to add")
     np.add.at(result, places, x)
     return result
 
