@@ -53,16 +53,18 @@ _HOMES: Mapping[str, str] = MappingProxyType({
 })
 
 
-def __getattr__(name: str) -> object:
-    """Load a public name from the part that it lives in. Raises AttributeError for any other."""
-    if name == "__version__":
-        value: object = _installed_version()
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    else:
-        raise AttributeError(f"module 'refgrad' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # so that a type checker still knows which names there are
+
+    def __getattr__(name: str) -> object:
+        """Load a public name from the part that it lives in. Raises AttributeError for any other."""
+        if name == "__version__":
+            value: object = _installed_version()
+        elif name in _HOMES:
+            value = getattr(importlib.import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module 'refgrad' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -35,7 +35,7 @@ def flipped_steps(x, index):  # PyTorch has no negative steps: flip the axis and
     value="{x}.detach().numpy()",
     backward="{output}.backward({seed}, retain_graph={retain_graph})",
     seed="torch.tensor({array})",
-    gradient="{leaf}.grad if {leaf}.grad is None else {leaf}.grad.numpy(force=True)",
+    gradient="{leaf}.grad if {leaf}.grad is None else {leaf}.grad.clone().numpy()",
     zero_grad="setattr({leaf}, 'grad', None)",
     grad="torch.autograd.grad({output}, {leaf}, {seed}, create_graph=True)[0]",
     alike=("torch",),

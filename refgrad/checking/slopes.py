@@ -22,7 +22,7 @@ Along = Callable[[float], Floats]
 
 RATIO = 4.0
 TRUNCATION_SAFETY = 2.0
-BORDER_CAUTION = 16.0
+BORDER_CAUTION = 64.0
 """At the border of a domain a function need not have a Taylor series: x ** 1.5 converges by 2 where 4 is hoped for."""
 
 
@@ -93,9 +93,9 @@ def slopes(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: 
     ``shrink`` makes every step smaller by a factor: another opinion.
     """
     count = len(here)
-    best = _Attempt(np.zeros(count), np.full(count, np.inf), np.zeros(count, bool))
+    best = _Attempt(np.zeros(count), np.full(count, np.inf), np.zeros(count, bool), np.zeros(count))
     for number, step in enumerate(scale.steps):
-        best = best.improved(_attempt(along, here, deviation, step * shrink))
+        best = best.improved(_attempt(along, here, _Noise(deviation, scale.unit), step * shrink))
         following = scale.steps[number + 1] * shrink if number + 1 < len(scale.steps) else 0.0
         if not following or not np.any(best.error > _rounding(deviation, following)):
             break
@@ -104,19 +104,30 @@ def slopes(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Attempt:
-    """A slope and its error, infinite where there is none, and whether that is as large as it is because of a kink."""
+    """A slope and its error, infinite where there is none, and whether that is as large as it is because of a kink.
+
+    ``rounding`` is the part of the error that comes from the function's noise.
+    """
 
     value: Floats
     error: Floats
     kink: npt.NDArray[np.bool_]
+    rounding: Floats
 
     def improved(self, other: _Attempt) -> _Attempt:
-        """Take over what another attempt, with smaller steps, knows better."""
-        better = other.error < self.error
+        """Take over what another attempt, with smaller steps, knows better.
+
+        A slope that moves with the steps by more than its error, and by more than rounding does, belies that error.
+        """
+        apart = np.abs(np.where(np.isfinite(self.error) & np.isfinite(other.error), other.value - self.value, 0.0))
+        moves = apart > self.error + other.rounding
+        error = np.where(moves, apart + other.error, self.error)
+        better = other.error < error
         return _Attempt(
             np.where(better, other.value, self.value),
-            np.where(better, other.error, self.error),
+            np.where(better, other.error, error),
             np.where(better, other.kink, self.kink),
+            np.where(better, other.rounding, self.rounding),
         )
 
 
@@ -124,10 +135,23 @@ def _rounding(deviation: Floats, step: float) -> Floats:
     return ROUNDING_SAFETY * deviation * RATIO**2 / step
 
 
-def _attempt(along: Along, here: Floats, deviation: Floats, step: float) -> _Attempt:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Noise:
+    """The deviation at the point itself, and the unit roundoff, for points where the outputs are larger."""
+
+    deviation: Floats
+    unit: float
+
+    def around(self, pairs: list[tuple[Floats, Floats]]) -> Floats:
+        """Return the deviation at the points of a stencil."""
+        largest = np.max([_finite(np.abs(side)) for pair in pairs for side in pair], axis=0)
+        return np.asarray(np.maximum(self.deviation, self.unit * largest))
+
+
+def _attempt(along: Along, here: Floats, noise: _Noise, step: float) -> _Attempt:
     steps = (step, step / RATIO, step / RATIO**2)
     pairs = [(along(h), along(-h)) for h in steps]
-    rounding = _rounding(deviation, step)
+    rounding = _rounding(noise.around(pairs), step)
     with np.errstate(all="ignore"):
         sides = [(a - b) / (2 * h) for (a, b), h in zip(pairs, steps, strict=True)]
         value, error, spread = _extrapolated(sides, 16.0, 256.0, 64.0)
@@ -138,13 +162,13 @@ def _attempt(along: Along, here: Floats, deviation: Floats, step: float) -> _Att
         # With a kink between two of the points the extrapolations are of no use, and their spread is the error.
         half = np.abs(jump) / 2
         error = error + rounding + half + np.where(kink, TRUNCATION_SAFETY * (spread + jump_spread), half)
-        value, error = _one_sided(pairs, here, steps, _Attempt(value, error, kink), rounding)
+        value, error = _one_sided(pairs, here, steps, _Attempt(value, error, kink, rounding))
     known = np.isfinite(value) & np.isfinite(error)
-    return _Attempt(np.where(known, value, 0.0), np.where(known, error, np.inf), kink & known)
+    return _Attempt(np.where(known, value, 0.0), np.where(known, error, np.inf), kink & known, rounding)
 
 
 def _one_sided(
-    pairs: list[tuple[Floats, Floats]], here: Floats, steps: tuple[float, ...], central: _Attempt, rounding: Floats
+    pairs: list[tuple[Floats, Floats]], here: Floats, steps: tuple[float, ...], central: _Attempt
 ) -> tuple[Floats, Floats]:
     """Return value and error, from one side where the other is outside of the domain."""
     value, error = central.value, central.error
@@ -155,7 +179,7 @@ def _one_sided(
         one, one_error, _ = _extrapolated(slopes, 4.0, 16.0, 8.0)
         only = np.isfinite(one_error) & ~np.isfinite(error)
         value = np.where(only, one, value)
-        error = np.where(only, BORDER_CAUTION * (one_error + 2 * rounding), error)
+        error = np.where(only, BORDER_CAUTION * (one_error + 2 * central.rounding), error)
     return value, error
 
 

@@ -18,7 +18,7 @@ from refgrad.cli.summary import print_summary, terminal
 from refgrad.harness.settings import EFFORTS
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
-from refgrad.report import document_path
+from refgrad.report import document_path, write_pages
 
 SEVERITY: Final = (Status.INTERRUPTED, Status.CANNOT_START, Status.BROKEN, Status.FAILED, Status.PASSED)
 MOST_WORKERS: Final = 8
@@ -36,7 +36,8 @@ MOST_WORKERS: Final = 8
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
 @click.option("--workers", type=click.IntRange(1), help=f"Processes [default: one a core, at most {MOST_WORKERS}].")
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
-def grade(engines: tuple[str, ...], workers: int | None, **options: Any) -> None:
+@click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
+def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **options: Any) -> None:
     """Grade engines: names (see `refgrad list engines`), or adapters of your own as module:object.
 
     Exit status: 0 every MUST holds, 1 some do not, 2 wrong usage, 3 an engine could not be started, 4 refgrad itself
@@ -54,6 +55,9 @@ def grade(engines: tuple[str, ...], workers: int | None, **options: Any) -> None
         worst = min(worst, status, key=SEVERITY.index)
         if status is Status.INTERRUPTED:
             break
+    if pages:
+        with told_in_one_line():
+            write_pages(options["output"])
     raise SystemExit(int(worst))
 
 
@@ -80,7 +84,7 @@ def _tell(plan: Plan, outcome: Outcome) -> Status:
     if recorder is None or outcome.code not in {0, 1, 2}:
         click.echo(outcome.output, err=True)
         return _report(Failure(f"refgrad failed while it graded {plan.adapter.name!r}; see above", Status.BROKEN))
-    verdicts = list(recorder.verdicts.values())
+    verdicts = recorder.found
     path = document_path(plan.options.output or Path(), plan.adapter.name)
     print_summary(terminal(), plan, verdicts, path)
     if outcome.interrupted:

@@ -172,11 +172,15 @@ class _Model:
         return Succeeds()
 
     def derivative(self, between: set[str]) -> _Node:
-        """The node of a recorded gradient, which came about by the rules of these nodes."""
+        """The node of a recorded gradient, which came about by the rules of these nodes.
+
+        Nothing is firm by way of arrays without entries: torch.cat leaves them out, and records nothing for them.
+        """
         nodes = [self.nodes[name] for name in between if name in self.nodes]
         slopes = [slope for node in nodes for slope in node.slopes if slope.parent in between]
         saved = {name for slope in slopes for name in slope.saved if self.tracked(name)}
-        firm = {name for slope in slopes for name in slope.bends if self.tracked(name)}
+        empty = any(0 in self.shapes[name] for name in between)
+        firm = {name for slope in slopes for name in slope.bends if self.tracked(name) and not empty}
         inherited = {name for node in nodes if not node.slopes for name in node.parents}
         return _Node(tuple(sorted(saved | inherited)), bool(saved | inherited), tuple(sorted(firm)))
 

@@ -57,6 +57,11 @@ class Recorder:
         self.report = document_path(output, self.plan.adapter.name)
         write_document(self.report, document)
 
+    @property
+    def found(self) -> list[Verdict]:
+        """The verdicts of this session so far, in the order of the suite."""
+        return [self.verdicts[check.id] for check in self.plan.checks if check.id in self.verdicts]
+
     def give_up(self, message: str) -> None:
         """End the session, since the engine cannot be started."""
         self.start_error = message

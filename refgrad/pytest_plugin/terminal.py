@@ -46,7 +46,7 @@ class Narrator:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Count the outcomes, show the messages of those told apart, and name the report."""
-        verdicts = list(self.recorder.verdicts.values())
+        verdicts = self.recorder.found
         if not verdicts:
             return
         terminalreporter.section(f"refgrad: {self.recorder.plan.title}")

@@ -13,7 +13,16 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
 from refgrad.strategies import SeededChoices
 from tests.benchmarks import soak, soak_page
-from tests.benchmarks.graded_graphs import CONDITIONS, Condition, Graded, detected, grade, ratio, scenario_of, sound_operators
+from tests.benchmarks.graded_graphs import (
+    CONDITIONS,
+    Condition,
+    Graded,
+    detected,
+    grade,
+    ratio,
+    scenario_of,
+    sound_operators,
+)
 
 SQUARE = parse(
     "x = leaf float64[2] {0x1.8p+0 0x0p+0} requires_grad\na = square x\nl = sum a\nbackward l\nread grad x\n"

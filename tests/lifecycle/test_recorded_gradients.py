@@ -8,7 +8,7 @@ from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeed
 from refgrad.lifecycle.dependence import Slope, slopes_of
 from refgrad.operators import operator_table
 from refgrad.operators.curvature import bending
-from refgrad.scenario import Apply, parse
+from refgrad.scenario import Apply, Constant, parse
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
 Y = "y = leaf float64[] {0x1.8p+1} requires_grad\n"
@@ -67,6 +67,12 @@ def test_a_rule_that_only_chooses_may_be_recorded_or_not_and_sends_zeros_or_noth
     assert last(text) == Open()
     assert last(f"{text}\nread grad x") == Gradient("x", (("h", None),), certain=False)
     assert last(f"{text}\na = exp x\nbackward a\nread grad x") == Gradient("x", (("h", None), ("a", None)))
+
+
+def test_nothing_is_promised_by_way_of_arrays_without_entries() -> None:
+    text = "e = leaf float64[0] {} requires_grad\na = exp e\nl = sum a\nh = grad l e\nbackward h seed float64[0] {}"
+    assert last(text) == Open()
+    assert last(f"{text}\nread grad e") == Gradient("e", (("h", Constant("float64", (0,), b"")),), certain=False)
 
 
 def test_a_second_backward_from_a_recorded_gradient_needs_its_graph() -> None:

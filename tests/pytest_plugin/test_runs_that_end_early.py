@@ -79,12 +79,12 @@ def test_an_engine_that_takes_its_process_down_when_started_is_never_graded(fold
 
 
 def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(folder: Folder) -> None:
-    chosen = ("--grade-select=operators/square", "--grade-select=operators/add")
+    chosen = ("--grade-select=operators/tan", "--grade-select=operators/add")
     result = folder.grade("DEADLY", "-n1", *chosen, apart=True)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*run again after a crash*"])
-    assert folder.verdicts("deadly") == {"operators/add": "passed", "operators/square": "crashed"}
+    assert folder.verdicts("deadly") == {"operators/add": "passed", "operators/tan": "crashed"}
     crashed = folder.document("deadly")["verdicts"][-1]
     assert crashed["message"] == "the engine's process died while it ran this scenario"
-    assert "= square " in crashed["scenario"]
+    assert "= tan " in crashed["scenario"]
     assert "toy.die(" in crashed["reproduction"]
