@@ -57,7 +57,7 @@ def test_at_kinks_no_correct_gradient_is_blamed() -> None:
 @pytest.mark.parametrize("error", INJECTED)
 def test_a_relative_error_in_one_entry_is_caught(error: float, record_property: Callable[[str, object], None]) -> None:
     caught = [judge(wrong, certified).outcome != "passed" for certified, wrong in with_one_error(error)]
-    record_property("caught", np.mean(caught))
+    record_property("caught", float(np.mean(caught)))
     assert len(caught) > SCENARIOS
     assert np.mean(caught) >= INJECTED[error]
 
