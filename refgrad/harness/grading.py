@@ -236,7 +236,9 @@ class Grader:
 
     def _sound(self, operator: Operator) -> bool:
         """Whether an operator is there and right by itself: what fails on it in a graph is the graph's doing."""
-        return self._offers(operator) and self._of_operator(operator).verdict == "passed"
+        if not self._offers(operator) or self._of_operator(operator).verdict != "passed":
+            return False
+        return not (operator.edges and self._of_edges(EdgeCheck(operator), operator).failed)
 
     def _isolated(self, scenario: Scenario) -> Scenario:
         """Try the operator in a way that relies on nothing that the engine gets wrong around it."""
