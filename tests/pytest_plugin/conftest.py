@@ -12,8 +12,6 @@ import refgrad.cli  # noqa: F401 (so that sessions within this process need not 
 from tests.pytest_plugin.toy_engine import write_toy_engine
 from tests.snapshots.placement import PlainText
 
-pytest_plugins = ["pytester"]
-
 
 class Folder:
     """A folder in which pytest grades toy engines."""

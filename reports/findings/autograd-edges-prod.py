@@ -1,0 +1,24 @@
+# A finding of refgrad on autograd, version 1.9.1: edges/prod is missing.
+# prod: at its edges the gradient is an element of the subdifferential.
+# Found: step 4, `read grad a`: the gradient of a is entry (1,): nan, but the truth is 1.0000000000000000: A factor's
+# derivative is the product of the others, whatever the factor is: the product divided by the factor is 0 / 0.
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import autograd
+import autograd.numpy as np
+
+def vjp(function, primals):
+    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
+    return output, pullback
+
+a = np.array([1.0, -0.0])
+
+def program_b(a):
+    b = np.prod(a, axis=None, keepdims=False)
+    return b
+
+output_b, pullback_of_b = vjp(program_b, [a])
+print(pullback_of_b(np.ones_like(np.asarray(output_b))))  # cotangents of a

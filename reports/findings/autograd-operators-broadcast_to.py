@@ -1,0 +1,23 @@
+# A finding of refgrad on autograd, version 1.9.1: operators/broadcast_to is unexpected-error.
+# broadcast_to: value and gradient are right, for any shape, attribute and seed.
+# Found: step 3, `backward b seed float64[1] {0x1p+0}`: raised AssertionError: Can't handle extra leading dims
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import autograd
+import autograd.numpy as np
+
+def vjp(function, primals):
+    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
+    return output, pullback
+
+a = np.array(1.0)
+
+def program_b(a):
+    b = np.broadcast_to(a, (1,))
+    return b
+
+output_b, pullback_of_b = vjp(program_b, [a])
+print(pullback_of_b(np.array([1.0])))  # cotangents of a

@@ -1,0 +1,17 @@
+# A finding of refgrad on mygrad, version 2.5.0: edges/maximum is wrong.
+# maximum: at its edges the gradient is an element of the subdifferential.
+# Found: step 4, `read grad a`: the gradient of a is no choice that is legal at the kinks: moving a by 1 changes the
+# output by 0 according to it, but the truth is 1
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import numpy as np
+import mygrad as mg
+from mygrad.nnet import activations
+
+a = mg.tensor(np.array(1.0), constant=not True)
+b = mg.maximum(a, a)
+b.backward(None)
+print(a.grad)  # gradient of a
