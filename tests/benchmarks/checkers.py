@@ -2,7 +2,8 @@
 
 ``python -m tests.benchmarks.checkers > docs/reference/checkers.md`` measures it and prints the page. JAX is measured in
 an environment of its own, whose Python the variable ``REFGRAD_JAX_PYTHON`` names; without it the row is left out. All
-rows come from one run, on the same graphs. ``--share 0.1`` tries a tenth of the graphs.
+rows come from one run, on the same graphs. ``--share 0.1`` tries a tenth of the graphs. With ``--journal FILE`` each
+row is kept in a file as soon as it is known, and a run that was interrupted goes on from there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -29,11 +32,14 @@ from tests.benchmarks.peers import CHECKERS, Checker, Fault
 from tests.benchmarks.peers_jax import Jax
 
 SIZES: Final = (10, 36, 100, 1_000, 10_000)
-ERRORS: Final = tuple(10.0**-k for k in range(2, 15))
+ERRORS: Final = tuple(10.0**-k for k in range(15))
 TRIALS: Final = 200
 CAUGHT: Final = 0.99
 SECONDS: Final = 1.0
-"""How long each time is measured for: a single call at least, and the first does not count if there are more."""
+"""How long each time is measured for, after a first call that does not count."""
+
+LONG: Final = 10.0
+"""If the first call takes longer than this, it does count, and is the only one."""
 
 LEAST_GRADIENT: Final = 1e-6
 """An error is put into a random entry that is not 0: the part of the largest entry that it is at least."""
@@ -111,20 +117,31 @@ def milliseconds(checker: Checker, size: int) -> float:
     check = checker.prepare(sized(size))
     gc.collect()
     gc.freeze()
+    first = timed_once(check)
     times: list[float] = []
-    while sum(times) < SECONDS:
-        before = time.perf_counter()
-        assert check(), checker.name
-        times.append(time.perf_counter() - before)
+    while first < LONG and sum(times) < SECONDS:
+        times.append(timed_once(check))
     gc.unfreeze()
-    return 1e3 * statistics.median(times[1:] or times)
+    return 1e3 * statistics.median(times or [first])
+
+
+def timed_once(check: Callable[[], bool]) -> float:
+    """Return the seconds that a check takes."""
+    before = time.perf_counter()
+    check()
+    return time.perf_counter() - before
 
 
 def measured_elsewhere(python: str, share: float) -> Measured:
     """Measure JAX in its own environment."""
     command = [python, "-m", "tests.benchmarks.checkers", "--worker", "--share", str(share)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return from_json(done.stdout.splitlines()[-1])
+
+
+def from_json(text: str) -> Measured:
+    """Read a row that was written as JSON."""
+    row: dict[str, Any] = json.loads(text)
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     return Measured(**fields)
 
@@ -152,8 +169,13 @@ def table(rows: Sequence[Measured]) -> Iterator[str]:
     yield f"|{'---|' * len(header)}"
     for row in rows:
         caught = "no error" if row.smallest is None else f"{row.smallest:.0e}"
-        times = ["-" if t is None else f"{t:.2g}" if t < 100 else f"{t:,.0f}" for t in row.milliseconds]
+        times = ["-" if t is None else number(t) for t in row.milliseconds]
         yield f"| {row.name} | {caught} | {rate(*row.far)} | {rate(*row.near)} | {' | '.join(times)} |"
+
+
+def number(value: float) -> str:
+    """Return two digits, or all that stand before the point."""
+    return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
 
 
 def rate(count: int, tried: int) -> str:
@@ -172,7 +194,7 @@ def notes(rows: Sequence[Measured]) -> Iterator[str]:
     for row in rows:
         if row is not reference:
             pairs = zip(reference.milliseconds, row.milliseconds, strict=True)
-            ratios = ["-" if a is None or b is None else f"{a / b:.2g}" for a, b in pairs]
+            ratios = ["-" if a is None or b is None else number(a / b) for a, b in pairs]
             yield f"| {row.name} | {' | '.join(ratios)} |"
     yield ""
     libraries = ", ".join(filter(None, map(named_version, ("torch", "autograd", "numpy", "python-flint"))))
@@ -192,11 +214,18 @@ def progress(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def timed(name: str, run: Callable[[], Measured]) -> Measured:
-    """Run a measurement and say how long it took."""
+def kept(journal: Path | None, name: str, run: Callable[[], Measured]) -> Measured:
+    """Run a measurement and say how long it took, unless the journal has it."""
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal is not None and journal.exists() else []
+    for row in map(from_json, lines):
+        if row.name == name:
+            return row
     before = time.perf_counter()
     row = run()
     progress(f"{name}: {time.perf_counter() - before:.0f} s, {row}")
+    if journal is not None:
+        with journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(row)) + "\n")
     return row
 
 
@@ -204,6 +233,7 @@ def main() -> None:
     """Measure and print the page; as a worker, one row as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--share", type=float, default=1.0, help="part of the graphs that are tried")
+    parser.add_argument("--journal", type=Path, help="file in which the rows are kept")
     parser.add_argument("--worker", action="store_true", help="measure JAX only, and print it as JSON")
     chosen = parser.parse_args()
     if chosen.worker:
@@ -212,9 +242,10 @@ def main() -> None:
     import torch  # noqa: PLC0415 (not in the environment of JAX)
 
     torch.set_num_threads(1)
-    rows = [timed(kind.name, lambda kind=kind: measure(kind(), chosen.share)) for kind in CHECKERS]  # type: ignore[misc]
+    share, journal = chosen.share, chosen.journal
+    rows = [kept(journal, kind.name, partial(measure, kind(), share)) for kind in CHECKERS]
     if python := os.environ.get(JAX_PYTHON):
-        rows.append(timed(Jax.name, lambda: measured_elsewhere(python, chosen.share)))
+        rows.append(kept(journal, Jax.name, partial(measured_elsewhere, python, share)))
     sys.stdout.write(page(rows))
 
 
