@@ -9,7 +9,7 @@ import numpy as np
 from refgrad.checking import screening
 from refgrad.checking.discrepancy import Discrepancy, Severity
 from refgrad.checking.subject import Array, Seeds
-from refgrad.checking.tracing import UNIT_ROUNDOFF, Trace
+from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Judgement, judge
 from refgrad.scenario import Constant
 
@@ -43,11 +43,10 @@ class CertifiedJudge:
         return found
 
     def _judge(self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...]) -> Judgement:
-        unit = UNIT_ROUNDOFF[self.trace.dtype]
-        judgement = judge(gradient, self.oracle.gradient(name, contributions), unit)
+        judgement = judge(gradient, self.oracle.gradient(name, contributions))
         if judgement.outcome == "passed":
             return judgement
-        return judge(gradient, self.oracle.narrowest_gradient(name, contributions), unit)
+        return judge(gradient, self.oracle.narrowest_gradient(name, contributions))
 
     def _discrepancy(self, position: int, judgement: Judgement) -> Discrepancy:
         entry = judgement.entry

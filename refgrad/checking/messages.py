@@ -121,7 +121,7 @@ def program(subject: Subject, sighting: Sighting) -> list[str]:
     k, seed = next((k, seed) for k, seed in enumerate(seeds) if seed is not None and np.any(seed))
     whole = f"function({', '.join(names)})"
     place = "" if discrepancy.entry is None else str(list(discrepancy.entry)) if discrepancy.entry else ""
-    seed_text = Template(adapter.seed).render({"array": _seed_literal(seed)})
+    seed_text = Template(adapter.seed).of_dtype(seed.dtype.name).render({"array": _seed_literal(seed)})
     leaf = names[discrepancy.input]
     if isinstance(adapter, TapeAdapter):
         lines.append(f"outputs = {whole}")
@@ -147,7 +147,8 @@ def _leaf(subject: Subject, i: int, point: Arrays) -> str:
     template = subject.engine.adapter.leaf if checked else subject.engine.adapter.constant_text
     scalar = repr(array.item()) if array.ndim == 0 else "None"
     text = _literal(array, f"inputs[{i}]")
-    return Template(template).render({"array": text, "scalar": scalar, "requires_grad": repr(checked)})
+    line = Template(template).of_dtype(array.dtype.name)
+    return line.render({"array": text, "scalar": scalar, "requires_grad": repr(checked)})
 
 
 def _literal(array: Array, otherwise: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, numpy_forward
+from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.scenario import Constant, Leaf, Scenario
@@ -135,7 +135,7 @@ def passes(
         allowed = tolerance(count)
         least = 2 * allowed / (LEAST_WEIGHT * missed_below(count))  # a sum that is off by 2 T is not acquitted
         weights = {name: _weights(gradient, least, choices) for name, gradient in gradients.items()}
-        values = evaluate(scenario, Duals(weights))
+        values = evaluate(expanded(scenario), Duals(weights))
         truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
         claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in gradients.items())
         return bool(abs(truth - claimed) <= allowed)

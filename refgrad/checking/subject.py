@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.harness import Engine, FunctionalAdapter, TapeAdapter
+from refgrad.harness.template import Template
 
 Array = npt.NDArray[Any]
 Arrays = tuple[Array, ...]
@@ -76,6 +77,7 @@ class Subject:
         template = adapter.leaf if requires_grad else adapter.constant_text
         own = np.array(array)
         scalar = own.item() if own.ndim == 0 else None
+        template = Template(template).of_dtype(own.dtype.name).text
         return self.engine.run(template, array=own, scalar=scalar, requires_grad=requires_grad)
 
     def read(self, tensor: Any) -> Array:
@@ -167,7 +169,7 @@ class _TapePullback(Pullback):
 
     def backward(self, adapter: TapeAdapter, output: int, seed: Array) -> None:
         engine = self.subject.engine
-        tensor = engine.run(adapter.seed, array=seed.copy())
+        tensor = engine.seed(seed.copy(), seed.dtype.name)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 engine.run(adapter.backward, output=self.tensors[output], seed=tensor, retain_graph=True)
@@ -205,7 +207,7 @@ class _FunctionalPullback(Pullback):
                     self.pulls[output] = engine.run(
                         engine.adapter.vjp, function=self.single(output), primals=self.primals
                     )
-                tensor = engine.run(engine.adapter.seed, array=seed.copy())
+                tensor = engine.seed(seed.copy(), seed.dtype.name)
                 cotangents = self.pulls[output][1](tensor)
         except SubjectError:
             raise

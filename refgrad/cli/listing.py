@@ -12,19 +12,22 @@ from refgrad.cli.failure import told_in_one_line
 from refgrad.harness import FEATURES, AdapterError, engine_version, find_adapter, registered_engines
 from refgrad.harness.checks import all_checks
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.signature import domain, edge, signature
 
 Row = tuple[str, str, str]
 
 
 def _operators() -> Iterator[Row]:
     for name, operator in operator_table().items():
-        yield name, _signature(operator), operator.summary
+        yield name, signature(operator), "  ".join(_told(operator))
 
 
-def _signature(operator: Operator) -> str:
-    arrays = [f"*{argument.name}" if argument.variadic else argument.name for argument in operator.arguments]
-    values = [a.name if a.required else f"{a.name}={a.default}" for a in operator.attributes]
-    return f"({', '.join(arrays + values)})"
+def _told(operator: Operator) -> Iterator[str]:
+    yield operator.summary
+    if operator.domain is not None:
+        yield f"[domain: {domain(operator)}]"
+    yield from (f"[edge: {edge(found)}]" for found in operator.edges)
+    yield f"[source: {operator.source}]"
 
 
 def _engines() -> Iterator[Row]:

@@ -12,7 +12,7 @@ import click
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.harness import Engine, Finding, find_adapter, observe, reproduce, start
 from refgrad.harness.examination import confront
-from refgrad.harness.execution import Observation
+from refgrad.harness.observation import Observation
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, predict, required_features
 from refgrad.oracles import CertifiedOracle
@@ -66,6 +66,7 @@ def _refuse_what_is_lacking(scenario: Scenario, engine: Engine) -> None:
     lacking = [f"operator {name}" for name in sorted(scenario.operators - engine.operators.keys())]
     features = required_features(scenario) - engine.adapter.features
     lacking += sorted(feature for feature in features if not feature.startswith("error:"))
+    lacking += [f"dtype {dtype}" for dtype in engine.adapter.dtypes_lacking(scenario)]
     if lacking:
         message = f"engine {engine.adapter.name!r} lacks what the scenario needs: {', '.join(lacking)}"
         raise Failure(message, Status.WRONG_USAGE)

@@ -40,12 +40,15 @@ from refgrad.engine.creation import (
     zeros_like,
 )
 from refgrad.engine.discrete import discrete_functions
+from refgrad.engine.drawing import draw
 from refgrad.engine.dtypes import bool, double, float16, float32, float64, half, int32, int64, long  # noqa: A004 (PyTorch's names)
 from refgrad.engine.methods import install_methods
 from refgrad.engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.recording import record_operators
+from refgrad.engine.replay import record
 from refgrad.engine.spelling import spelled_functions
 from refgrad.engine.tensor import Tensor
+from refgrad.engine.tree import print_graph
 from refgrad.operators import operator_table
 
 __all__ = [
@@ -55,6 +58,7 @@ __all__ = [
     "autograd",
     "bool",
     "double",
+    "draw",
     "empty",
     "empty_like",
     "enable_grad",
@@ -79,12 +83,14 @@ __all__ = [
     "ones",
     "ones_like",
     "pi",
+    "print_graph",
     "rand",
     "rand_like",
     "randint",
     "randn",
     "randn_like",
     "randperm",
+    "record",
     "set_grad_enabled",
     "tensor",
     "zeros",

@@ -37,10 +37,12 @@ def backward(
     """
     targets = None if inputs is None else [_node(tensor, i) for i, tensor in enumerate(_listed(inputs))]
     sweep = _swept(_listed(tensors), _seeds(grad_tensors), retain_graph, create_graph, targets)
-    reached = [
-        node for node in sweep.arrived if (isinstance(node, AccumulateGrad) if targets is None else node in targets)
-    ]
+    reached = [node for node in sweep.arrived if (_is_open_leaf(node) if targets is None else node in targets)]
     _accumulate({_holder(node): sweep.arrived[node] for node in reached}, sweep, _seeds(grad_tensors))
+
+
+def _is_open_leaf(node: GraphNode) -> bool:
+    return isinstance(node, AccumulateGrad) and not node.closed
 
 
 def _holder(node: GraphNode) -> AccumulateGrad | Watch:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -34,18 +33,5 @@ def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Funct
             return functions["squeeze"](x, axis=axis) if x.shape[axis] == 1 else x
         return functions["reshape"](x, shape=tuple(n for n in x.shape if n != 1))  # type: ignore[no-any-return]
 
-    def expand(x: Tensor, *sizes: Any) -> Tensor:
-        """Broadcast; -1 keeps the length of an axis."""
-        wanted = sizes[0] if isinstance(sizes[0], list | tuple) else sizes
-        have = (1,) * (len(wanted) - x.ndim) + x.shape
-        shape = tuple(h if n == -1 else n for n, h in zip(wanted, have, strict=True))
-        return functions["broadcast_to"](x, shape=shape)  # type: ignore[no-any-return]
-
-    def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-        """Make the axes from ``start_dim`` to ``end_dim`` one."""
-        last = end_dim % x.ndim + 1 if x.ndim else 0
-        shape = (*x.shape[:start_dim], prod(x.shape[start_dim:last]), *x.shape[last:])
-        return functions["reshape"](x, shape=shape)  # type: ignore[no-any-return]
-
-    made = (transpose, t, squeeze, expand, flatten)
-    return MappingProxyType({**{function.__name__: function for function in made}, "swapaxes": transpose})
+    made = (transpose, t, squeeze)
+    return MappingProxyType({function.__name__: function for function in made})

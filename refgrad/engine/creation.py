@@ -8,6 +8,7 @@ import numpy as np
 
 from refgrad.engine.operands import as_array
 from refgrad.engine.tensor import Tensor
+from refgrad.engine.tracing import refuse_while_tracing
 
 DTypeLike = Any
 
@@ -27,6 +28,11 @@ SOURCE = _Source()
 def manual_seed(seed: int) -> None:
     """Make the random tensors that follow the same in every run."""
     SOURCE.generator = np.random.default_rng(seed)
+
+
+def _generator() -> np.random.Generator:
+    refuse_while_tracing()
+    return SOURCE.generator
 
 
 def _made(array: Any, dtype: DTypeLike, requires_grad: bool) -> Tensor:
@@ -101,22 +107,22 @@ def eye(n: int, m: int | None = None, dtype: DTypeLike = None, requires_grad: bo
 
 def rand(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Uniform numbers from [0, 1)."""
-    return _made(SOURCE.generator.random(_shape(size)), dtype, requires_grad)
+    return _made(_generator().random(_shape(size)), dtype, requires_grad)
 
 
 def randn(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Normal numbers of mean 0 and variance 1."""
-    return _made(SOURCE.generator.standard_normal(_shape(size)), dtype, requires_grad)
+    return _made(_generator().standard_normal(_shape(size)), dtype, requires_grad)
 
 
 def randint(low: int, high: int, size: Any, dtype: DTypeLike = None) -> Tensor:
     """Whole numbers from ``low`` up to, not including, ``high``."""
-    return _made(SOURCE.generator.integers(low, high, _shape((size,))), dtype, requires_grad=False)
+    return _made(_generator().integers(low, high, _shape((size,))), dtype, requires_grad=False)
 
 
 def randperm(n: int) -> Tensor:
     """The whole numbers below ``n`` in random order."""
-    return Tensor(SOURCE.generator.permutation(n))
+    return Tensor(_generator().permutation(n))
 
 
 def arange(*bounds: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
@@ -151,9 +157,9 @@ def empty_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) 
 
 def rand_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Uniform numbers from [0, 1) with the shape and dtype of ``x``."""
-    return _made(SOURCE.generator.random(x.shape), dtype or x.dtype, requires_grad)
+    return _made(_generator().random(x.shape), dtype or x.dtype, requires_grad)
 
 
 def randn_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Normal numbers of mean 0 and variance 1 with the shape and dtype of ``x``."""
-    return _made(SOURCE.generator.standard_normal(x.shape), dtype or x.dtype, requires_grad)
+    return _made(_generator().standard_normal(x.shape), dtype or x.dtype, requires_grad)

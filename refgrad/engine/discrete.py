@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.engine.operands import operand
 from refgrad.engine.tensor import Tensor
+from refgrad.engine.tracing import is_traced, noted
 
 NUMPY_NAMES: Mapping[str, str] = MappingProxyType({
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
     "logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not",
     "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-    "sign": "sign", "floor": "floor", "ceil": "ceil", "round": "round",
 })  # fmt: skip
 REDUCTIONS = ("argmax", "argmin", "all", "any")
 OPERATORS: Mapping[str, str] = MappingProxyType({
@@ -45,11 +46,21 @@ def _value(x: Any) -> Any:
 
 
 def _entrywise(function: Callable[..., Any]) -> Callable[..., Tensor]:
-    return lambda *operands: Tensor(function(*map(_value, operands)))
+    def apply(*operands: Any) -> Tensor:
+        if is_traced(operands):
+            return noted(function, None, apply, operand, operands, {})
+        return Tensor(function(*map(_value, operands)))
+
+    return apply
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    def along(array: Any, dim: int | None, keepdim: bool) -> Any:
+        return function(array, axis=dim, keepdims=keepdim)
+
     def reduce(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        return Tensor(function(x.array, axis=dim, keepdims=keepdim))
+        if is_traced((x,)):
+            return noted(along, None, reduce, operand, (x,), {"dim": dim, "keepdim": keepdim})
+        return Tensor(along(x.array, dim, keepdim))
 
     return reduce

@@ -54,6 +54,41 @@ INPUT_UNUSED = (
     "The differentiated Tensor at index {position} appears to not have been used in the graph: no path leads from the "
     "outputs to it. Set allow_unused=True if None is the answer that you want for it."
 )
+NOT_REPLAYABLE = (
+    "a function that is being recorded {what} a tensor that depends on its inputs ({dtype}{shape}): when it is "
+    "replayed on others, that would still be as it was in the recording. Choose between values with where(condition, "
+    "x, y), compute out of place, ask the recording for gradients, or run the function without record()."
+)
+CAPTURED = (
+    "a function that is being recorded uses a tensor that requires grad and is not among its inputs ({dtype}{shape}): "
+    "its value would stay as it is now, and it would get no gradient. Give it to the function as an argument, or "
+    "detach() it."
+)
+OTHER_RECORDING = (
+    "a tensor outlived the recording that it belongs to: it has no value outside of it. Return it from the recorded "
+    "function."
+)
+RANDOM = (
+    "a function that is being recorded draws random numbers: when it is replayed, they would be the same. Draw them "
+    "outside, and give them to the function as an argument."
+)
+REPLAY_INPUT = (
+    "input {position} is {got}, and was {wanted} when the function was recorded: only values may differ. Record it "
+    "once for every shape and dtype: record(f)."
+)
+REPLAY_COUNT = "the function was recorded with {wanted} inputs and is given {got}: give it as many, or record it again."
+REPLAY_OUTPUT = (
+    "a recorded function has to return a tensor, or a tuple or list of tensors, not {kind}: return what you need of it "
+    "as tensors."
+)
+TOO_LARGE_TO_DRAW = (
+    "the graph has {count:,} nodes, and more than {limit:,} are no picture: draw what leads to an earlier tensor, use "
+    "print_graph(tensor), or give draw() another limit."
+)
+NO_LAYOUT = (
+    "drawing needs something that lays out graphs, and neither Graphviz nor igraph is installed: "
+    "pip install 'refgrad[draw]', or install Graphviz so that its program dot is found. The text for it is .dot."
+)
 
 
 def not_scalar(shape: Shape) -> str:

@@ -7,6 +7,7 @@ overwritten when backward comes by; what the in-place operator itself saved is t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from refgrad.engine import errors
 from refgrad.engine.modes import is_grad_enabled
-from refgrad.engine.node import Node, next_number, note_write
+from refgrad.engine.node import LAST_WRITE, Node, Shape, next_number, note_write, version
 from refgrad.engine.operands import operand
 from refgrad.engine.tensor import Tensor
 
@@ -42,6 +43,7 @@ def filler(functions: Mapping[str, Function]) -> Function:
 
     def fill(tensor: Tensor, value: Any = 0.0) -> Tensor:
         old, new = _before(tensor), operand(value)
+        _refuse_shape(tensor.shape, np.shape(new.array))
         if isinstance(new.array, np.ndarray | np.generic) and new.dtype != tensor.dtype:
             new = new.to(tensor.dtype)
         if tensor.node is None and new.node is None:
@@ -56,6 +58,7 @@ def item_writer(functions: Mapping[str, Function]) -> Function:
 
     def write(tensor: Tensor, index: Any, value: Any) -> None:
         old, new, index = _before(tensor), operand(value), plain_index(index)
+        _refuse_shape(np.shape(tensor.array[index]), np.shape(new.array))
         if not is_grad_enabled() or (tensor.node is None and new.node is None):
             tensor.shared_array()[index] = new.array
             note_write(tensor.writes)
@@ -66,6 +69,8 @@ def item_writer(functions: Mapping[str, Function]) -> Function:
         arriving[index] = np.arange(int(np.prod(written))).reshape(written)
         if not np.any(arriving >= 0):
             return
+        if np.ndim(new.array) > len(written):  # by leading axes of length one
+            new = functions["reshape"](new, shape=new.shape[new.ndim - len(written) :])
         flat = functions["reshape"](functions["broadcast_to"](new, shape=written), shape=(-1,))
         arrived = functions["take"](flat, axis=0, indices=np.maximum(arriving, 0))
         _adopt(tensor, functions["where"](arriving >= 0, arrived, old))
@@ -96,6 +101,14 @@ def _axes_used(item: Any) -> int:
     return array.ndim if array is not None and array.dtype == np.bool_ else 1
 
 
+def _refuse_shape(shape: Shape, value: Shape) -> None:
+    """Refuse a value that cannot be broadcast to what it is to overwrite; leading axes of length one are dropped."""
+    while len(value) > len(shape) and value[0] == 1:
+        value = value[1:]
+    if len(value) > len(shape) or any(b not in {1, a} for a, b in zip(shape[::-1], value[::-1], strict=False)):
+        raise RuntimeError(errors.write_shape(shape, value))
+
+
 def _before(tensor: Tensor) -> Tensor:
     """Return the tensor as it is before the write, with memory of its own."""
     if not is_grad_enabled():
@@ -120,11 +133,24 @@ def _adopt(tensor: Tensor, result: Tensor) -> Tensor:
 
 
 def _take_over(tensor: Tensor, result: Tensor, node: Node) -> None:
-    """Let ``node`` have computed ``tensor``; an output that it saved is from now on the tensor's own memory."""
-    retained = tensor.retains_grad
-    node.guards = tuple(tensor.writes if writes is result.writes else writes for writes in node.guards)
+    """Let ``node`` have computed ``tensor``; an output that it saved is from now on the tensor's own memory.
+
+    What it saved of the memory that has just been overwritten, as y *= y does, is gone.
+    """
+    retained, grad = tensor.retains_grad, tensor.grad
+    gone = [version(tensor.writes), sys.maxsize]
+    node.guards = tuple(
+        tensor.writes if writes is result.writes else gone if writes is tensor.writes else writes
+        for writes in node.guards
+    )
     node.values = tuple(tensor.array if value is result.array else value for value in node.values or ())
     node.number = next_number()
+    if gone in node.guards:
+        LAST_WRITE.number = next_number()  # so that backward looks at the guards
+    if retained:
+        tensor.watch().retains = False
     tensor.node = node
     if retained:
         tensor.retain_grad()
+    if grad is not None:
+        tensor.watch().grad = grad

@@ -109,9 +109,12 @@ class Node:
 
 
 class AccumulateGrad:
-    """The end of the graph at a leaf: holds its gradient, and outlives the leaf while a graph leads to it."""
+    """The end of the graph at a leaf: holds its gradient, and outlives the leaf while a graph leads to it.
 
-    __slots__ = ("__weakref__", "dtype", "grad", "shape", "watch")
+    It is ``closed`` while the leaf does not require grad: then nothing is added to the gradient.
+    """
+
+    __slots__ = ("__weakref__", "closed", "dtype", "grad", "shape", "watch")
 
     parents: ClassVar[tuple[GraphNode, ...]] = ()
     next_functions: ClassVar[tuple[tuple[GraphNode | None, int], ...]] = ()
@@ -122,6 +125,7 @@ class AccumulateGrad:
         self.dtype = dtype
         self.watch: Watch | None = None
         self.grad: Any = None
+        self.closed = False
 
     def name(self) -> str:
         """PyTorch's name of the node."""

@@ -149,7 +149,7 @@ def _formula_pulls(
     names = [argument.name for argument, needed in zip(operator.arguments, needs, strict=True) if needed]
 
     def compiled(system: Mapping[str, Any], values: str, operators: Any) -> Pull:
-        formulas = {name: weighted(operator.partials[name]).calls for name in names}
+        formulas = {name: weighted(operator.partials[name]).folded_calls for name in names}
         text = PULL.format(
             unpack_values=_unpacking(saves, values),
             unpack_attributes=_unpacking(operator.attribute_names, "node.attributes.values()"),

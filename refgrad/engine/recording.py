@@ -20,8 +20,9 @@ from refgrad.engine.node import FLOAT64, next_number
 from refgrad.engine.nodes import Dialects, is_plain, listing, node_class, skip_identity
 from refgrad.engine.operands import as_array, operand, operands
 from refgrad.engine.tensor import Tensor
+from refgrad.engine.tracing import is_traced, noted
 from refgrad.engine.vocabulary import ON_ARRAYS
-from refgrad.operators import Operator
+from refgrad.operators import Composite, Operator
 
 Function = Callable[..., Any]
 
@@ -29,8 +30,11 @@ APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
     "FLOAT64": FLOAT64,
     "Tensor": Tensor,
     "float64": np.float64,
+    "is_traced": is_traced,
     "new": object.__new__,
     "next_number": next_number,
+    "noted": noted,
+    "operand": operand,
     "operands": operands,
     "recording": RECORDING.get,
 })
@@ -43,14 +47,44 @@ def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
     """
     rows = {**table, **CONVERSIONS}
     functions: dict[str, Function] = {}
-    dialects = Dialects(_operators_on_arrays(rows), functions)
+    simple = {name: row for name, row in rows.items() if row.composite is None}
+    dialects = Dialects(_operators_on_arrays(simple), functions)
+    for row in simple.values():
+        functions[row.name] = _named(row, (_plain if is_plain(row) else _general)(row, dialects))
+    operators = SimpleNamespace(**functions, constant=Tensor)
     for row in rows.values():
-        functions[row.name] = _recorder(row, dialects)
+        if row.composite is not None:
+            functions[row.name] = _named(row, _composite(row, row.composite, operators))
+            setattr(operators, row.name, functions[row.name])
     return MappingProxyType(functions)
 
 
-def _recorder(row: Operator, dialects: Dialects) -> Function:
-    function = (_plain if is_plain(row) else _general)(row, dialects)
+def _composite(row: Operator, composite: Composite, operators: SimpleNamespace) -> Function:
+    """Return the function that takes a composite's steps one after the other, each recorded.
+
+    Constants have the dtype of the operands, so that they widen nothing.
+    """
+    steps = composite.forward if composite.computed is None else composite.computed
+
+    @cache
+    def operators_on(dtype: Any) -> SimpleNamespace:
+        return SimpleNamespace(**{**vars(operators), "constant": partial(_constant, dtype)})
+
+    def apply(*operands: Any, **attributes: Any) -> Any:
+        tensors = [_strong_operand(x) for x in operands]
+        dtypes = {x.dtype for x in tensors if x.dtype.kind != "b"}
+        wide = np.dtype(np.float64) in dtypes or not dtypes
+        return steps(operators if wide else operators_on(np.result_type(*dtypes)), *tensors, **row.bind(attributes))
+
+    return apply
+
+
+def _constant(dtype: Any, array: Any) -> Tensor:
+    array = np.asarray(array)
+    return Tensor(array if array.dtype.kind == "b" else array.astype(dtype))
+
+
+def _named(row: Operator, function: Function) -> Function:
     function.__name__ = function.__qualname__ = row.name
     function.__doc__ = row.summary
     return function
@@ -81,6 +115,8 @@ def forward_function(row: Operator) -> Function:
 APPLY = """
 def apply({tensors}):
     if {any_foreign}:
+        if is_traced(({tensors},)):
+            return noted(table_row, dialect, apply, operand, ({tensors},), {{}})
         {tensors}, = operands({tensors})
     {arrays}
     result = new(Tensor)
@@ -124,12 +160,12 @@ def _plain(row: Operator, dialects: Dialects) -> Function:
         tensors=", ".join(f"{name}_tensor" for name in names),
         any_foreign=" or ".join(f"type({name}_tensor) is not Tensor" for name in names),
         arrays="; ".join(f"{name} = {name}_tensor.array" for name in names),
-        forward=row.forward.calls,
+        forward=row.forward.folded_calls,
         nodes="; ".join(f"{name}_node = {name}_tensor.node" for name in variables),
         all_constant=" and ".join(f"{name}_node is None" for name in variables),
         branches="el".join(branches),
     )
-    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES}
+    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES, "table_row": row, "dialect": dialects.arrays}
     exec(text, namespace)  # what is filled in are names of the table, which are identifiers
     return namespace["apply"]  # type: ignore[no-any-return]
 
@@ -151,10 +187,12 @@ def _general(row: Operator, dialects: Dialects) -> Function:
     kind_for = cache(lambda needs: node_class(row, needs, dialects))
 
     def apply(*operands: Any, **attributes: Any) -> Tensor:
+        if is_traced(operands):
+            return noted(row, dialects.arrays, apply, lift, operands, attributes)
         tensors = [x if type(x) is Tensor else lift(x) for x in operands]
         bound = row.bind(attributes)
         arrays = [x.array for x in tensors]
-        out = _owned(forward(*arrays, **bound), arrays)
+        out = owned(forward(*arrays, **bound), arrays)
         result = Tensor(out)
         parents = tuple(x.node for x in tensors if x.node is not None)
         if not parents or out.dtype.kind != "f" or not is_grad_enabled():
@@ -179,7 +217,7 @@ def _strong_operand(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor(as_array(value))
 
 
-def _owned(out: Any, arrays: Sequence[Any]) -> Any:
+def owned(out: Any, arrays: Sequence[Any]) -> Any:
     """Return ``out`` itself if it is fresh, else a copy: results never share memory with operands."""
     if not isinstance(out, np.ndarray):
         return out

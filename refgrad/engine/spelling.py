@@ -22,12 +22,8 @@ Function = Callable[..., Any]
 
 # PyTorch's name: the row's.
 SPELLINGS: Mapping[str, str] = MappingProxyType({
-    "bmm": "matmul",
     "cat": "concatenate",
-    "dot": "matmul",
-    "index_select": "take",
     "mm": "matmul",
-    "mv": "matmul",
     "permute": "transpose",
     "unsqueeze": "expand_dims",
     "view": "reshape",
@@ -44,7 +40,7 @@ ATTRIBUTE_SPELLINGS: Mapping[str, tuple[str, ...]] = MappingProxyType({
 })
 # What PyTorch lets users leave out, or give as None, where the row does not.
 ATTRIBUTE_DEFAULTS: Mapping[str, Any] = MappingProxyType({"lower": -inf, "upper": inf})
-SEQUENCES = frozenset({"shape", "broadcast_shape", "any_shape", "permutation"})
+SEQUENCES = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape", "permutation", "repeats"})
 
 
 def spelled_functions(table: Mapping[str, Operator], functions: Mapping[str, Function]) -> Mapping[str, Function]:

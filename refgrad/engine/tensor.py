@@ -38,7 +38,7 @@ class Tensor:
     array: Any
     node: GraphNode | None
     writes: Writes
-    set_aside: Tensor | None  # the gradient of a leaf while it does not require one; unset until then
+    set_aside: AccumulateGrad  # where the gradient of a leaf is while it does not require one; unset until then
 
     def __init__(self, array: Any, node: GraphNode | None = None, writes: Writes | None = None) -> None:
         self.array = array
@@ -167,14 +167,22 @@ class Tensor:
         if requires_grad and self.node is None:
             if self.dtype.kind != "f":
                 raise RuntimeError(errors.NOT_DIFFERENTIABLE.format(dtype=self.dtype))
-            self.node = AccumulateGrad(self.shape, self.dtype)
-            self.node.grad = getattr(self, "set_aside", None)
+            self.node = self._aside()
+            self.node.closed = False
         elif not requires_grad and self.node is not None:
             if not self.is_leaf:
                 raise RuntimeError(errors.DETACH_IN_PLACE_LEAF)
-            grad, self.node = self.grad, None
-            self.set_aside = grad
+            assert isinstance(self.node, AccumulateGrad)
+            self.set_aside, self.node = self.node, None
+            self.set_aside.closed = True
         return self
+
+    def _aside(self) -> AccumulateGrad:
+        """Return where gradients arrived while the tensor required grad, or will once it does."""
+        if not hasattr(self, "set_aside"):
+            self.set_aside = AccumulateGrad(self.shape, self.dtype)
+            self.set_aside.closed = True
+        return self.set_aside
 
     @property
     def is_leaf(self) -> bool:
@@ -203,8 +211,9 @@ class Tensor:
     @data.setter
     def data(self, value: Tensor) -> None:
         self.array, self.writes = value.shared_array(), value.writes
-        if isinstance(self.node, AccumulateGrad):
-            self.node.shape, self.node.dtype = self.shape, self.dtype
+        node = self.node or getattr(self, "set_aside", None)
+        if isinstance(node, AccumulateGrad):
+            node.shape, node.dtype = self.shape, self.dtype
 
     # Its gradient
 
@@ -213,7 +222,7 @@ class Tensor:
         """The gradient, a tensor: accumulated in a leaf, or kept by ``retain_grad()``; None where there is none."""
         node = self.node
         if node is None:
-            return getattr(self, "set_aside", None)
+            return self.set_aside.grad if hasattr(self, "set_aside") else None
         if isinstance(node, AccumulateGrad):
             return node.grad
         return None if node.watch is None else node.watch.grad
@@ -224,7 +233,7 @@ class Tensor:
             got, wanted = (value.shape, value.dtype), (self.shape, self.dtype)
             raise RuntimeError(errors.grad_mismatch("the assigned grad", got, wanted))
         if self.node is None:
-            self.set_aside = value
+            self._aside().grad = value
         elif isinstance(self.node, AccumulateGrad):
             self.node.grad = value
         else:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.tensor import Tensor
+from refgrad.interpreter.numpy_functions import ON_NUMBERS
 from refgrad.operators.expression import COMPARISONS
 from refgrad.operators.vocabulary import FUNCTIONS
 
@@ -34,13 +35,13 @@ def where(condition: Any, then: Any, otherwise: Any) -> Any:
         chosen = then if condition else otherwise
         if type(chosen) is float64 and not isinstance(then, np.ndarray) and not isinstance(otherwise, np.ndarray):
             return chosen
-    elif type(otherwise) is int and otherwise == 0 and _alike(condition, then):
+    elif type(otherwise) is int and otherwise == 0 and alike(condition, then):
         return masked(condition, then)
     result = np.where(condition, then, otherwise)
     return result if result.ndim else result[()]
 
 
-def _alike(condition: Any, values: Any) -> bool:
+def alike(condition: Any, values: Any) -> bool:
     """Whether these are an array of truth values and one of float64 of the same shape."""
     both = isinstance(condition, np.ndarray) and isinstance(values, np.ndarray) and condition.shape == values.shape
     return both and condition.dtype == np.bool_ and values.dtype == float64
@@ -58,7 +59,7 @@ def masked(condition: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.
 
 
 ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
-    {name: getattr(np, name) for name in FUNCTIONS}
+    dict(ON_NUMBERS)
     | dict(COMPARE)
     # Python's own spellings do the same, and are several times faster on scalars.
     | {"abs": abs, "where": where, "logical_not": np.logical_not, "number": float, "pi": pi}
@@ -72,17 +73,31 @@ def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, A
     vocabulary.
     """
     absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
-    present = {name: operators[name] for name in FUNCTIONS if name in operators}
+    present = {name: _spoken(name, operators[name]) for name in FUNCTIONS if name in operators}
     comparisons = {name: _on_values(COMPARE[name]) for name in (*COMPARISONS.values(), "logical_and", "logical_or")}
     rest = {"where": operators["where"], "logical_not": _on_values(np.logical_not), "number": float, "pi": pi}
     return MappingProxyType({**present, **absent, **comparisons, **rest})
+
+
+def _spoken(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return an operator as formulas call it: whole parameters, which are its attributes, in their places."""
+    parameters, whole = FUNCTIONS[name].parameters, FUNCTIONS[name].whole
+    if not whole:
+        return operator
+
+    def spoken(*operands: Any) -> Tensor:
+        given = dict(zip(parameters, operands, strict=True))
+        tensors = [given[parameter] for parameter in parameters if parameter not in whole]
+        return operator(*tensors, **{parameter: given[parameter] for parameter in whole})
+
+    return spoken
 
 
 def _constant_function(name: str) -> Callable[..., Tensor]:
     if set(FUNCTIONS[name].derivatives) != {"0"}:
         message = f"formulas may call {name!r}, but no row of the operator table says how to differentiate it again"
         raise LookupError(message)
-    function = _on_values(getattr(np, name))
+    function = _on_values(ON_NUMBERS[name])
     return lambda *arguments: Tensor(function(*arguments))
 
 

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from refgrad.harness.life_templates import LIFE_FEATURES, given_templates, offered_by
 from refgrad.harness.template import Template, TemplateError
 from refgrad.lifecycle import ErrorKind, Policy
 from refgrad.operators import operator_table
+from refgrad.scenario import Scenario
+from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.steps.write import WRITES
 
 FEATURES: Mapping[str, str] = MappingProxyType({
     "arrays": "tensors of any shape, not scalars alone",
@@ -18,10 +22,12 @@ FEATURES: Mapping[str, str] = MappingProxyType({
     "accumulate": "gradients of several backward calls add up in the leaves",
     "zero_grad": "a leaf's gradient can be reset",
     "double_backward": "a gradient can itself be differentiated",
+    "forward_mode": "a directional derivative can be had without a backward",
     "error:freed-graph": "a backward through a freed graph is an error",
     "error:implicit-seed": "a backward from a non-scalar without a seed is an error",
     "error:seed-shape": "a seed of another shape than its output is an error",
     "error:no-graph": "a backward from something that needs no gradient is an error",
+    **LIFE_FEATURES,
 })
 
 
@@ -39,7 +45,16 @@ class Adapter:
     into a numpy array. ``operators`` spells each operator that the library has, with the fields of its row: arguments,
     attributes, and a list for a variadic argument. ``alike`` names the library's modules whose functions are called by
     the table's own names: every elementwise operator without attributes that one of them has need not be spelled.
+    ``unlike`` are those that mean something else there, or that the library has without a gradient.
     ``distribution`` is the installed package whose version is reported.
+
+    ``dtype`` is what the library computes in at best, and ``dtypes`` are all those that its tensors may be of (by
+    default just that one). ``leaf``, ``constant`` and ``seed`` may spell the array's own as ``{dtype}``, a bare name:
+    numpy has no bfloat16, so that such arrays are handed over in float32. ``value_dtype`` gives the dtype of a tensor
+    ``{x}`` where the array that ``value`` makes of it does not tell.
+
+    ``jvp`` takes ``{function}`` (of the leaves that move), ``{primals}`` and ``{tangents}`` (lists of as many tensors),
+    and gives a pair: the output, and its tangent, of which nothing is recorded.
     """
 
     name: str
@@ -47,14 +62,18 @@ class Adapter:
     leaf: str
     operators: Mapping[str, str] = field(default_factory=dict)
     alike: tuple[str, ...] = ()
+    unlike: frozenset[str] = frozenset()
     value: str = "np.asarray({x})"
     constant: str | None = None
     distribution: str | None = None
     scalars_only: bool = False
     dtype: str = "float64"
+    dtypes: tuple[str, ...] = ()
+    value_dtype: str | None = None
     policy: Policy = field(default_factory=Policy)
     errors: Mapping[ErrorKind, str] = field(default_factory=dict)
     lacks: frozenset[str] = frozenset()
+    jvp: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse unknown operators, features and fields."""
@@ -63,9 +82,17 @@ class Adapter:
             if name not in table:
                 raise self.error(f"operators[{name!r}]: there is no such operator; see `refgrad list operators`")
             self.check(f"operators[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
-        self.check("leaf", self.leaf, {"array", "scalar", "requires_grad"})
-        self.check("constant", self.constant_text, {"array", "scalar", "requires_grad"})
+        self.check("leaf", self.leaf, {"array", "scalar", "requires_grad", "dtype"})
+        self.check("constant", self.constant_text, {"array", "scalar", "requires_grad", "dtype"})
         self.check("value", self.value, {"x"})
+        self.check("value_dtype", self.value_dtype_text, {"x"})
+        if self.jvp is not None:
+            self.check("jvp", self.jvp, {"function", "primals", "tangents"})
+        object.__setattr__(self, "dtypes", self.dtypes or (self.dtype,))
+        for dtype in {self.dtype, *self.dtypes} - FORMATS.keys():
+            raise self.error(f"dtypes: {dtype!r} is not among {sorted(FORMATS)}")
+        if self.dtype not in self.dtypes:
+            raise self.error(f"dtypes: {self.dtype!r}, which is dtype, is not among {list(self.dtypes)}")
         for feature in self.lacks - FEATURES.keys():
             raise self.error(f"lacks {feature!r}, which is not a feature; there are {sorted(FEATURES)}")
 
@@ -75,9 +102,20 @@ class Adapter:
         return self.leaf if self.constant is None else self.constant
 
     @property
+    def value_dtype_text(self) -> str:
+        """The template for the dtype of a tensor: by default that of its array."""
+        return f"np.asarray({self.value}).dtype" if self.value_dtype is None else self.value_dtype
+
+    def dtypes_lacking(self, scenario: Scenario) -> list[str]:
+        """Return the dtypes of a scenario that the library does not have; anything can be told of float64."""
+        used = {leaf.value.dtype for leaf in scenario.leaves} & FORMATS.keys()
+        return sorted(used - {"float64", *self.dtypes})
+
+    @property
     def features(self) -> frozenset[str]:
         """What the engine offers, as far as its phrasebook and policy tell."""
-        return frozenset() if self.scalars_only else frozenset({"arrays"})
+        offered = set() if self.scalars_only else {"arrays"}
+        return frozenset(offered | ({"forward_mode"} if self.jvp is not None else set()))
 
     def error(self, problem: str) -> AdapterError:
         """Return the error that names this engine."""
@@ -100,26 +138,65 @@ class TapeAdapter(Adapter):
 
     ``backward`` has the fields ``{output}``, and as far as the engine has them ``{seed}`` (see ``seed``; None if not
     given) and ``{retain_graph}``. ``gradient`` reads the gradient of ``{leaf}`` as an array or None; ``zero_grad``
-    resets it. ``grad`` returns the gradient of ``{output}`` with respect to ``{leaf}``, given ``{seed}``, as a tensor
-    that is recorded like any other.
+    resets it; ``gradient_dtype`` gives its dtype where the array does not tell. ``grad`` returns the gradient of
+    ``{output}`` with respect to ``{leaf}``, given ``{seed}``, as a tensor that is recorded like any other.
+
+    The rest is optional, and each is a feature: ``detach`` gives ``{x}`` as a constant of the same memory; ``no_grad``
+    and ``enable_grad`` make context managers; ``set_requires_grad`` sets ``{requires_grad}`` of a leaf ``{x}``;
+    ``in_place`` overwrites ``{x}`` with ``{y}``, one template each to ``add``, ``multiply`` and ``copy``, and
+    ``in_place_at`` the part at ``{index}``; ``hook`` has ``{function}`` called with the gradient of ``{x}``, which it
+    replaces with what is returned, if that is not None, and gives a handle that ``unhook`` gets as ``{handle}``;
+    ``retain_grad`` makes a computed ``{x}`` keep its gradient, which ``gradient`` reads; ``zero_grad_to_zeros`` makes
+    the gradient of ``{leaf}`` zeros if it has one; ``requires_grad``, ``is_leaf`` and ``recorded`` tell of ``{x}``
+    whether gradients flow to it, whether it was made rather than computed from such, and whether it has a node.
     """
 
     backward: str
     gradient: str
+    gradient_dtype: str | None = None
     seed: str = "{array}"
     zero_grad: str | None = None
     grad: str | None = None
+    detach: str | None = None
+    no_grad: str | None = None
+    enable_grad: str | None = None
+    set_requires_grad: str | None = None
+    in_place: Mapping[str, str] = field(default_factory=dict)
+    in_place_at: Mapping[str, str] = field(default_factory=dict)
+    hook: str | None = None
+    unhook: str | None = None
+    retain_grad: str | None = None
+    zero_grad_to_zeros: str | None = None
+    requires_grad: str | None = None
+    is_leaf: str | None = None
+    recorded: str | None = None
 
     def __post_init__(self) -> None:
         """Check the templates of a tape engine too."""
         super().__post_init__()
         self.check("backward", self.backward, {"output", "seed", "retain_graph"})
         self.check("gradient", self.gradient, {"leaf"})
-        self.check("seed", self.seed, {"array"})
+        self.check("gradient_dtype", self.gradient_dtype_text, {"leaf"})
+        self.check("seed", self.seed, {"array", "dtype"})
         if self.zero_grad is not None:
             self.check("zero_grad", self.zero_grad, {"leaf"})
         if self.grad is not None:
             self.check("grad", self.grad, {"output", "leaf", "seed"})
+        for name, text, template in given_templates(self):
+            self.check(name, text, set(template.fields))
+        for writes in (self.in_place, self.in_place_at):
+            if writes and set(writes) != set(WRITES):
+                raise self.error(f"in_place: there must be a template for each of {list(WRITES)}")
+
+    @property
+    def flags(self) -> Mapping[str, str | None]:
+        """The templates that tell something of a tensor."""
+        return {"requires_grad": self.requires_grad, "is_leaf": self.is_leaf, "recorded": self.recorded}
+
+    @property
+    def gradient_dtype_text(self) -> str:
+        """The template for the dtype of a gradient: by default that of its array."""
+        return f"np.asarray({self.gradient}).dtype" if self.gradient_dtype is None else self.gradient_dtype
 
     @property
     def features(self) -> frozenset[str]:
@@ -132,7 +209,7 @@ class TapeAdapter(Adapter):
         offered |= {"error:implicit-seed"} if self.policy.implicit_seed == "error" else set()
         offered |= {"zero_grad"} if self.zero_grad is not None else set()
         offered |= {"double_backward"} if self.grad is not None else set()
-        return frozenset(offered) - self.lacks
+        return frozenset(offered | offered_by(self)) - self.lacks
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -153,7 +230,7 @@ class FunctionalAdapter(Adapter):
         """Check the templates of a functional engine too."""
         super().__post_init__()
         self.check("vjp", self.vjp, {"function", "primals"})
-        self.check("seed", self.seed, {"array"})
+        self.check("seed", self.seed, {"array", "dtype"})
 
     @property
     def features(self) -> frozenset[str]:

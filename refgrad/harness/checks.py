@@ -8,6 +8,12 @@ from typing import Literal
 from refgrad.harness.behaviours import Behaviour, all_behaviours
 from refgrad.harness.verdict import Level
 from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Scenario
+from refgrad.strategies import Dtype
+
+GraphKind = Literal[
+    "one_backward", "several_backwards", "double_backward", "float32", "float16", "bfloat16", "mixed_precision"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,63 @@ class SecondOrderCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class ThirdOrderCheck:
+    """Gradients of gradients of one operator's gradients, at points where it is smooth."""
+
+    operator: Operator
+    level: Level = "SHOULD"
+
+    @property
+    def id(self) -> str:
+        """``third_order/NAME``."""
+        return f"third_order/{self.operator.name}"
+
+    @property
+    def statement(self) -> str:
+        """What is held against the engine."""
+        return f"{self.operator.name}: its second derivatives can be differentiated, and the third ones are right."
+
+
+@dataclass(frozen=True, slots=True)
+class ContractCheck:
+    """What else one operator's backward rule may touch: nothing."""
+
+    operator: Operator
+    level: Level = "MUST"
+
+    @property
+    def id(self) -> str:
+        """``contracts/NAME``."""
+        return f"contracts/{self.operator.name}"
+
+    @property
+    def statement(self) -> str:
+        """What is held against the engine."""
+        return (
+            f"{self.operator.name}: its backward leaves operands and seeds as they are, gives the same when it is "
+            "walked again, and no two gradients share memory."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardModeCheck:
+    """Directional derivatives of one operator, and its gradient at the same point."""
+
+    operator: Operator
+    level: Level = "SHOULD"
+
+    @property
+    def id(self) -> str:
+        """``forward_mode/NAME``."""
+        return f"forward_mode/{self.operator.name}"
+
+    @property
+    def statement(self) -> str:
+        """What is held against the engine."""
+        return f"{self.operator.name}: forward mode gives its directional derivatives, whichever operands move."
+
+
+@dataclass(frozen=True, slots=True)
 class BehaviourCheck:
     """One behaviour, on the scenarios that its row gives."""
 
@@ -88,11 +151,16 @@ class BehaviourCheck:
 
 @dataclass(frozen=True, slots=True)
 class GraphCheck:
-    """Random graphs of a kind."""
+    """Random graphs of a kind, in a dtype; where there is a ``wider`` one, some leaves are of that.
 
-    kind: Literal["one_backward", "several_backwards", "double_backward"]
+    A check of another dtype than float64 is about what goes wrong in that dtype only.
+    """
+
+    kind: GraphKind
     statement: str
     level: Level = "MUST"
+    dtype: Dtype = "float64"
+    wider: Dtype | None = None
 
     @property
     def id(self) -> str:
@@ -100,24 +168,62 @@ class GraphCheck:
         return f"graphs/{self.kind}"
 
 
-Check = OperatorCheck | EdgeCheck | SecondOrderCheck | BehaviourCheck | GraphCheck
+@dataclass(frozen=True, slots=True)
+class LifecycleCheck:
+    """Random lives of a graph, with all that an engine offers in them."""
+
+    level: Level = "MUST"
+
+    @property
+    def id(self) -> str:
+        """``lifecycles/random``."""
+        return "lifecycles/random"
+
+    @property
+    def statement(self) -> str:
+        """What is held against the engine."""
+        return (
+            "Whatever is built, freed, detached, overwritten, hooked and switched in whatever order, every step shows "
+            "what it must, and fails where it must."
+        )
+
+
+OfOperator = OperatorCheck | EdgeCheck | SecondOrderCheck | ThirdOrderCheck | ContractCheck | ForwardModeCheck
+"""The checks that are about one operator."""
+
+Check = OfOperator | BehaviourCheck | GraphCheck | LifecycleCheck
 
 GRAPH_CHECKS = (
     GraphCheck("one_backward", "Random graphs with sharing, fan-out and several leaves have the right gradients."),
     GraphCheck("several_backwards", "Random graphs with several losses and kept graphs have the right gradients."),
     GraphCheck("double_backward", "Gradients of random graphs' gradients are right."),
+    GraphCheck("float32", "Random graphs of float32 have the right gradients, in float32.", dtype="float32"),
+    GraphCheck("float16", "Random graphs of float16 have the right gradients, in float16.", "SHOULD", "float16"),
+    GraphCheck("bfloat16", "Random graphs of bfloat16 have the right gradients, in bfloat16.", "SHOULD", "bfloat16"),
+    GraphCheck(
+        "mixed_precision",
+        "Random graphs of float32 and float64 have the right gradients, each in its leaf's dtype.",
+        "SHOULD",
+        "float32",
+        "float64",
+    ),
 )
 
 
 def all_checks() -> tuple[Check, ...]:
     """Return every check, in the order in which a report shows them."""
     operators = operator_table().values()
+    sloping = [o for o in operators if not all(map(o.vanishes, o.differentiable_arguments))]
     return (
         *(BehaviourCheck(behaviour) for behaviour in all_behaviours()),
         *(OperatorCheck(operator) for operator in operators),
         *(EdgeCheck(operator) for operator in operators if operator.edges),
-        *(SecondOrderCheck(operator) for operator in operators if operator.differentiable_arguments),
+        *(SecondOrderCheck(operator) for operator in sloping),
+        *(ThirdOrderCheck(operator) for operator in sloping),
+        *(ContractCheck(operator) for operator in operators if operator.differentiable_arguments),
+        *(ForwardModeCheck(operator) for operator in operators if operator.differentiable_arguments),
         *GRAPH_CHECKS,
+        LifecycleCheck(),
     )
 
 
@@ -126,6 +232,15 @@ def chapter(check: Check) -> str:
     return check.id.split("/")[0]
 
 
-def differentiates_twice(check: Check) -> bool:
-    """Whether the check's scenarios are about gradients of gradients; what fails without one is for another check."""
-    return isinstance(check, SecondOrderCheck) or (isinstance(check, GraphCheck) and check.kind == "double_backward")
+def is_about(check: Check, scenario: Scenario) -> bool:
+    """Whether a scenario has what the check is about; what fails without it is for another check."""
+    pushes = bool(scenario.jvps) or not isinstance(check, ForwardModeCheck)
+    return pushes and len(scenario.gradients) >= _recorded_gradients(check)
+
+
+def _recorded_gradients(check: Check) -> int:
+    """How many gradients a scenario of the check records at least."""
+    if isinstance(check, ThirdOrderCheck):
+        return 2
+    doubles = isinstance(check, GraphCheck) and check.kind == "double_backward"
+    return 1 if doubles or isinstance(check, SecondOrderCheck) else 0

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.harness.execution import Observation, relevant_leaves
+from refgrad.harness.execution import relevant_leaves
+from refgrad.harness.observation import Observation
 from refgrad.harness.verdict import Finding
 from refgrad.lifecycle import Gradient, Prediction
 from refgrad.oracles import CertifiedOracle, violation
@@ -24,10 +25,12 @@ def uncoupled(
 
     Where gradients of gradients are recorded nothing is said.
     """
-    scenario = oracle.scenario
+    scenario = oracle.given
     if any(isinstance(step, Grad) for step in scenario.steps):
         return None
     for moment in _moments(predictions, observations, scenario):
+        if any(len(c) > 2 for _, prediction, _ in moment for c in prediction.contributions):  # noqa: PLR2004
+            return None  # of hooks and retained gradients nothing is said either
         contributions, together = _together(moment, scenario)
         arrays = {prediction.leaf: array for _, prediction, array in together}
         truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
@@ -55,7 +58,8 @@ def _moments(
 
 def _together(moment: list[Seen], scenario: Scenario) -> tuple[Contributions, list[Seen]]:
     """Return the most contributions of a leaf, and the gradients that are made of those that reach their leaf."""
-    longest = max((prediction.contributions for _, prediction, _ in moment), key=len)
+    every = (tuple((c[0], c[1]) for c in prediction.contributions) for _, prediction, _ in moment)
+    longest = max(every, key=len)
     reached = {output: set(relevant_leaves(scenario, output)) for output, _ in longest}
     return longest, [
         seen for seen in moment if seen[1].contributions == tuple(c for c in longest if seen[1].leaf in reached[c[0]])

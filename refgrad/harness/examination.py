@@ -8,26 +8,38 @@ import numpy as np
 
 from refgrad.harness.adapter import AnyAdapter
 from refgrad.harness.coupling import uncoupled
-from refgrad.harness.execution import Engine, Observation, observe
+from refgrad.harness.execution import Engine, observe
+from refgrad.harness.observation import Observation
 from refgrad.harness.verdict import Finding, Outcome, worst
-from refgrad.lifecycle import Fails, Gradient, NoGradient, Prediction, Succeeds, Value, predict
-from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met
-from refgrad.scenario import Scenario
+from refgrad.lifecycle import ErrorKind, Fails, Flag, Gradient, NoGradient, Prediction, Seen, Succeeds, Value, lower
+from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
+from refgrad.scenario import Jvp, Scenario
+from refgrad.scenario.formats import FORMATS
 
-UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24}
 
-
-def examine(scenario: Scenario, engine: Engine) -> Finding:
+def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Finding:
     """Run a scenario on an engine and return the worst that it showed, up to the first unexpected error.
 
-    An error that says that something is not implemented is ``unsupported``.
+    An error that says that something is not implemented is ``unsupported``. With ``seeds`` it counts as wrong, too, if
+    a backward writes to a seed.
 
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
     if engine.lethal and scenario.id in engine.lethal:
         return Finding("crashed", "the engine's process died while it ran this scenario")
-    oracle = CertifiedOracle(scenario, engine.adapter.dtype)
-    return confront(predict(scenario, engine.adapter.policy), observe(scenario, engine), oracle, engine.adapter)
+    lowered = lower(scenario, engine.adapter.policy)
+    oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
+    predictions, observations = lowered.predictions, observe(scenario, engine)
+    written = _written_seed(observations) if seeds else None
+    return written or confront(predictions, observations, oracle, engine.adapter)
+
+
+def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:
+    for number, observation in enumerate(observations, 1):
+        if observation.changed:
+            message = f"wrote to the seed of an earlier backward, or to its own, which was {observation.changed[0]}"
+            return Finding("wrong", message, number)
+    return None
 
 
 def confront(
@@ -53,15 +65,20 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
     prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
 ) -> Finding:
     match prediction:
-        case Fails(kind=kind):
-            return _compare_error(kind, observation, adapter)
-        case Succeeds() | Value() | NoGradient() | Gradient() if observation.error is not None:
-            unsupported = isinstance(observation.error, NotImplementedError)
-            return Finding("unsupported" if unsupported else "unexpected-error", f"raised {observation.error_text}")
+        case Fails(kind=kind, others=others):
+            return _compare_error((kind, *others), observation, adapter)
+        case _ if observation.error is not None and _is_lacking(observation.error):
+            return Finding("unsupported", f"raised {observation.error_text}")
+        case Succeeds() | Value() | Flag() | NoGradient() | Gradient() | Seen() if observation.error is not None:
+            return Finding("unexpected-error", f"raised {observation.error_text}")
         case Value(name=name):
             return _compare_array(f"the value of {name}", observation, oracle, prediction, adapter)
         case Gradient(leaf=leaf):
             return _compare_array(f"the gradient of {leaf}", observation, oracle, prediction, adapter)
+        case Flag(holds=holds):
+            return _compare_flag(observation, holds=holds)
+        case Seen():
+            return _compare_calls(prediction, observation, oracle, adapter)
         case NoGradient(leaf=leaf):
             if observation.array is None or not np.any(observation.array):
                 return Finding("passed")
@@ -69,14 +86,44 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
     return Finding("passed")
 
 
-def _compare_error(kind: str, observation: Observation, adapter: AnyAdapter) -> Finding:
+def _is_lacking(error: BaseException) -> bool:
+    """Whether an error says that something is not implemented, by its type or, as PyTorch's, in its last words."""
+    return isinstance(error, NotImplementedError) or str(error).rstrip(".").endswith("is not implemented")
+
+
+def _compare_error(kinds: tuple[ErrorKind, ...], observation: Observation, adapter: AnyAdapter) -> Finding:
+    due = " or ".join(kinds)
     if observation.error is None:
-        return Finding("wrong", f"carried on silently where an error is due ({kind})")
-    pattern = adapter.errors.get(kind)  # type: ignore[call-overload]
-    if pattern and not re.search(pattern, observation.error_text):
-        message = f"raised {observation.error_text!r}, which does not match {pattern!r}, as it should ({kind})"
-        return Finding("unexpected-error", message)
+        return Finding("wrong", f"carried on silently where an error is due ({due})")
+    patterns = [adapter.errors.get(kind) for kind in kinds]
+    text = observation.error_text
+    if all(pattern and not re.search(pattern, text) for pattern in patterns):
+        wanted = " or ".join(repr(pattern) for pattern in patterns)
+        return Finding("unexpected-error", f"raised {text!r}, which does not match {wanted}, as it should ({due})")
     return Finding("passed")
+
+
+def _compare_flag(observation: Observation, *, holds: bool) -> Finding:
+    if observation.array is not None and bool(observation.array) is holds:
+        return Finding("passed")
+    return Finding("wrong", f"is {observation.array}, but it should be {holds}")
+
+
+def _compare_calls(prediction: Seen, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter) -> Finding:
+    """Compare what a hook saw call by call."""
+    shown = [] if observation.array is None else list(observation.array)
+    if len(shown) != len(prediction.calls):
+        return Finding("wrong", f"{prediction.hook} saw {len(shown)} gradients, but there were {len(prediction.calls)}")
+    return worst([
+        _compare_array(
+            f"what {prediction.hook} saw in call {number}",
+            Observation(np.asarray(array), dtype=observation.dtype),
+            oracle,
+            Gradient(prediction.tensor, (call,)),
+            adapter,
+        )
+        for number, (array, call) in enumerate(zip(shown, prediction.calls, strict=True), 1)
+    ])
 
 
 def _compare_array(
@@ -86,23 +133,63 @@ def _compare_array(
         if isinstance(prediction, Gradient) and not prediction.certain:
             return _compare_nothing(what, oracle, prediction)
         return Finding("missing", f"{what} is missing")
-    if observation.array.dtype.kind not in "fiub":
-        return Finding("wrong", f"{what} has the dtype {observation.array.dtype}")
-    judgement = _judge(observation, oracle, prediction, adapter)
+    if odd := _odd_dtype(observation, oracle, prediction, adapter):
+        return Finding("wrong", f"{what} has the dtype {odd}")
+    judgement = _judge(observation, oracle, prediction)
     if judgement.outcome == "passed":
         return Finding("passed")
     if judgement.entry is None:
         return Finding(judgement.outcome, f"{what} {judgement.reason}")
-    return _finding(what, judgement.outcome, judgement.entry, oracle)
+    return _finding(what, judgement.outcome, judgement.entry, oracle, prediction)
 
 
-def _finding(what: str, outcome: Outcome, entry: EntryError, oracle: CertifiedOracle) -> Finding:
-    """Say what an entry shows; one that is not a number, where the truth is a limit, is missing, not another number."""
+def _odd_dtype(
+    observation: Observation, oracle: CertifiedOracle, prediction: Value | Gradient, adapter: AnyAdapter
+) -> str:
+    """Say what is wrong with an array's dtype, if anything; whole numbers may stand for floating ones."""
+    assert observation.array is not None
+    if observation.array.dtype.kind not in "fiub":
+        return str(observation.array.dtype)
+    due = _due_dtype(oracle, prediction)
+    if observation.dtype in FORMATS and due in adapter.dtypes and observation.dtype != due:
+        return f"{observation.dtype}, but it should be {due}"
+    return ""
+
+
+def _due_dtype(oracle: CertifiedOracle, prediction: Value | Gradient) -> str | None:
+    """Return the dtype of a leaf for its gradient, and of a value that of the leaves it is made of, if it is only one.
+
+    Of several dtypes libraries make different ones: whether a 0-d array counts, for example.
+    """
+    dtypes = oracle.dtypes[prediction.name if isinstance(prediction, Value) else prediction.leaf]
+    return next(iter(dtypes)) if len(dtypes) == 1 else None
+
+
+def _finding(
+    what: str, outcome: Outcome, entry: EntryError, oracle: CertifiedOracle, prediction: Value | Gradient
+) -> Finding:
+    """Say what an entry shows; what is not a number, where the truth is a limit or a choice, is missing, not wrong."""
+    if outcome == "wrong" and np.isnan(entry.observed):
+        undefined = _undefined(oracle, prediction)
+        if undefined is not None:
+            return Finding("inconclusive", f"{what} is not a number, and {undefined} has no value at this point")
     said = entry.describe_choice() if outcome == "convention" else entry.describe()
-    limits = limits_met(oracle.scenario) if outcome == "wrong" and np.isnan(entry.observed) else ()
+    limits = limits_met(oracle.given) if outcome == "wrong" and np.isnan(entry.observed) else ()
     if limits:
         return Finding("missing", f"{what} is {said}: {limits[0].reason}")
+    if outcome == "wrong" and np.isnan(entry.observed) and entry.lower != entry.upper:
+        return Finding("missing", f"{what} is {said}")
     return Finding(outcome, f"{what} is {said}")
+
+
+def _undefined(oracle: CertifiedOracle, prediction: Value | Gradient) -> str | None:
+    """Return a name without a value that a gradient, or a directional derivative, passes by, if any."""
+    if isinstance(prediction, Gradient):
+        return undefined_between(oracle, prediction.leaf, {c[0] for c in prediction.contributions})
+    step = oracle.scenario.definitions[prediction.lowered]
+    if not isinstance(step, Jvp):
+        return None
+    return next(filter(None, (undefined_between(oracle, leaf, {step.output}) for leaf in step.leaves)), None)
 
 
 def _compare_nothing(what: str, oracle: CertifiedOracle, prediction: Gradient) -> Finding:
@@ -114,15 +201,15 @@ def _compare_nothing(what: str, oracle: CertifiedOracle, prediction: Gradient) -
     return Finding("passed") if zero else Finding("missing", f"{what} is missing")
 
 
-def _judge(
-    observation: Observation, oracle: CertifiedOracle, prediction: Value | Gradient, adapter: AnyAdapter
-) -> Judgement:
+def _judge(observation: Observation, oracle: CertifiedOracle, prediction: Value | Gradient) -> Judgement:
     """Judge at the usual precision; what does not pass is judged again at the precision that settles it."""
     assert observation.array is not None
-    unit = UNIT_ROUNDOFF[adapter.dtype]
     if isinstance(prediction, Value):
-        return judge(observation.array, oracle.value(prediction.name), unit)
-    judgement = judge(observation.array, oracle.gradient(prediction.leaf, prediction.contributions), unit)
+        judgement = judge(observation.array, oracle.value(prediction.lowered))
+        if judgement.outcome == "passed":
+            return judgement
+        return judge(observation.array, oracle.narrowest_value(prediction.lowered))
+    judgement = judge(observation.array, oracle.gradient(prediction.leaf, prediction.contributions))
     if judgement.outcome == "passed":
         return judgement
-    return judge(observation.array, oracle.narrowest_gradient(prediction.leaf, prediction.contributions), unit)
+    return judge(observation.array, oracle.narrowest_gradient(prediction.leaf, prediction.contributions))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -12,29 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.harness.forward_mode import push
+from refgrad.harness.life import Life
+from refgrad.harness.observation import Observation
 from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Detach, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad
 
 Array = npt.NDArray[Any]
 
 
 class EngineStartError(RuntimeError):
     """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Observation:
-    """What a step showed: an array, no gradient (None), an error, or nothing but having run."""
-
-    array: Array | None = None
-    error: BaseException | None = None
-
-    @property
-    def error_text(self) -> str:
-        """The error as ``Type: message``."""
-        return "" if self.error is None else f"{type(self.error).__name__}: {self.error}"
 
 
 class Engine:
@@ -63,7 +54,10 @@ class Engine:
             for module in reversed(self.adapter.alike)
             for operator in operator_table().values()
             for name in reversed((operator.name, *operator.aliases))
-            if operator.elementwise and not operator.attributes and hasattr(eval(module, self.namespace), name)
+            if operator.elementwise
+            and not operator.attributes
+            and operator.name not in self.adapter.unlike
+            and hasattr(eval(module, self.namespace), name)
         }
         return {**found, **self.adapter.operators}
 
@@ -78,7 +72,12 @@ class Engine:
         array = constant.to_numpy().copy()
         template = self.adapter.leaf if requires_grad else self.adapter.constant_text
         scalar = array.item() if array.ndim == 0 else None
-        return self.run(template, array=array, scalar=scalar, requires_grad=requires_grad)
+        text = Template(template).of_dtype(constant.dtype).text
+        return self.run(text, array=array, scalar=scalar, requires_grad=requires_grad)
+
+    def seed(self, array: Array, dtype: str) -> Any:
+        """Make the cotangent of an output."""
+        return self.run(Template(self.adapter.seed).of_dtype(dtype).text, array=array)
 
     def apply(self, step: Apply, arguments: list[Any]) -> Any:
         """Apply an operator to tensors of the library."""
@@ -96,6 +95,14 @@ class Engine:
         result = self.run(template, **fields)
         return None if result is None else np.array(result)
 
+    def look(self, template: str, dtype: str | None, **fields: Any) -> Observation:
+        """Read an array and its dtype out of the library; arrays of a dtype that numpy lacks are made float64."""
+        array = self.read(template, **fields)
+        if array is None:
+            return Observation()
+        name = array.dtype.name if dtype is None else str(self.run(dtype, **fields)).rpartition(".")[2]
+        return Observation(array.astype(np.float64) if array.dtype.name == "bfloat16" else array, dtype=name)
+
 
 @cache
 def start(adapter: AnyAdapter) -> Engine:
@@ -109,8 +116,8 @@ def observe(scenario: Scenario, engine: Engine) -> tuple[Observation, ...]:
     Warnings are the engine's own affair and are not shown.
     """
     engine.watch(scenario)
-    run = _TapeRun(engine) if isinstance(engine.adapter, TapeAdapter) else _FunctionalRun(engine, scenario)
-    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+    run = _TapeRun(engine, scenario) if isinstance(engine.adapter, TapeAdapter) else _FunctionalRun(engine, scenario)
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"), run.recording():
         return tuple(_attempt(run, step) for step in scenario.steps)
 
 
@@ -124,7 +131,15 @@ def _attempt(run: _TapeRun | _FunctionalRun, step: object) -> Observation:
 @dataclass(slots=True)
 class _TapeRun:
     engine: Engine
+    scenario: Scenario
     tensors: dict[str, Any] = field(default_factory=dict)
+    seeds: list[tuple[Any, Constant]] = field(default_factory=list)
+    life: Life = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let the steps in which tensors change see the same tensors."""
+        assert isinstance(self.engine.adapter, TapeAdapter)
+        self.life = Life(self.engine, self.engine.adapter, self.tensors)
 
     def step(self, step: object) -> Observation:
         adapter = self.engine.adapter
@@ -136,29 +151,55 @@ class _TapeRun:
                 self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
             case Grad(name=name):
                 self.tensors[name] = self.gradient(step, adapter)
+            case Jvp(name=name, output=output):
+                self.tensors[name] = push(step, self.engine, self.tensors, needed_results(self.scenario, output))
             case Backward(output=output, seed=seed):
                 self.engine.run(
                     adapter.backward,
                     output=self.tensors[output],
-                    seed=self.seed(seed, adapter),
+                    seed=self.seed(seed),
                     retain_graph=step.retain_graph,
                 )
+                return Observation(changed=self.changed_seeds())
             case ZeroGrad(name=name):
-                assert adapter.zero_grad is not None
-                self.engine.run(adapter.zero_grad, leaf=self.tensors[name])
+                template = adapter.zero_grad_to_zeros if step.to_zeros else adapter.zero_grad
+                assert template is not None
+                self.engine.run(template, leaf=self.tensors[name])
             case Read(what="value", name=name):
-                return Observation(self.engine.read(adapter.value, x=self.tensors[name]))
-            case Read(name=name):
-                return Observation(self.engine.read(adapter.gradient, leaf=self.tensors[name]))
+                return self.engine.look(adapter.value, adapter.value_dtype, x=self.tensors[name])
+            case Read(what="grad", name=name):
+                return self.engine.look(adapter.gradient, adapter.gradient_dtype, leaf=self.tensors[name])
+            case _:
+                return self.life.step(step)
         return Observation()
+
+    def recording(self) -> AbstractContextManager[Any]:
+        """Return a region in which a mode that an earlier scenario left behind does not matter."""
+        template = self.life.adapter.enable_grad
+        region: AbstractContextManager[Any] = nullcontext() if template is None else self.engine.run(template)
+        return region
 
     def gradient(self, step: Grad, adapter: TapeAdapter) -> Any:
         assert adapter.grad is not None
         output, leaf = self.tensors[step.output], self.tensors[step.leaf]
-        return self.engine.run(adapter.grad, output=output, leaf=leaf, seed=self.seed(step.seed, adapter))
+        return self.engine.run(adapter.grad, output=output, leaf=leaf, seed=self.seed(step.seed))
 
-    def seed(self, seed: Constant | None, adapter: TapeAdapter) -> Any:
-        return None if seed is None else self.engine.run(adapter.seed, array=seed.to_numpy().copy())
+    def seed(self, seed: Constant | None) -> Any:
+        if seed is None:
+            return None
+        made = self.engine.seed(seed.to_numpy().copy(), seed.dtype)
+        self.seeds.append((made, seed))
+        return made
+
+    def changed_seeds(self) -> tuple[str, ...]:
+        """Return the seeds so far that are no longer what they were, as they were: a backward may read them only."""
+        value = self.engine.adapter.value
+        now = [m if isinstance(m, np.ndarray) else self.engine.look(value, None, x=m).array for m, _ in self.seeds]
+        return tuple(
+            seed.to_text()
+            for array, (_, seed) in zip(now, self.seeds, strict=True)
+            if array is not None and not np.array_equal(array, seed.to_numpy().astype(array.dtype), equal_nan=True)
+        )
 
 
 @dataclass(slots=True)
@@ -167,7 +208,7 @@ class _FunctionalRun:
     scenario: Scenario
     tensors: dict[str, Any] = field(default_factory=dict)
     pullbacks: dict[str, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
-    gradients: dict[str, Array] = field(default_factory=dict)
+    gradients: dict[str, Observation] = field(default_factory=dict)
 
     def step(self, step: object) -> Observation:
         adapter = self.engine.adapter
@@ -178,15 +219,21 @@ class _FunctionalRun:
                 self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
             case Grad(name=name):
                 self.tensors[name] = self.gradient(step, self.tensors)
+            case Jvp(name=name, output=output):
+                self.tensors[name] = push(step, self.engine, self.tensors, needed_results(self.scenario, output))
             case Backward():
                 self.backward(step)
             case ZeroGrad(name=name):
                 self.gradients.pop(name, None)
             case Read(what="value", name=name):
-                return Observation(self.engine.read(adapter.value, x=self.tensors[name]))
+                return self.engine.look(adapter.value, adapter.value_dtype, x=self.tensors[name])
             case Read(name=name):
-                return Observation(self.gradients.get(name))
+                return self.gradients.get(name, Observation())
         return Observation()
+
+    def recording(self) -> AbstractContextManager[Any]:
+        """Return a region that does nothing: there is no mode."""
+        return nullcontext()
 
     def backward(self, step: Backward) -> None:
         adapter = self.engine.adapter
@@ -199,13 +246,15 @@ class _FunctionalRun:
         _, pullback = self.pullbacks[step.output]
         cotangents = pullback(self.seed(step))
         for name, cotangent in zip(names, cotangents, strict=True):
-            seen = np.array(self.engine.run(adapter.value, x=cotangent))
-            self.gradients[name] = seen if name not in self.gradients else self.gradients[name] + seen
+            seen = self.engine.look(adapter.value, adapter.value_dtype, x=cotangent)
+            self.gradients[name] = _added(self.gradients[name], seen) if name in self.gradients else seen
 
     def seed(self, step: Backward | Grad) -> Any:
-        value = self.engine.read(self.engine.adapter.value, x=self.tensors[step.output])
-        array = np.ones_like(value) if step.seed is None else step.seed.to_numpy()
-        return self.engine.run(self.engine.adapter.seed, array=array.copy())
+        if step.seed is not None:
+            return self.engine.seed(step.seed.to_numpy().copy(), step.seed.dtype)
+        adapter = self.engine.adapter
+        seen = self.engine.look(adapter.value, adapter.value_dtype, x=self.tensors[step.output])
+        return self.engine.seed(np.ones_like(seen.array), seen.dtype)
 
     def gradient(self, step: Grad, tensors: Mapping[str, Any]) -> Any:
         """Return the gradient of a function of one leaf, with the other tensors as they are."""
@@ -233,12 +282,19 @@ class _FunctionalRun:
         return program
 
 
+def _added(total: Observation, another: Observation) -> Observation:
+    """Add up two gradients of a leaf."""
+    assert total.array is not None
+    assert another.array is not None
+    return Observation(np.asarray(total.array + another.array), dtype=another.dtype)
+
+
 def needed_results(scenario: Scenario, output: str) -> list[Apply | Grad]:
     """The applications and recorded gradients that ``output`` depends on, in order."""
     needed = {output}
     found: list[Apply | Grad] = []
     for step in reversed(tuple(scenario.definitions.values())):
-        if step.name in needed and not isinstance(step, Leaf):
+        if step.name in needed and not isinstance(step, Leaf | Jvp | Detach):
             needed.update(step.uses)
             found.append(step)
     return found[::-1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from hypothesis.database import DirectoryBasedExampleDatabase
@@ -17,15 +17,21 @@ from refgrad.harness.behaviours import all_behaviours
 from refgrad.harness.checks import (
     BehaviourCheck,
     Check,
+    ContractCheck,
     EdgeCheck,
+    ForwardModeCheck,
     GraphCheck,
+    LifecycleCheck,
+    OfOperator,
     OperatorCheck,
     SecondOrderCheck,
+    ThirdOrderCheck,
     chapter,
-    differentiates_twice,
+    is_about,
 )
 from refgrad.harness.examination import examine
 from refgrad.harness.execution import Engine
+from refgrad.harness.graph_checks import KEPT_DTYPES, belongs_to_dtype, judge_graphs
 from refgrad.harness.isolation import (
     applications_alone,
     with_one_leaf,
@@ -33,7 +39,9 @@ from refgrad.harness.isolation import (
     with_own_operands,
     without_constants,
 )
+from refgrad.harness.lifecycle_checks import judge_lifecycles
 from refgrad.harness.reproduction import reproduce
+from refgrad.harness.rule_checks import belongs_to_forward_mode, judge_contract, judge_forward_mode, judge_third_order
 from refgrad.harness.seedless import without_seeds
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Finding, Outcome, Verdict, worst
@@ -41,19 +49,19 @@ from refgrad.lifecycle import required_features
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Read, Scenario
 from refgrad.strategies import (
-    GenerationError,
     Profile,
-    double_backward_scenario,
     edge_scenario,
     find_counterexample,
     operator_scenario,
-    random_scenario,
     second_order_scenario,
     shrink,
 )
 
 WEIGHT: Final = "multiply"
 """The operator by which a gradient is made to depend on another leaf."""
+
+SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
+"""The behaviour that says once whether backwards write to seeds."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 """The behaviours without which no gradient of a gradient can be right."""
@@ -72,19 +80,27 @@ class Grader:
     _second_orders: dict[str, Verdict] = field(default_factory=dict)
     _shown_right: dict[str, Mapping[frozenset[str], bool]] = field(default_factory=dict)
 
-    def grade(self, check: Check) -> Verdict:
+    def grade(self, check: Check) -> Verdict:  # noqa: PLR0911 (one return for each kind of check)
         """Run one check."""
         match check:
             case OperatorCheck(operator=operator):
-                return self._of_operator(operator)
+                return self.of_operator(operator)
             case EdgeCheck(operator=operator):
                 return self._of_edges(check, operator)
             case SecondOrderCheck(operator=operator):
-                return self._of_second_order(operator)
+                return self.of_second_order(operator)
             case BehaviourCheck():
                 return self._of_behaviour(check)
+            case ThirdOrderCheck():
+                return judge_third_order(self, check)
+            case ContractCheck():
+                return judge_contract(self, check)
+            case ForwardModeCheck():
+                return judge_forward_mode(self, check)
+            case LifecycleCheck():
+                return judge_lifecycles(self, check)
             case GraphCheck():
-                return self._of_graphs(check)
+                return judge_graphs(self, check)
 
     @property
     def takes_seeds(self) -> bool:
@@ -102,58 +118,82 @@ class Grader:
             for scenario in (s for b in chosen for s in b.scenarios if self.runnable(s)):
                 if any(isinstance(step, Read) for step in scenario.steps):
                     so_far = passed.get(scenario.operators, True)
-                    passed[scenario.operators] = so_far and not examine(scenario, self.engine).failed
+                    passed[scenario.operators] = so_far and not self.examined(scenario, behaviours).failed
             self._shown_right[behaviours] = passed
         return self._shown_right[behaviours]
+
+    def examined(self, scenario: Scenario, check: str) -> Finding:
+        """Return what a scenario shows; that seeds are written to is told once, by a behaviour."""
+        seeds = check == SEEDS_STAY or (check.startswith("contracts/") and self.reliable(SEEDS_STAY))
+        return examine(scenario, self.engine, seeds=seeds)
 
     def lacking(self, scenario: Scenario) -> list[str]:
         """What the engine would need for a scenario: features, and operators."""
         features = sorted(required_features(scenario) - self.engine.adapter.features)
+        features += [f"dtype {dtype}" for dtype in self.engine.adapter.dtypes_lacking(scenario)]
         return features + [f"operator {name}" for name in sorted(scenario.operators - self.engine.operators.keys())]
 
     def runnable(self, scenario: Scenario) -> bool:
         """Whether the engine has all that a scenario uses."""
         return not self.lacking(scenario)
 
-    def _of_operator(self, operator: Operator) -> Verdict:
+    def of_operator(self, operator: Operator) -> Verdict:
+        """Return the verdict on one operator's value and gradient."""
         if operator.name not in self._operators:
             self._operators[operator.name] = self._judge_operator(operator)
         return self._operators[operator.name]
 
     def _judge_operator(self, operator: Operator) -> Verdict:
         check = OperatorCheck(operator)
-        profile = self._profile(seeds=True, operators=frozenset({operator.name}), edges=0.0)
-        if not self._offers(operator):
-            return self._verdict(check, "unsupported", message=f"the engine has no {operator.name}")
+        profile = self.profile(seeds=True, operators=frozenset({operator.name}), edges=0.0)
+        if not self.offers(operator):
+            return self.verdict(check, "unsupported", message=f"the engine has no {operator.name}")
         for number, scenario in enumerate(self._met_in_behaviours(operator), 1):
             if examine(scenario, self.engine).failed:
                 shrunk = shrink(scenario, lambda smaller: examine(smaller, self.engine).failed)
                 return self._shown(check, examine(shrunk, self.engine), shrunk, number)
-        return self._search(
+        verdict = self.search(
             check,
-            lambda seed: self._isolated(operator_scenario(seed, operator.name, profile)),
+            lambda seed: self.isolated(operator_scenario(seed, operator.name, profile)),
             self.settings.effort.per_operator,
         )
+        return verdict if verdict.failed else self._in_single_precision(verdict, check)
+
+    def _in_single_precision(self, verdict: Verdict, check: OperatorCheck) -> Verdict:
+        """Return the verdict on an operator that float64 shows no fault of, after half as many scenarios of float32."""
+        if not {"float32", "float64"} <= set(self.engine.adapter.dtypes) or not self.reliable(KEPT_DTYPES):
+            return verdict
+        name = check.operator.name
+        profile = self.profile(seeds=True, operators=frozenset({name}), dtype="float32")
+        found = self.search(
+            check,
+            lambda seed: self.isolated(with_own_operands(operator_scenario(seed, name, profile))),
+            self.settings.effort.per_operator // 2,
+            variant="/float32",
+        )
+        return found if found.failed else replace(verdict, examples=verdict.examples + found.examples)
 
     def _met_in_behaviours(self, operator: Operator) -> Mapping[Scenario, None]:
         """Return the operator's applications in behaviours, each alone: what fails so is not the behaviour's fault."""
         met = [s for b in all_behaviours() for s in b.scenarios]
         alone = [a for s in met if operator.name in s.operators for a in applications_alone(s, operator.name)]
-        return dict.fromkeys(s for s in map(self._isolated, alone) if self.runnable(s))
+        doubles = (s for s in alone if all(leaf.value.dtype in ("float64", "bool") for leaf in s.leaves))
+        return dict.fromkeys(s for s in map(self.isolated, doubles) if self.runnable(s))
 
     def _of_edges(self, check: EdgeCheck, operator: Operator) -> Verdict:
-        if not self._offers(operator):
-            return self._verdict(check, "unsupported", message=f"the engine has no {operator.name}")
-        if self._of_operator(operator).failed:
-            return self._verdict(check, "inconclusive", message=f"operators/{operator.name} fails already")
-        profile = self._profile(seeds=True, operators=frozenset({operator.name}), edges=1.0)
-        return self._search(
+        if not self.offers(operator):
+            return self.verdict(check, "unsupported", message=f"the engine has no {operator.name}")
+        if self.of_operator(operator).failed:
+            return self.verdict(check, "inconclusive", message=f"operators/{operator.name} fails already")
+        profile = self.profile(seeds=True, operators=frozenset({operator.name}), edges=1.0)
+        return self.search(
             check,
-            lambda seed: self._isolated(edge_scenario(seed, operator.name, profile)),
+            lambda seed: self.isolated(edge_scenario(seed, operator.name, profile)),
             self.settings.effort.per_edge,
         )
 
-    def _of_second_order(self, operator: Operator) -> Verdict:
+    def of_second_order(self, operator: Operator) -> Verdict:
+        """Return the verdict on its second derivatives."""
         if operator.name not in self._second_orders:
             self._second_orders[operator.name] = self._judge_second_order(SecondOrderCheck(operator))
         return self._second_orders[operator.name]
@@ -161,119 +201,105 @@ class Grader:
     def _judge_second_order(self, check: SecondOrderCheck) -> Verdict:
         """Differentiate twice; the operator's output is multiplied by a leaf only if that is known to work."""
         name = check.operator.name
-        if not self._offers(check.operator):
-            return self._verdict(check, "unsupported", message=f"the engine has no {name}")
+        if not self.offers(check.operator):
+            return self.verdict(check, "unsupported", message=f"the engine has no {name}")
         if "double_backward" not in self.engine.adapter.features:
-            return self._verdict(check, "unsupported", message="the engine has no double_backward")
-        if self._of_operator(check.operator).failed:
-            return self._verdict(check, "inconclusive", message=f"operators/{name} fails already")
+            return self.verdict(check, "unsupported", message="the engine has no double_backward")
+        if self.of_operator(check.operator).failed:
+            return self.verdict(check, "inconclusive", message=f"operators/{name} fails already")
         for behaviours in FOUNDATIONS:
-            if not self._reliable(behaviours):
-                return self._verdict(check, "inconclusive", message=f"{behaviours} fails already")
-        weighted = None if name == WEIGHT or self._bends(operator_table()[WEIGHT]) else False
-        profile = self._profile(operators=frozenset({name}))
-        return self._search(
+            if not self.reliable(behaviours):
+                return self.verdict(check, "inconclusive", message=f"{behaviours} fails already")
+        weighted = None if name == WEIGHT or self.bends(operator_table()[WEIGHT]) else False
+        profile = self.profile(operators=frozenset({name}))
+        return self.search(
             check,
-            lambda seed: self._seeded(second_order_scenario(seed, name, profile, weighted=weighted)),
+            lambda seed: self.seeded(second_order_scenario(seed, name, profile, weighted=weighted)),
             self.settings.effort.per_second_order,
         )
 
-    def _bends(self, operator: Operator) -> bool:
+    def bends(self, operator: Operator) -> bool:
         """Whether an operator is right by itself at first and at second order."""
-        return self._sound(operator) and self._of_second_order(operator).verdict == "passed"
+        return self.sound(operator) and self.of_second_order(operator).verdict == "passed"
 
     def _of_behaviour(self, check: BehaviourCheck) -> Verdict:
         given = check.behaviour.scenarios
-        tried = [self._isolated(s) for s in given] if check.behaviour.chapter in ABOUT_OPERATORS else given
+        tried = [self.isolated(s) for s in given] if check.behaviour.chapter in ABOUT_OPERATORS else given
         scenarios = [s for s in tried if self.runnable(s)]
         if not scenarios:
             lacking = self.lacking(tried[0])
-            return self._verdict(check, "unsupported", message=f"the engine has no {', no '.join(lacking)}")
-        findings = [(examine(scenario, self.engine), scenario) for scenario in scenarios]
+            return self.verdict(check, "unsupported", message=f"the engine has no {', no '.join(lacking)}")
+        findings = [(self.examined(scenario, check.id), scenario) for scenario in scenarios]
         blamed = {scenario: self._blamed(scenario) for finding, scenario in findings if finding.failed}
         finding = worst([f for f, s in findings if not blamed.get(s)])
         if any(blamed.values()) and not finding.failed:
             culprit = next(names[0] for names in blamed.values() if names)
             message = f"cannot be judged: {culprit} fails by itself"
-            return self._verdict(check, "inconclusive", message=message, examples=len(scenarios))
+            return self.verdict(check, "inconclusive", message=message, examples=len(scenarios))
         scenario = next(s for f, s in findings if f is finding) if finding.outcome != "passed" else None
         return self._shown(check, finding, scenario, len(scenarios))
 
-    def _of_graphs(self, check: GraphCheck) -> Verdict:
-        if check.kind == "several_backwards" and not {"accumulate", "retain_graph"} <= self.engine.adapter.features:
-            return self._verdict(check, "unsupported", message="the engine has no accumulate or no retain_graph")
-        if check.kind == "double_backward":
-            return self._of_double_backward(check)
-        several = check.kind == "several_backwards"
-        profile = self._profile(
-            seeds=self.takes_seeds and not self.engine.adapter.scalars_only,
-            operators=frozenset(o.name for o in operator_table().values() if self._sound(o)),
-            max_backwards=3 if several else 1,
-            accumulate=several,
-        )
-        return self._search_graphs(check, lambda seed: random_scenario(seed, profile))
-
-    def _of_double_backward(self, check: GraphCheck) -> Verdict:
-        if "double_backward" not in self.engine.adapter.features:
-            return self._verdict(check, "unsupported", message="the engine has no double_backward")
-        bending = frozenset(o.name for o in operator_table().values() if self._bends(o))
-        profile = self._profile(operators=bending)
-        return self._search_graphs(check, lambda seed: self._seeded(double_backward_scenario(seed, profile)))
-
-    def _search_graphs(self, check: GraphCheck, make: Callable[[int], Scenario]) -> Verdict:
-        try:
-            return self._search(check, make, self.settings.effort.per_graph_check)
-        except GenerationError as error:
-            message = f"cannot be judged by the operators that are right: {error}"
-            return self._verdict(check, "inconclusive", message=message)
-
-    def _profile(self, **fields: Any) -> Profile:
+    def profile(self, **fields: Any) -> Profile:
+        """Return what the engine's scenarios may contain."""
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
 
-    def _offers(self, operator: Operator) -> bool:
+    def offers(self, operator: Operator) -> bool:
+        """Whether the engine has an operator."""
         fits = operator.elementwise or not self.engine.adapter.scalars_only
         return operator.name in self.engine.operators and fits
 
-    def _sound(self, operator: Operator) -> bool:
+    def sound(self, operator: Operator) -> bool:
         """Whether an operator is there and right by itself: what fails on it in a graph is the graph's doing."""
-        if not self._offers(operator) or self._of_operator(operator).verdict != "passed":
+        if not self.offers(operator) or self.of_operator(operator).verdict != "passed":
             return False
         return not (operator.edges and self._of_edges(EdgeCheck(operator), operator).failed)
 
-    def _isolated(self, scenario: Scenario) -> Scenario:
+    def isolated(self, scenario: Scenario) -> Scenario:
         """Try the operator in a way that relies on nothing that the engine gets wrong around it."""
-        if not self._reliable("sharing/"):
+        if not self.reliable("sharing/"):
             scenario = with_own_operands(scenario)
-        if not self._reliable("leaves/constants_stop_gradients"):
+        if not self.reliable("leaves/constants_stop_gradients"):
             scenario = without_constants(scenario)
-        if not self._reliable("leaves/every_leaf_is_served"):
+        if not self.reliable("leaves/every_leaf_is_served"):
             scenario = with_one_leaf(scenario)
-        scenario = with_operands_read(scenario, early=not self._reliable("values/"))
-        return self._seeded(scenario)
+        scenario = with_operands_read(scenario, early=not self.reliable("values/"))
+        return self.seeded(scenario)
 
-    def _seeded(self, scenario: Scenario) -> Scenario:
+    def seeded(self, scenario: Scenario) -> Scenario:
+        """Return the scenario, without seeds if they cannot be relied on."""
         return scenario if self.takes_seeds else without_seeds(scenario)
 
-    def _reliable(self, behaviours: str) -> bool:
+    def reliable_on(self, behaviours: str, operators: frozenset[str]) -> bool:
+        """Whether it shows them in those scenarios of a behaviour that use these operators."""
+        return self._passes(behaviours).get(operators, True)
+
+    def reliable(self, behaviours: str) -> bool:
+        """Whether the engine shows the right arrays in all behaviours of this prefix."""
         return all(self._passes(behaviours).values())
 
     def _blamed(self, scenario: Scenario) -> list[str]:
         table = operator_table()
-        verdicts = [self._of_operator(table[name]) for name in sorted(scenario.operators)]
+        verdicts = [self.of_operator(table[name]) for name in sorted(scenario.operators)]
         if scenario.gradients:
-            verdicts += [self._of_second_order(table[name]) for name in sorted(scenario.operators)]
+            verdicts += [self.of_second_order(table[name]) for name in sorted(scenario.operators)]
         return [verdict.id for verdict in verdicts if verdict.failed]
 
-    def _search(self, check: Check, make: Callable[[int], Scenario], examples: int) -> Verdict:
+    def search(self, check: Check, make: Callable[[int], Scenario], examples: int, *, variant: str = "") -> Verdict:
+        """Try scenarios that follow from seeds, and show the smallest that fails."""
         outcomes: Counter[Outcome] = Counter()
         said: dict[Outcome, str] = {}
 
         def fails(scenario: Scenario) -> bool:
-            finding = examine(scenario, self.engine)
+            finding = self.examined(scenario, check.id)
             outcomes[finding.outcome] += 1
             said[finding.outcome] = finding.message
-            belongs = bool(scenario.gradients) or not differentiates_twice(check)
-            return finding.failed and self.runnable(scenario) and belongs
+            return (
+                finding.failed
+                and self.runnable(scenario)
+                and is_about(check, scenario)
+                and belongs_to_dtype(check, scenario, self.engine)
+                and belongs_to_forward_mode(check, scenario, self.engine)
+            )
 
         settings = self.settings
         found = find_counterexample(
@@ -282,27 +308,28 @@ class Grader:
             seed=settings.seed,
             max_examples=examples,
             database=None if settings.database is None else DirectoryBasedExampleDatabase(settings.database),
-            key=f"{self.engine.adapter.name}/{check.id}",
+            key=f"{self.engine.adapter.name}/{check.id}{variant}",
         )
         if found.counterexample is None:
-            return self._verdict(check, *_summary(outcomes, said), examples=found.examples)
+            return self.verdict(check, *_summary(outcomes, said), examples=found.examples)
         scenario = found.counterexample.shrunk
-        return self._shown(check, examine(scenario, self.engine), scenario, found.examples)
+        return self._shown(check, self.examined(scenario, check.id), scenario, found.examples)
 
     def _shown(self, check: Check, finding: Finding, scenario: Scenario | None, examples: int) -> Verdict:
         if scenario is None:
-            return self._verdict(check, finding.outcome, examples=examples)
+            return self.verdict(check, finding.outcome, examples=examples)
         place = f"step {finding.step}, `{scenario.steps[finding.step - 1].to_text()}`: " if finding.step else ""
         message = place + finding.message
-        return self._verdict(check, finding.outcome, message=message, scenario=scenario, examples=examples)
+        return self.verdict(check, finding.outcome, message=message, scenario=scenario, examples=examples)
 
-    def _verdict(
+    def verdict(
         self, check: Check, outcome: Outcome, message: str = "", scenario: Scenario | None = None, examples: int = 0
     ) -> Verdict:
+        """Return a verdict, with the scenario that shows it and the same as a program."""
         return Verdict(
             id=check.id,
             chapter=chapter(check),
-            operator=check.operator.name if isinstance(check, OperatorCheck | EdgeCheck | SecondOrderCheck) else "",
+            operator=check.operator.name if isinstance(check, OfOperator) else "",
             level=check.level,
             verdict=outcome,
             statement=check.statement,

@@ -11,10 +11,12 @@ import numpy as np
 
 from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.harness.execution import Engine, needed_results, relevant_leaves
+from refgrad.harness.life_lines import as_program, life_lines
 from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario.promotion import floating_dtypes, promoted
 
 
 def reproduce(scenario: Scenario, engine: Engine) -> str:
@@ -66,7 +68,7 @@ def _leaf_line(leaf: Leaf, adapter: AnyAdapter) -> str:
         "scalar": repr(array.item()) if array.ndim == 0 else "None",
         "requires_grad": repr(leaf.requires_grad),
     }
-    return f"{leaf.name} = {Template(template).render(fields)}"
+    return f"{leaf.name} = {Template(template).of_dtype(leaf.value.dtype).render(fields)}"
 
 
 def _apply_line(step: Apply, operators: Mapping[str, str]) -> str:
@@ -83,36 +85,50 @@ def _apply_line(step: Apply, operators: Mapping[str, str]) -> str:
 
 
 def _seed(seed: Constant, adapter: AnyAdapter) -> str:
-    return Template(adapter.seed).render({"array": array_literal(seed)})
+    return Template(adapter.seed).of_dtype(seed.dtype).render({"array": array_literal(seed)})
 
 
 def _tape_lines(scenario: Scenario, adapter: TapeAdapter, operators: Mapping[str, str]) -> Iterator[str]:
-    for step in scenario.steps:
-        match step:
-            case Leaf():
-                yield _leaf_line(step, adapter)
-            case Apply():
-                yield _apply_line(step, operators)
-            case Grad(name=name, output=output, leaf=leaf, seed=seed):
-                fields = {"output": output, "leaf": leaf, "seed": "None" if seed is None else _seed(seed, adapter)}
-                yield f"{name} = {Template(adapter.grad or '').render(fields)}"
-            case Backward(output=output, seed=seed, retain_graph=retain_graph):
-                text = "None" if seed is None else _seed(seed, adapter)
-                fields = {"output": output, "seed": text, "retain_graph": repr(retain_graph)}
-                yield Template(adapter.backward).render(fields)
-            case ZeroGrad(name=name):
-                yield Template(adapter.zero_grad or "").render({"leaf": name})
-            case Read(what="value", name=name):
-                yield f"print({Template(adapter.value).render({'x': name})})  # value of {name}"
-            case Read(name=name):
-                yield f"print({Template(adapter.gradient).render({'leaf': name})})  # gradient of {name}"
+    shown = 1 if all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves) else 2
+    return as_program(scenario, adapter, lambda step: _step_lines(step, scenario, adapter, operators, shown))
+
+
+def _step_lines(
+    step: Step, scenario: Scenario, adapter: TapeAdapter, operators: Mapping[str, str], shown: int
+) -> Iterator[str]:
+    match step:
+        case Leaf():
+            yield _leaf_line(step, adapter)
+        case Apply():
+            yield _apply_line(step, operators)
+        case Grad(name=name, output=output, leaf=leaf, seed=seed):
+            fields = {"output": output, "leaf": leaf, "seed": "None" if seed is None else _seed(seed, adapter)}
+            yield f"{name} = {Template(adapter.grad or '').render(fields)}"
+        case Jvp():
+            yield from _jvp_lines(scenario, step, adapter, operators)
+        case Backward(output=output, seed=seed, retain_graph=retain_graph):
+            text = "None" if seed is None else _seed(seed, adapter)
+            fields = {"output": output, "seed": text, "retain_graph": repr(retain_graph)}
+            yield Template(adapter.backward).render(fields)
+        case ZeroGrad(name=name):
+            template = adapter.zero_grad_to_zeros if step.to_zeros else adapter.zero_grad
+            yield Template(template or "").render({"leaf": name})
+        case Read(what="value", name=name):
+            texts = [Template(text).render({"x": name}) for text in (adapter.value, adapter.value_dtype_text)]
+            yield f"print({', '.join(texts[:shown])})  # value of {name}"
+        case Read(what="grad", name=name):
+            templates = (adapter.gradient, adapter.gradient_dtype_text)
+            texts = [Template(text).render({"leaf": name}) for text in templates]
+            yield f"print({', '.join(texts[:shown])})  # gradient of {name}"
+        case _:
+            yield from life_lines(step, adapter)
 
 
 def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, operators: Mapping[str, str]) -> Iterator[str]:
     for leaf in scenario.leaves:
         yield _leaf_line(leaf, adapter)
     values = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "value"}
-    if values:
+    if values or scenario.jvps:
         for defining in scenario.definitions.values():
             yield from _result_lines(scenario, defining, adapter, operators)
         yield from (
@@ -124,15 +140,16 @@ def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, operators:
         if step.output not in pullbacks:
             pullbacks[step.output] = f"pullback_of_{step.output}"
             yield from _program_lines(scenario, step.output, names, adapter, operators)
-        text = _functional_seed(step, adapter)
+        text = _functional_seed(step, adapter, scenario)
         yield f"print({pullbacks[step.output]}({text}))  # cotangents of {', '.join(names)}"
 
 
-def _functional_seed(step: Backward | Grad, adapter: FunctionalAdapter) -> str:
+def _functional_seed(step: Backward | Grad, adapter: FunctionalAdapter, scenario: Scenario) -> str:
     if step.seed is not None:
         return _seed(step.seed, adapter)
+    dtype = promoted(floating_dtypes(scenario)[step.output])
     ones = f"np.ones_like({Template(adapter.value).render({'x': f'output_{step.output}'})})"
-    return Template(adapter.seed).render({"array": ones})
+    return Template(adapter.seed).of_dtype(dtype).render({"array": ones})
 
 
 def _result_lines(
@@ -142,7 +159,25 @@ def _result_lines(
         yield _apply_line(step, operators)
     elif isinstance(step, Grad):
         yield from _program_lines(scenario, step.output, [step.leaf], adapter, operators)
-        yield f"{step.name} = pullback_of_{step.output}({_functional_seed(step, adapter)})[0]"
+        yield f"{step.name} = pullback_of_{step.output}({_functional_seed(step, adapter, scenario)})[0]"
+    elif isinstance(step, Jvp):
+        yield from _jvp_lines(scenario, step, adapter, operators)
+
+
+def _jvp_lines(scenario: Scenario, step: Jvp, adapter: AnyAdapter, operators: Mapping[str, str]) -> Iterator[str]:
+    yield ""
+    yield f"def function_of_{step.name}({', '.join(step.leaves)}):"
+    for result in needed_results(scenario, step.output):
+        if isinstance(result, Apply):
+            yield f"    {_apply_line(result, operators)}"
+    yield f"    return {step.output}"
+    yield ""
+    fields = {
+        "function": f"function_of_{step.name}",
+        "primals": f"[{', '.join(step.leaves)}]",
+        "tangents": f"[{', '.join(_seed(tangent, adapter) for _, tangent in step.tangents)}]",
+    }
+    yield f"_, {step.name} = {Template(adapter.jvp or '').render(fields)}"
 
 
 def _program_lines(

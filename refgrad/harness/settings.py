@@ -15,13 +15,16 @@ class Effort:
     per_operator: int
     per_edge: int
     per_second_order: int
+    per_third_order: int
+    per_contract: int
+    per_forward_mode: int
     per_graph_check: int
 
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
-    "smoke": Effort(per_operator=10, per_edge=5, per_second_order=5, per_graph_check=50),
-    "standard": Effort(per_operator=50, per_edge=20, per_second_order=25, per_graph_check=500),
-    "thorough": Effort(per_operator=500, per_edge=100, per_second_order=250, per_graph_check=10_000),
+    "smoke": Effort(10, 5, 5, 2, 4, 3, 50),
+    "standard": Effort(50, 20, 25, 5, 20, 10, 500),
+    "thorough": Effort(500, 100, 250, 100, 200, 100, 10_000),
 })
 
 

@@ -50,6 +50,10 @@ class Template:
             raise TemplateError(message) from error
         return eval(code, namespace if isinstance(namespace, dict) else dict(namespace))  # type: ignore[no-any-return]
 
+    def of_dtype(self, dtype: str) -> Template:
+        """Return the line with the field ``{dtype}`` filled in: a word of code, not a value, ``torch.{dtype}``."""
+        return Template(self.text.replace("{dtype}", dtype))
+
     def render(self, fields: Mapping[str, str]) -> str:
         """Return the line with its fields filled in."""
         return self.text.format(**fields)

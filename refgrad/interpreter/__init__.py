@@ -2,20 +2,37 @@
 
 from refgrad.interpreter.batched import Batch, BatchedFloat64
 from refgrad.interpreter.complex128 import BatchedComplex128, analytic_expression
-from refgrad.interpreter.evaluation import Differentiating, NumberSystem, ScenarioEvaluationError, evaluate, keywords
-from refgrad.interpreter.float64 import NUMPY_FUNCTIONS, Float64, numpy_forward
+from refgrad.interpreter.complex_array import ComplexArray, Shaking
+from refgrad.interpreter.composites import Noted, noted, numpy_forward
+from refgrad.interpreter.evaluation import (
+    Differentiating,
+    ForwardDifferentiating,
+    NumberSystem,
+    ScenarioEvaluationError,
+    evaluate,
+    keywords,
+)
+from refgrad.interpreter.expansion import expanded
+from refgrad.interpreter.float64 import Float64
+from refgrad.interpreter.numpy_functions import NUMPY_FUNCTIONS
 
 __all__ = [
     "NUMPY_FUNCTIONS",
     "Batch",
     "BatchedComplex128",
     "BatchedFloat64",
+    "ComplexArray",
     "Differentiating",
     "Float64",
+    "ForwardDifferentiating",
+    "Noted",
     "NumberSystem",
     "ScenarioEvaluationError",
+    "Shaking",
     "analytic_expression",
     "evaluate",
+    "expanded",
     "keywords",
+    "noted",
     "numpy_forward",
 ]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.float64 import numpy_forward
+from refgrad.interpreter.numpy_functions import numpy_function
 from refgrad.operators import Operator
 from refgrad.operators.structures.reductions import reduced_axes
-from refgrad.scenario import Grad, Leaf
+from refgrad.scenario import Grad, Jvp, Leaf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,10 +57,10 @@ class BatchedFloat64:
         """Return the operator's value at every point."""
         points = next((argument.points for argument in arguments if argument.points is not None), None)
         if points is None:
-            return Batch(np.asarray(numpy_forward(operator)(*(a.array for a in arguments), **attributes)))
+            return Batch(np.asarray(numpy_function(operator)(*(a.array for a in arguments), **attributes)))
         if operator.elementwise:
             arrays = [a.array if a.points is not None else a.array[..., None] for a in arguments]
-            return Batch(np.asarray(numpy_forward(operator)(*arrays, **attributes)), points)
+            return Batch(np.asarray(numpy_function(operator)(*arrays, **attributes)), points)
         if operator.batching == "trailing":
             return Batch(_trailing(operator, arguments[0].array, attributes), points)
         if operator.batching == "gather":
@@ -71,10 +71,14 @@ class BatchedFloat64:
         """Return numbers that are not known, in the leaf's shape: nothing is differentiated here."""
         return Batch(np.full(values[step.leaf].shape, np.nan))
 
+    def tangent(self, step: Jvp, values: Mapping[str, Batch]) -> Batch:
+        """Return numbers that are not known, in the output's shape: nothing is differentiated here."""
+        return Batch(np.full(values[step.output].shape, np.nan))
+
 
 def _trailing(operator: Operator, array: npt.NDArray[Any], attributes: Mapping[str, Any]) -> npt.NDArray[Any]:
     axes = reduced_axes(attributes["axis"], array.ndim - 1)
-    return np.asarray(numpy_forward(operator)(array, **{**attributes, "axis": axes}))
+    return np.asarray(numpy_function(operator)(array, **{**attributes, "axis": axes}))
 
 
 def _gathered(
@@ -87,10 +91,10 @@ def _gathered(
         for start, size, argument in zip(starts, sizes, arguments, strict=False)
     ]
     entries = np.concatenate([argument.stretched(points).reshape(-1, points) for argument in arguments])
-    return entries[np.asarray(numpy_forward(operator)(*positions, **attributes), dtype=np.intp)]
+    return entries[np.asarray(numpy_function(operator)(*positions, **attributes), dtype=np.intp)]
 
 
 def _looped(operator: Operator, arguments: list[Batch], attributes: Mapping[str, Any], points: int) -> npt.NDArray[Any]:
-    forward = numpy_forward(operator)
+    forward = numpy_function(operator)
     arrays = [argument.stretched(points) for argument in arguments]
     return np.stack([forward(*(a[..., i] for a in arrays), **attributes) for i in range(points)], axis=-1)

@@ -2,13 +2,13 @@
 
 Complex numbers go through the batched interpreter as they are: structural operators do not care what they move, add and
 multiply. An elementwise operator needs a formula without comparisons: its row's ``forward`` or, as for the logistic
-function that guards against overflow by branches, its ``formula``.
+function that guards against overflow by branches, its ``formula``. Both parts are right to a few bits: see
+:mod:`refgrad.interpreter.complex_array`.
 """
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
@@ -18,40 +18,59 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.interpreter.batched import Batch, BatchedFloat64
-from refgrad.interpreter.float64 import NUMPY_FUNCTIONS
+from refgrad.interpreter.complex_array import ComplexArray, Shaking
+from refgrad.interpreter.numpy_functions import NUMPY_FUNCTIONS, SPECIAL, numpy_function
 from refgrad.operators import Expression, Operator
+from refgrad.operators.vocabulary import STEPS
 
-NOT_ANALYTIC = frozenset({"abs", "sign", "floor", "maximum", "minimum", "arctan2", "hypot"})
-"""Functions of the vocabulary that are not complex differentiable, or that numpy does not have for complex numbers."""
+NOT_ANALYTIC = frozenset({"abs", "maximum", "minimum", "arctan2", "hypot", "cbrt", "sigmoid"}) | STEPS | SPECIAL.keys()
+"""Functions of the vocabulary that are not complex differentiable, or not right to a few bits for complex numbers."""
 
-COMPLEX_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
-    {name: function for name, function in NUMPY_FUNCTIONS.items() if name not in NOT_ANALYTIC}
-    | {"exp2": lambda x: np.exp(x * math.log(2))}
-)
+COMPLEX_FUNCTIONS: Mapping[str, Any] = MappingProxyType({
+    name: function for name, function in NUMPY_FUNCTIONS.items() if name not in NOT_ANALYTIC
+})
 
 
 class BatchedComplex128(BatchedFloat64):
     """Evaluates at many complex points: ``points[name]`` has the leaf's shape and the batch axis behind it.
 
-    What does not depend on a leaf that varies stays real. ``apply`` raises TypeError for an operator that is not
-    analytic in what varies.
+    What depends only on leaves that are real, whether they vary or not, stays real. With ``shaking`` every operation is
+    off by as much as rounding may be. ``apply`` raises TypeError for an operator that is not analytic in what varies.
     """
 
-    def __init__(self, points: Mapping[str, npt.NDArray[np.complex128]]) -> None:
+    def __init__(self, points: Mapping[str, npt.NDArray[Any]], shaking: Shaking | None = None) -> None:
         """Take the points of the leaves that vary; the others keep the scenario's value."""
-        super().__init__(points)  # type: ignore[arg-type]
+        super().__init__(points)
+        self.shaking = shaking
 
     def apply(self, operator: Operator, arguments: list[Batch], attributes: Mapping[str, Any]) -> Batch:
         """Return the operator's value at every point."""
         points = next((argument.points for argument in arguments if argument.points is not None), None)
-        if points is None:
-            return super().apply(operator, arguments, attributes)
+        inputs = [Batch(ComplexArray.of(argument.array, self.shaking), argument.points) for argument in arguments]
+        if not any(np.iscomplexobj(argument.array) for argument in arguments):
+            return super().apply(operator, inputs, attributes)
         if operator.elementwise:
-            arrays = [a.array if a.points is not None else a.array[..., None] for a in arguments]
-            return Batch(np.asarray(_analytic_forward(operator)(*arrays, **attributes)), points)
+            arrays = [a.array if a.points is not None else a.array[..., None] for a in inputs]
+            result = np.asarray(_analytic_forward(operator)(*arrays, **attributes))
+            return Batch(_mended(operator, result, [np.asarray(a) for a in arrays], attributes), points)
         if operator.kinks:
             raise TypeError(f"{operator.name} is not analytic")
-        return super().apply(operator, arguments, attributes)
+        return super().apply(operator, inputs, attributes)
+
+
+def _mended(
+    operator: Operator,
+    result: npt.NDArray[Any],
+    arrays: list[npt.NDArray[Any]],
+    attributes: Mapping[str, Any],
+) -> npt.NDArray[Any]:
+    """Take the real function where nothing moves and the formula has no value, as sinc's at 0."""
+    lost = ~np.isfinite(result)
+    for array in arrays:
+        lost = lost & (np.imag(array) == 0)
+    if not lost.any():
+        return result
+    return np.where(lost, numpy_function(operator)(*(np.real(a) for a in arrays), **attributes), result)
 
 
 @cache

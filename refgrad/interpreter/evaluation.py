@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Grad, Leaf, Scenario, Slice
+from refgrad.scenario import Apply, Detach, Grad, Jvp, Leaf, Scenario, Slice
 
 
 class ScenarioEvaluationError(ValueError):
@@ -33,12 +33,30 @@ class Differentiating(Protocol):
         """Return the recorded gradient, in the leaf's shape, given the values that were defined before."""
 
 
+@runtime_checkable
+class ForwardDifferentiating(Protocol):
+    """A number system in which directional derivatives are values too."""
+
+    def tangent(self, step: Jvp, values: Mapping[str, Any]) -> Any:
+        """Return the tangent of an output, in the output's shape, given the values that were defined before."""
+
+
+@runtime_checkable
+class Detaching(Protocol):
+    """A number system in which values can be cut off from what they were computed from."""
+
+    def detached(self, value: Any) -> Any:
+        """Return the same value as a constant."""
+
+
 def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
     Numbers that are not finite are values like others: numpy does not warn of them. Raises
     :class:`ScenarioEvaluationError` where an operator refuses its arguments, or where a gradient is recorded and the
-    system is not :class:`Differentiating`.
+    system is not :class:`Differentiating`, or a tangent is wanted and it is not :class:`ForwardDifferentiating`,
+    or a value is detached and it is not :class:`Detaching`. Steps that change a tensor are passed over:
+    `refgrad.lifecycle.lower` writes a scenario without them.
     """
     with np.errstate(all="ignore"):
         return _evaluate(scenario, system)
@@ -52,8 +70,15 @@ def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
             values[step.name] = system.leaf(step)
         elif isinstance(step, Grad):
             values[step.name] = _gradient(number, step, values, system)
+        elif isinstance(step, Jvp):
+            values[step.name] = _tangent(number, step, values, system)
+        elif isinstance(step, Detach):
+            values[step.name] = _detached(number, step, values, system)
         elif isinstance(step, Apply):
             operator = table[step.operator]
+            if operator.composite is not None and not getattr(system, "composites", False):
+                message = f"step {number}: {step.operator} is a composite operator: write the scenario out before"
+                raise ScenarioEvaluationError(message)
             arguments = [values[name] for name in step.arguments]
             try:
                 attributes = operator.bind(keywords(step)) if operator.attributes else {}
@@ -69,6 +94,18 @@ def _gradient(number: int, step: Grad, values: Mapping[str, Any], system: Number
     if isinstance(system, Differentiating):
         return system.gradient(step, values)
     raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers have no gradient of {step.output}")
+
+
+def _tangent(number: int, step: Jvp, values: Mapping[str, Any], system: NumberSystem) -> Any:
+    if isinstance(system, ForwardDifferentiating):
+        return system.tangent(step, values)
+    raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers have no tangent of {step.output}")
+
+
+def _detached(number: int, step: Detach, values: Mapping[str, Any], system: NumberSystem) -> Any:
+    if isinstance(system, Detaching):
+        return system.detached(values[step.source])
+    raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers cannot be detached")
 
 
 def keywords(step: Apply) -> dict[str, Any]:

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from functools import cache
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
+from refgrad.interpreter.composites import numpy_forward
 from refgrad.operators import Operator
-from refgrad.operators.vocabulary import FUNCTIONS
-from refgrad.scenario import Grad, Leaf
-
-NUMPY_FUNCTIONS: Mapping[str, Any] = MappingProxyType(
-    {name: getattr(np, name) for name in FUNCTIONS}
-    | {name: getattr(np, name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")}
-    | {name: getattr(np, name) for name in ("where", "logical_and", "logical_or", "logical_not")}
-    | {"number": float, "pi": math.pi}
-)
-
-
-@cache
-def numpy_forward(operator: Operator) -> Callable[..., Any]:
-    """Compile an operator to a function of numpy arrays, with its attributes as keywords."""
-    if operator.structure is not None:
-        forward = operator.structure.forward
-        return lambda *arrays, **attributes: forward(np, *arrays, **attributes)
-    assert operator.forward is not None
-    return operator.forward.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+from refgrad.scenario import Grad, Jvp, Leaf
 
 
 class Float64:
     """numpy's float64 (or float32, where leaves are) arrays, one value an entry."""
+
+    composites: ClassVar[bool] = True
+    """Composite operators are run as they are; in other numbers their steps are, once they are written out."""
 
     def leaf(self, leaf: Leaf) -> Any:
         """Return the leaf's array."""
@@ -43,6 +26,14 @@ class Float64:
         """Return the operator's value as numpy computes it."""
         return np.asarray(numpy_forward(operator)(*arguments, **attributes))
 
+    def detached(self, value: Any) -> Any:
+        """Return the array: nothing is differentiated here."""
+        return value
+
     def gradient(self, step: Grad, values: Mapping[str, Any]) -> Any:
         """Return numbers that are not known, in the leaf's shape: nothing is differentiated here."""
         return np.full_like(values[step.leaf], np.nan)
+
+    def tangent(self, step: Jvp, values: Mapping[str, Any]) -> Any:
+        """Return numbers that are not known, in the output's shape: nothing is differentiated here."""
+        return np.full_like(values[step.output], np.nan)

@@ -1,29 +1,39 @@
 """What must happen at each step of a scenario, before any engine has run it?"""
 
-from refgrad.lifecycle.model import (
+from refgrad.lifecycle.model import Lowered, lower, predict
+from refgrad.lifecycle.policy import Policy
+from refgrad.lifecycle.predictions import (
+    Contribution,
     ErrorKind,
     Fails,
+    Flag,
     Gradient,
     NoGradient,
     Open,
-    Policy,
     Prediction,
+    Scales,
+    Seen,
     Succeeds,
     Value,
-    predict,
 )
 from refgrad.lifecycle.requirements import required_features
 
 __all__ = [
+    "Contribution",
     "ErrorKind",
     "Fails",
+    "Flag",
     "Gradient",
+    "Lowered",
     "NoGradient",
     "Open",
     "Policy",
     "Prediction",
+    "Scales",
+    "Seen",
     "Succeeds",
     "Value",
+    "lower",
     "predict",
     "required_features",
 ]

@@ -3,258 +3,302 @@
 The rules are PyTorch's (its autograd mechanics note): running operators records nodes on the way to leaves that require
 grad; a backward sends seed · Jacobian to every such leaf, where it is added to what is there; a backward without
 ``retain_graph`` frees the saved buffers of all nodes that it visits; a later backward that meets such a node is an
-error, while nodes that saved nothing may be walked again. A :class:`Policy` states where an engine differs by design.
+error, while nodes that saved nothing may be walked again; so is one that meets a node whose saved value was
+overwritten. A :class:`Policy` states where an engine differs by design.
 
 A recorded gradient keeps the graph, and is a node itself: it depends on what the rules on the way from its output to
-its leaf have saved. What an engine saves is its own affair, so where only that decides whether something is recorded or
-freed, nothing is promised; the numbers that are read in the end are.
+its leaf have saved. What an engine saves is its own affair, so where only that decides whether something is recorded,
+freed or overwritten, nothing is promised; the numbers that are read in the end are.
+
+The predictions speak of a lowered scenario, in which no tensor ever changes: see :mod:`refgrad.lifecycle.pure`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refgrad.interpreter import Float64, evaluate
-from refgrad.lifecycle.dependence import Slope, slopes_of
-from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step, ZeroGrad
-
-ErrorKind = Literal["freed-graph", "implicit-seed", "seed-shape", "no-graph"]
-Contribution = tuple[str, Constant | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What an engine promises about the life of its graphs.
-
-    ``frees``: what a backward without retain_graph frees: the ``saved`` buffers of visited nodes, ``never`` anything,
-    or ``always`` every visited node (a second backward from the very same output is then the engine's own affair).
-    ``implicit_seed``: whether a backward from a non-scalar without a seed is an ``error`` or means a seed of ``ones``.
-    """
-
-    frees: Literal["saved", "never", "always"] = "saved"
-    implicit_seed: Literal["error", "ones"] = "error"
-
-
-@dataclass(frozen=True, slots=True)
-class Succeeds:
-    """The step must not fail."""
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """Nothing is promised here, e.g. for gradients after a backward that failed half-way."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fails:
-    """The step must fail with an error of this kind; carrying on silently is a fault."""
-
-    kind: ErrorKind
+from refgrad.lifecycle.dependence import Slope, settled, slopes_of
+from refgrad.lifecycle.graph import Node
+from refgrad.lifecycle.marking import Marking
+from refgrad.lifecycle.memory import may_share
+from refgrad.lifecycle.policy import Policy
+from refgrad.lifecycle.predictions import Fails, Flag, Open, Prediction, Seen, Succeeds, Value
+from refgrad.lifecycle.tensors import Tensor
+from refgrad.lifecycle.writing import Extent, extent_of
+from refgrad.operators import operator_table
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Delete,
+    Detach,
+    Enter,
+    Grad,
+    Jvp,
+    Leaf,
+    Leave,
+    Read,
+    RequireGrad,
+    RetainGrad,
+    Scenario,
+    Step,
+    StopRequiringGrad,
+    Unhook,
+    Write,
+    ZeroGrad,
+)
+from refgrad.scenario import Hook as HookStep
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """The step shows the value of ``name``."""
+class Lowered:
+    """A scenario in which no tensor changes, and what each step of the given one must show, in its terms."""
 
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class NoGradient:
-    """The step shows that ``leaf`` has no gradient: none at all, or zeros where an engine has no notion of none."""
-
-    leaf: str
-
-
-@dataclass(frozen=True, slots=True)
-class Gradient:
-    """The step shows the sum over ``contributions`` (output, seed) of seed · ∂output/∂leaf.
-
-    Unless it is ``certain`` that the outputs were recorded as depending on the leaf, none at all stands for zeros.
-    """
-
-    leaf: str
-    contributions: tuple[Contribution, ...]
-    certain: bool = True
-
-
-Prediction = Succeeds | Open | Fails | Value | NoGradient | Gradient
+    scenario: Scenario
+    predictions: tuple[Prediction, ...]
 
 
 def predict(scenario: Scenario, policy: Policy | None = None) -> tuple[Prediction, ...]:
     """Return what each step of the scenario must show under a policy (PyTorch's, if none is given)."""
-    model = _Model(policy or Policy(), {name: value.shape for name, value in evaluate(scenario, Float64()).items()})
-    return tuple(model.step(step) for step in scenario.steps)
+    return lower(scenario, policy).predictions
 
 
-@dataclass(slots=True)
-class _Node:
-    """A recorded application or gradient: what it depends on, and whether it saved anything that is still there.
+def lower(scenario: Scenario, policy: Policy | None = None) -> Lowered:
+    """Return the scenario without any change of a tensor, and what each step must show in terms of it.
 
-    ``slopes`` say, for every parent that it sends a cotangent to, what that depends on. Of ``parents`` only the
-    ``firm`` ones are recorded by every engine. ``freed`` is None where an engine may have freed it.
+    A scenario that changes none is its own. Raises ScenarioEvaluationError where an operator refuses its arguments.
     """
+    model = Model(scenario, policy or Policy())
+    predictions = tuple(model.step(step) for step in scenario.steps)
+    if not model.changes:
+        return Lowered(scenario, predictions)
+    return Lowered(Scenario(tuple(model.pure.steps)), predictions)
 
-    parents: tuple[str, ...]
-    saved: bool
-    firm: tuple[str, ...]
-    slopes: tuple[Slope, ...] = ()
-    freed: bool | None = False
 
+class Model(Marking):
+    """The rules: what each step shows, and how it changes the state."""
 
-@dataclass(slots=True)
-class _Model:
-    policy: Policy
-    shapes: dict[str, tuple[int, ...]]
-    leaves: set[str] = field(default_factory=set)
-    nodes: dict[str, _Node] = field(default_factory=dict)
-    gradients: dict[str, tuple[Contribution, ...]] = field(default_factory=dict)
-    unknown: set[str] = field(default_factory=set)
-    uncertain: set[str] = field(default_factory=set)
-    absent: set[str] = field(default_factory=set)
-
-    def step(self, step: Step) -> Prediction:  # noqa: PLR0911 (one return for each kind of step)
-        if not self.absent.isdisjoint(step.uses):  # of a gradient that could not be recorded
+    def step(self, step: Step) -> Prediction:  # noqa: C901, PLR0911, PLR0912 (one case for each kind of step)
+        """Take one step, and return what it must show."""
+        if self.policy.unrecorded_views == "open":
+            self.lose_views()
+        if not self.absent.isdisjoint(step.uses):  # of a gradient that could not be recorded, or overlapping memory
             return self.without(step)
         match step:
             case Leaf():
-                if step.requires_grad:
-                    self.leaves.add(step.name)
-                return Succeeds()
+                return self.make(step)
             case Apply():
-                self.record(step)
-                return Succeeds()
+                return self.apply(step)
+            case Detach():
+                return self.detach(step)
             case Grad():
                 return self.differentiate(step)
+            case Jvp():
+                return self.push(step)
             case Backward():
-                return self.backward(step)
-            case ZeroGrad():
-                self.gradients.pop(step.name, None)
-                self.unknown.discard(step.name)
-                self.uncertain.discard(step.name)
-                return Succeeds()
-            case Read(what="value"):
-                return Value(step.name)
-            case Read():
-                return self.gradient(step.name)
-        message = f"the lifecycle model has no rule for {type(step).__name__}"
-        raise TypeError(message)
-
-    def record(self, step: Apply) -> None:
-        slopes = tuple(slope for slope in slopes_of(step) if self.tracked(slope.parent))
-        if slopes:
-            parents = tuple(slope.parent for slope in slopes)
-            self.nodes[step.name] = _Node(parents, any(slope.saved for slope in slopes), parents, slopes)
-
-    def tracked(self, name: str) -> bool:
-        return name in self.leaves or name in self.nodes
-
-    def without(self, step: Step) -> Prediction:
-        if step.defines is not None:
-            self.absent.add(step.defines)
-        return Open()
-
-    def differentiate(self, step: Grad) -> Prediction:
-        refusal = self.refused(step.output, step.seed)
-        between = self.leading_to(step.leaf, self.ancestors(step.output))
-        nodes = [self.nodes[name] for name in between if name in self.nodes]
-        if refusal is None and any(node.freed for node in nodes):
-            refusal = Fails("freed-graph")
-        if refusal is None and (step.leaf not in between or any(node.freed is None for node in nodes)):
-            refusal = Open()
-        if refusal is not None:
-            self.absent.add(step.name)
-            return refusal
-        self.nodes[step.name] = self.derivative(between)
+                return self.walker.backward(self.tensors[step.output], step)
+            case Write():
+                return self.write(step)
+            case Enter(mode=mode):
+                self.regions.append(mode == "enable_grad")
+            case Leave():
+                self.regions.pop()
+            case RequireGrad(name=name):
+                return self.require(self.tensors[name])
+            case StopRequiringGrad(name=name):
+                return self.stop_requiring(self.tensors[name])
+            case HookStep():
+                return self.hook(step)
+            case Unhook(name=name):
+                if name not in self.hooks:
+                    return Open()
+                self.hooks[name].active = False
+                return Open() if self.hooks[name].unknown else Succeeds()
+            case RetainGrad(name=name):
+                return self.retain(self.tensors[name])
+            case ZeroGrad(name=name):
+                self.tensors[name].reset(to_zeros=step.to_zeros)
+            case Delete():
+                pass
+            case Read(name=name):
+                return self.read(step)
+            case _:
+                message = f"the lifecycle model has no rule for {type(step).__name__}"
+                raise TypeError(message)
         return Succeeds()
 
-    def derivative(self, between: set[str]) -> _Node:
-        """The node of a recorded gradient, which came about by the rules of these nodes.
+    def without(self, step: Step) -> Prediction:
+        """Take a step that uses a tensor of which nothing is known."""
+        if step.defines is not None:
+            self.absent.add(step.defines)
+        match step:
+            case Backward():
+                self.walker.doubt(self.graph.leaves | self.graph.nodes.keys(), frees=not step.retain_graph)
+            case Grad():
+                self.walker.doubt(self.graph.leaves | self.graph.nodes.keys(), frees=False, grad=True)
+            case Write(name=name):
+                self.lose(name)
+            case HookStep() if step.factor is not None:
+                self.walker.meddled = True
+            case _:
+                pass
+        return Open()
 
-        Nothing is firm by way of arrays without entries: torch.cat leaves them out, and records nothing for them.
+    def make(self, step: Leaf) -> Prediction:
+        """Make a leaf."""
+        self.pure.add(step)
+        tensor = Tensor(step.name, step.name, self.graph.memory.new(), step.value.dtype)
+        self.tensors[step.name] = tensor
+        if step.requires_grad:
+            tensor.node = tensor.root = step.name
+            self.graph.leaves.add(step.name)
+        return Succeeds()
+
+    def apply(self, step: Apply) -> Prediction:
+        """Apply an operator, and record it if gradients flow to an operand."""
+        operands = [self.tensors[name] for name in step.arguments]
+        beside = [operand.memory for operand in operands] if may_share(step) else []
+        dtype = np.result_type(*(_numpy_dtype(operand.dtype) for operand in operands)).name
+        tensor = Tensor(step.name, step.name, self.graph.memory.new(beside), dtype, view=bool(beside))
+        recorded = self.recording and any(operand.node for operand in operands)
+        cut = not self.recording and any(operand.node for operand in operands)
+        marked = recorded and step.name in self.watched
+        raw = self.pure.fresh(step.name) if cut or marked else step.name
+        self.pure.apply(raw, step.operator, [operand.value for operand in operands], step.attributes)
+        if cut:
+            self.pure.cut(step.name, raw)
+        elif marked:
+            self.pure.marked(step.name, raw, self.shapes[step.name], dtype)
+        self.tensors[step.name] = tensor
+        if recorded:
+            tensor.node = step.name
+            self.record(step, [*operands, tensor])
+        return Succeeds()
+
+    def record(self, step: Apply, tensors: list[Tensor]) -> None:
+        """Record an application to all of the tensors but the last, which is its result."""
+        nodes = {tensor.name: tensor.node or tensor.value for tensor in tensors}
+        memories = {nodes[tensor.name]: self.graph.memory.now(tensor.memory) for tensor in tensors}
+        given = [slope for slope in slopes_of(step) if self.tensors[slope.parent].node is not None]
+        slopes = tuple(_renamed(slope, nodes) for slope in given)
+        parents = tuple(slope.parent for slope in slopes)
+        needed = {name for slope in slopes for name in slope.saved}
+        sure = settled(step)
+        self.graph.nodes[step.name] = Node(
+            parents,
+            any(slope.saved for slope in slopes),
+            parents,
+            slopes,
+            composite=operator_table()[step.operator].composite is not None,
+            kept=tuple(memories[name] for name in needed) if sure else (),
+            near=() if sure else tuple(memories.values()),
+            origins=tuple((tensor.name, tensor.node is not None) for tensor in tensors[:-1]),
+            unsure=all(self.unsure(parent) for parent in parents),
+        )
+
+    def detach(self, step: Detach) -> Prediction:
+        """Make a constant of the same memory."""
+        source = self.tensors[step.source]
+        self.pure.cut(step.name, source.value)
+        self.tensors[step.name] = Tensor(step.name, step.name, source.memory, source.dtype)
+        return Succeeds()
+
+    def differentiate(self, step: Grad) -> Prediction:
+        """Record a gradient."""
+        output, leaf = self.tensors[step.output], self.tensors[step.leaf]
+        outcome = self.walker.gradient(output, leaf, step)
+        if not isinstance(outcome, Node):
+            self.absent.add(step.name)
+            return outcome
+        self.graph.nodes[step.name] = outcome
+        self.pure.add(replace(step, output=output.value, leaf=leaf.root or leaf.name))
+        others = [t.memory for t in self.tensors.values() if t.node is not None and self.is_gradient(t.node)]
+        memory = self.graph.memory.new(others)
+        self.tensors[step.name] = Tensor(step.name, step.name, memory, leaf.dtype, node=step.name)
+        return Succeeds()
+
+    def push(self, step: Jvp) -> Prediction:
+        """Make a tangent: nothing is recorded, freed or added to.
+
+        Through recorded gradients, and where tensors change, forward mode is an engine's own affair.
         """
-        nodes = [self.nodes[name] for name in between if name in self.nodes]
-        slopes = [slope for node in nodes for slope in node.slopes if slope.parent in between]
-        saved = {name for slope in slopes for name in slope.saved if self.tracked(name)}
-        empty = any(0 in self.shapes[name] for name in between)
-        firm = {name for slope in slopes for name in slope.bends if self.tracked(name) and not empty}
-        inherited = {name for node in nodes if not node.slopes for name in node.parents}
-        return _Node(tuple(sorted(saved | inherited)), bool(saved | inherited), tuple(sorted(firm)))
-
-    def leading_to(self, leaf: str, names: set[str]) -> set[str]:
-        """Those of these names, with all their ancestors, that depend on a leaf."""
-        return {name for name in names if leaf in self.ancestors(name)}
-
-    def refused(self, output: str, seed: Constant | None) -> Prediction | None:
-        shape = self.shapes[output]
-        if not self.tracked(output):
-            return Fails("no-graph")
-        if seed is None and int(np.prod(shape)) != 1 and self.policy.implicit_seed == "error":
-            return Fails("implicit-seed")
-        if seed is not None and seed.shape != shape:
-            return Fails("seed-shape")
-        return None
-
-    def backward(self, step: Backward) -> Prediction:
-        refusal = self.refused(step.output, step.seed)
-        if refusal is not None:
-            return refusal
-        visited = self.ancestors(step.output)
-        reached = {name for name in visited if name in self.leaves}
-        nodes = [self.nodes[name] for name in visited if name in self.nodes]
-        if any(node.freed is not False for node in nodes):
-            self.unknown.update(reached)
-            cleared = self.policy.frees == "always" and self.nodes[step.output].freed
-            return Fails("freed-graph") if not cleared and any(node.freed for node in nodes) else Open()
-        surely = self.ancestors(step.output, firm=True) & self.leaves
-        for name in reached:
-            if name in surely:
-                self.uncertain.discard(name)
-            elif name not in self.gradients:
-                self.uncertain.add(name)
-            self.gradients[name] = (*self.gradients.get(name, ()), (step.output, step.seed))
-        if not step.retain_graph:
-            self.free(step.output, visited)
-        return Succeeds() if surely else Open()
-
-    def ancestors(self, output: str, *, firm: bool = False) -> set[str]:
-        """All tracked names that ``output`` depends on, itself included; by what every engine records, if ``firm``."""
-        found: set[str] = set()
-        waiting = [output]
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                node = self.nodes.get(name)
-                waiting.extend(() if node is None else node.firm if firm else node.parents)
-        return found
-
-    def free(self, output: str, visited: set[str]) -> None:
-        """Free what a backward visits; of what it visits by way of a gradient, nobody knows."""
-        surely = self.outside_gradients(output)
-        for name in visited & self.nodes.keys():
-            node = self.nodes[name]
-            if self.policy.frees == "always" or (self.policy.frees == "saved" and node.saved):
-                node.freed = True if name in surely and (node.slopes or node.firm) else None
-
-    def outside_gradients(self, output: str) -> set[str]:
-        """The names that a backward meets before, or at, a recorded gradient."""
-        found: set[str] = set()
-        waiting = [output]
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting.extend(self.nodes[name].parents if name in self.nodes and self.nodes[name].slopes else ())
-        return found
-
-    def gradient(self, leaf: str) -> Prediction:
-        if leaf in self.unknown:
+        output = self.tensors[step.output]
+        if self.changes or any(self.is_gradient(name) for name in self.graph.ancestors(output.node or output.value)):
+            self.absent.add(step.name)
             return Open()
-        contributions = self.gradients.get(leaf)
-        if contributions is None:
-            return NoGradient(leaf)
-        return Gradient(leaf, contributions, certain=leaf not in self.uncertain)
+        self.pure.add(step)
+        self.tensors[step.name] = Tensor(step.name, step.name, self.graph.memory.new(), output.dtype)
+        return Succeeds()
+
+    def write(self, step: Write) -> Prediction:
+        """Overwrite a tensor."""
+        target, operand = self.tensors[step.name], self.tensors[step.operand]
+        onto_itself = step.index is not None and target.memory == operand.memory
+        if onto_itself or self.graph.memory.overlapping(target.memory) or self.is_gradient(target.node or ""):
+            self.lose(step.name)
+            return Open()
+        extent = extent_of(self.shapes[step.name], self.shapes[step.operand], step)
+        if self.recording and target.node is not None and target.node == target.root:
+            return Fails("leaf-in-place", () if extent is not None and extent.fits else ("write-shape",))
+        if extent is None or not extent.fits:
+            if extent is not None and extent.refused:
+                return Fails("write-shape")
+            self.lose(step.name)
+            return Open()
+        self.overwrite(step, target, operand, extent)
+        return Succeeds()
+
+    def overwrite(self, step: Write, target: Tensor, operand: Tensor, extent: Extent) -> None:
+        """Give a tensor its new value, and a node of its own if the write is recorded."""
+        before, saved = target.node, self.graph.memory.now(operand.memory)
+        new = self.pure.written(target.value, step.action, operand.value, step.index, extent.part)
+        recorded = self.recording and (target.node is not None or operand.node is not None)
+        if recorded:
+            new = self.pure.marked(self.pure.fresh(target.name), new, self.shapes[target.name], target.dtype)
+        self.graph.memory.write(target.memory)
+        for alias in self.tensors.values():
+            if alias.memory == target.memory and not (recorded and alias is target):
+                alias.value = self.with_value(alias, new)
+        if not recorded:
+            return
+        target.value = target.node = new
+        self.graph.shapes[new] = self.shapes[target.name]
+        names = {"operand": operand.node or operand.value, "before": before or ""}
+        if operand is target:
+            names["operand"] = before or ""
+        self.graph.nodes[new] = extent.node(step, names["before"], names["operand"], saved, self.graph)
+        self.graph.nodes[new].origins = ((operand.name, operand.node is not None),) if operand is not target else ()
+        self.graph.nodes[new].unsure = all(self.unsure(parent) for parent in self.graph.nodes[new].parents)
+
+    def read(self, step: Read) -> Prediction:  # noqa: PLR0911 (one return for each thing that can be read)
+        """Show something."""
+        if step.what == "hook":
+            hook = self.hooks.get(step.name)
+            return Open() if hook is None or hook.unknown else Seen(hook.name, hook.tensor, tuple(hook.calls))
+        tensor = self.tensors[step.name]
+        match step.what:
+            case "value":
+                return Value(tensor.name, "" if tensor.value == tensor.name else tensor.value)
+            case "grad":
+                return tensor.shown()
+            case _ if self.unsure(tensor.node):
+                return Open()
+            case "requires_grad":
+                return Flag(tensor.node is not None)
+            case "is_leaf":
+                return Flag(tensor.is_leaf)
+        return Flag(not tensor.is_leaf)
+
+
+def _renamed(slope: Slope, names: dict[str, str]) -> Slope:
+    return replace(
+        slope,
+        parent=names[slope.parent],
+        saved=frozenset(names[name] for name in slope.saved),
+        bends=frozenset(names[name] for name in slope.bends),
+    )
+
+
+def _numpy_dtype(dtype: str) -> str:
+    return "float32" if dtype == "bfloat16" else dtype

@@ -2,28 +2,71 @@
 
 from __future__ import annotations
 
-from refgrad.interpreter import Float64, evaluate
-from refgrad.lifecycle.model import Fails, Gradient, predict
-from refgrad.scenario import Backward, Scenario, ZeroGrad
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
-FEATURES: dict[str, str] = {}
+from refgrad.interpreter import Float64, evaluate
+from refgrad.lifecycle.model import predict
+from refgrad.lifecycle.predictions import Fails, Gradient
+from refgrad.scenario import (
+    Backward,
+    Detach,
+    Enter,
+    Grad,
+    Hook,
+    Jvp,
+    Read,
+    RequireGrad,
+    RetainGrad,
+    Scenario,
+    Step,
+    StopRequiringGrad,
+    Unhook,
+    Write,
+    ZeroGrad,
+)
+
+NEEDED_BY: Final[Mapping[type[Step], str]] = MappingProxyType({
+    Detach: "detach",
+    Grad: "double_backward",
+    Hook: "hooks",
+    Jvp: "forward_mode",
+    RequireGrad: "set_requires_grad",
+    RetainGrad: "retain_grad",
+    StopRequiringGrad: "set_requires_grad",
+    Unhook: "unhook",
+})
+"""The features of steps that need one whatever they say."""
+
+FLAGS: Final = frozenset({"requires_grad", "is_leaf", "recorded"})
 
 
 def required_features(scenario: Scenario) -> frozenset[str]:
     """Return the features that the scenario uses; an engine that lacks one is not graded on it."""
     predictions = predict(scenario)
-    features = {f"error:{p.kind}" for p in predictions if isinstance(p, Fails)}
-    backwards = [step for step in scenario.steps if isinstance(step, Backward)]
+    features = {f"error:{kind}" for p in predictions if isinstance(p, Fails) for kind in (p.kind, *p.others)}
+    features.update(feature for step in scenario.steps for feature in _needed_by(step))
     if any(value.shape != () for value in evaluate(scenario, Float64()).values()):
         features.add("arrays")
-    if scenario.gradients:
-        features.add("double_backward")
-    if any(seed is not None for seed in [step.seed for step in backwards] + [step.seed for step in scenario.gradients]):
-        features.add("seed")
-    if any(step.retain_graph for step in backwards):
-        features.add("retain_graph")
-    if any(isinstance(step, ZeroGrad) for step in scenario.steps):
-        features.add("zero_grad")
     if any(isinstance(p, Gradient) and len(p.contributions) > 1 for p in predictions):
         features.add("accumulate")
     return frozenset(features)
+
+
+def _needed_by(step: Step) -> Iterator[str]:
+    if type(step) in NEEDED_BY:
+        yield NEEDED_BY[type(step)]
+    match step:
+        case Backward() | Grad() if step.seed is not None:
+            yield "seed"
+        case Write():
+            yield "in_place" if step.index is None else "in_place_at_index"
+        case Enter(mode=mode):
+            yield mode
+        case ZeroGrad():
+            yield "zero_grad_to_zeros" if step.to_zeros else "zero_grad"
+        case Read(what=what) if what in FLAGS:
+            yield f"read_{what}"
+    if isinstance(step, Backward) and step.retain_graph:
+        yield "retain_graph"

@@ -1,5 +1,6 @@
 """Which operators are there, and what are they? The table that everything else derives from."""
 
+from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.expression import Expression, ExpressionError
 from refgrad.operators.structure import RecordedNode, Structure
 from refgrad.operators.table import Argument, Attribute, Edge, Operator, OperatorError, load_operators, operator_table
@@ -7,11 +8,13 @@ from refgrad.operators.table import Argument, Attribute, Edge, Operator, Operato
 __all__ = [
     "Argument",
     "Attribute",
+    "Composite",
     "Edge",
     "Expression",
     "ExpressionError",
     "Operator",
     "OperatorError",
+    "Operators",
     "RecordedNode",
     "Structure",
     "load_operators",

@@ -6,9 +6,7 @@ import ast
 from functools import cache
 
 from refgrad.operators.table import Operator
-
-CHOOSING = frozenset({"sign", "floor"})
-"""Functions that are constant between their jumps."""
+from refgrad.operators.vocabulary import STEPS
 
 
 @cache
@@ -29,7 +27,7 @@ def _smooth_names(node: ast.expr) -> set[str]:
             return {name}
         case ast.Compare() | ast.BoolOp():
             return set()
-        case ast.Call(func=ast.Name(id=name)) if name in CHOOSING:
+        case ast.Call(func=ast.Name(id=name)) if name in STEPS:
             return set()
         case ast.IfExp(body=then, orelse=otherwise):
             return _smooth_names(then) | _smooth_names(otherwise)

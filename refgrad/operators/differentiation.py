@@ -58,12 +58,16 @@ def differentiate_along(
 
 
 def value_and_partials(formula: Expression, arguments: tuple[str, ...], parameters: tuple[str, ...] = ()) -> str:
-    """Return the Python source of the function that :func:`differentiate` compiles."""
+    """Return the Python source of the function that :func:`differentiate` compiles.
+
+    Parameters are made numbers of the system: Python's own would be divided by each other in 53 bits.
+    """
     block = _Block(arguments)
     environment = {name: _Dual(name, block.unit(name)) for name in arguments}
     environment |= {name: _Dual(name, block.nothing) for name in parameters}
     result = block.visit(formula.tree, environment)
-    body = "\n".join([*block.lines, f"return {', '.join([result.value, *result.partials])},"])
+    exact = [f"{name} = number({name})" for name in parameters]
+    body = "\n".join([*exact, *block.lines, f"return {', '.join([result.value, *result.partials])},"])
     signature = ", ".join([*arguments, *parameters])
     return f"def derivative({signature}):\n{_indented(body)}\n"
 
@@ -210,7 +214,10 @@ def _indented(text: str) -> str:
 
 
 def _number(text: str) -> str:
-    """Let a plain number that a function receives, or a branch returns, be one of the system's: FLINT insists on it."""
+    """Let a plain number that a function receives, a branch returns or a quotient has be one of the system's.
+
+    FLINT insists on it, and Python would divide in 53 bits.
+    """
     return f"number({text})" if text[0].isdigit() else text
 
 
@@ -233,4 +240,4 @@ def _times(a: str, b: str) -> str:
 
 
 def _over(a: str, b: str) -> str:
-    return a if a == ZERO else f"({a}) / ({b})"
+    return a if a == ZERO else f"({_number(a)}) / ({b})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -26,6 +26,8 @@ NEAR = "1e-120"
 TOLERANCE = 1e-15
 MEAN_TOLERANCE = 1e-9
 DIRECTIONS = 40
+ASIDE = 1e-30
+"""A direction almost along an axis still leaves every other one, where another kink may lie, by so much."""
 
 
 def edge_problems(row: ExactRow, edge: Edge) -> list[str]:
@@ -45,18 +47,26 @@ class _EdgeLint:
         arguments = self.row.operator.differentiable_arguments
         if not self.edge.examples:
             yield "has no example"
-        if self.edge.kind == "kink" and set(self.edge.subdifferential) != set(arguments):
+        if self.edge.kind != "limit" and set(self.edge.subdifferential) != set(arguments):
             yield f"needs the legal interval of each of {list(arguments)}"
-        yield from (
-            f"the reference {value} by {name} is outside of the legal interval [{low}, {high}]"
-            for name, (low, high) in self.edge.subdifferential.items()
-            if not low <= (value := self.edge.reference.get(name, np.nan)) <= high
-        )
         for example in self.edge.examples:
             if missing := set(self.row.parameters) - set(example):
                 yield f"the example {dict(example)} does not give {min(missing)}"
-            else:
-                yield from self.example({name: mpmath.mpf(value) for name, value in example.items()})
+                continue
+            point = {name: mpmath.mpf(value) for name, value in example.items()}
+            try:
+                there = _EdgeLint(self.row, stated_at(self.edge, self.row, point))
+            except ExpressionError as error:
+                yield str(error)
+                continue
+            yield from there.intervals()
+            yield from there.example(point)
+
+    def intervals(self) -> Problems:
+        """The reference lies inside of its interval."""
+        for name, (low, high) in self.edge.subdifferential.items():
+            if not low <= (value := self.edge.reference.get(name, np.nan)) <= high:  # type: ignore[operator]
+                yield f"the reference {value} by {name} is outside of the legal interval [{low}, {high}]"
 
     def example(self, point: Point) -> Problems:
         place = shown(point)
@@ -78,7 +88,12 @@ class _EdgeLint:
         for name, value in self.edge.reference.items():
             if not _near(stated[name], value):
                 yield f"the row's partial by {name} is {mpmath.nstr(stated[name], 8)} at {place}, the reference {value}"
-        yield from self.kink(point, place) if self.edge.kind == "kink" else self.limit(point, place)
+        if self.edge.kind == "limit":
+            yield from self.limit(point, place)
+            return
+        yield from self.kink(point, place)
+        if self.jumps(point) != (self.edge.kind == "jump"):
+            yield f"the formula {'jumps' if self.edge.kind == 'kink' else 'does not jump'} at {place}"
 
     def kink(self, point: Point, place: str) -> Problems:
         """The legal intervals are the hulls of the slopes around, and the reference is a mean of those gradients."""
@@ -93,15 +108,24 @@ class _EdgeLint:
         if np.isfinite(reference).all() and not _is_mean(corners, reference):
             yield f"the reference {dict(self.edge.reference)} is no mean of the gradients around {place}"
 
-    def gradients(self, point: Point) -> list[tuple[Any, ...]]:
-        """The formula's gradient very near to the point, in many directions."""
+    def around(self, point: Point) -> Iterator[Point]:
+        """Points very near, in many directions; among them almost along each axis."""
         random = Random(0)  # noqa: S311 (directions of a test)
         names = list(self.edge.subdifferential)
-        found = []
-        for _ in range(DIRECTIONS):
-            moved = {name: point[name] + random.uniform(-1, 1) * mpmath.mpf(NEAR) for name in names}
-            found.append(tuple(self.row.slopes[name](**{**point, **moved}) for name in names))
-        return found
+        steps = [{name: random.uniform(-1, 1) for name in names} for _ in range(DIRECTIONS)]
+        steps += [dict.fromkeys(names, ASIDE) | {along: side} for along in names for side in (-1, 1)]
+        for step in steps:
+            yield {**point, **{name: point[name] + step[name] * mpmath.mpf(NEAR) for name in names}}
+
+    def gradients(self, point: Point) -> list[tuple[Any, ...]]:
+        """The formula's gradient very near to the point."""
+        names = list(self.edge.subdifferential)
+        return [tuple(self.row.slopes[name](**near) for name in names) for near in self.around(point)]
+
+    def jumps(self, point: Point) -> bool:
+        """Whether the formula's values very near to the point are far from each other."""
+        values = [self.row.at(self.row.formula, near) for near in self.around(point)]
+        return not _near(min(values), max(values))
 
     def limit(self, point: Point, place: str) -> Problems:
         """The operator's value and its stated slopes are those that the formula has beside the point."""
@@ -136,6 +160,19 @@ class _EdgeLint:
         except (ArithmeticError, ValueError):
             return None
         return slope if mpmath.isfinite(slope) else None
+
+
+def stated_at(edge: Edge, row: ExactRow, point: Point) -> Edge:
+    """Return the edge with the numbers that its formulas are at a point; raises ExpressionError for unknown names."""
+
+    def number(stated: float | str) -> Any:
+        return row.at(Expression(stated), point) if isinstance(stated, str) else stated
+
+    return replace(
+        edge,
+        subdifferential={name: (number(low), number(high)) for name, (low, high) in edge.subdifferential.items()},
+        reference={name: number(value) for name, value in edge.reference.items()},
+    )
 
 
 def _near(a: Any, b: Any) -> bool:

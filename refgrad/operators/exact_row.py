@@ -14,8 +14,12 @@ import mpmath
 from refgrad.operators.exact import DIGITS_FUNCTIONS, derivative
 from refgrad.operators.expression import Expression
 from refgrad.operators.table import Operator
+from refgrad.operators.vocabulary import STEPS
 
 Point = Mapping[str, Any]
+
+CHOOSING = STEPS | {"abs", "maximum", "minimum", "i0e", "i1e"}
+"""Functions of the vocabulary that have kinks or jumps."""
 
 BEYOND = 3.0
 """Points are drawn from an interval this many times as wide as the sample range."""
@@ -50,6 +54,12 @@ class ExactRow:
         return frozenset(argument.name for argument in self.operator.arguments if argument.dtype == "bool")
 
     @cached_property
+    def bounds(self) -> Mapping[str, tuple[str, float, float]]:
+        """Type and bounds of the attributes that have bounds."""
+        bounded = (attribute for attribute in self.operator.attributes if attribute.type in {"int", "real"})
+        return {attribute.name: (attribute.type, *attribute.bounds) for attribute in bounded}
+
+    @cached_property
     def slopes(self) -> Mapping[str, Callable[..., Any]]:
         """SymPy's derivative of the formula by each argument."""
         names = self.operator.differentiable_arguments
@@ -79,18 +89,28 @@ class ExactRow:
     def _number(self, random: Random, name: str) -> Any:
         if name in self.conditions:
             return random.choice([True, False])
+        if name in self.bounds:
+            return self._attribute(random, *self.bounds[name])
         low, high = self.operator.samples.get(name, next(iter(self.operator.samples.values())))
         middle, half = (low + high) / 2, (high - low) / 2
         return mpmath.mpf(middle + random.uniform(-1, 1) * half * random.choice([1.0, BEYOND]))
+
+    def _attribute(self, random: Random, kind: str, low: float, high: float) -> Any:
+        return random.randint(int(low), int(high)) if kind == "int" else mpmath.mpf(random.uniform(low, high))
 
     def chooses(self) -> bool:
         """Whether the formula takes a branch, or calls a function with a kink, on what it is differentiated by."""
         arguments = set(self.operator.differentiable_arguments)
         for node in ast.walk(self.formula.tree):
             match node:
-                case ast.Compare() | ast.Call(func=ast.Name(id="abs" | "sign" | "floor" | "maximum" | "minimum")):
-                    if any(isinstance(n, ast.Name) and n.id in arguments for n in ast.walk(node)):
-                        return True
+                case ast.Compare():
+                    pass
+                case ast.Call(func=ast.Name(id=name)) if name in CHOOSING:
+                    pass
+                case _:
+                    continue
+            if any(isinstance(n, ast.Name) and n.id in arguments for n in ast.walk(node)):
+                return True
         return False
 
 

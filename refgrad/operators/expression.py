@@ -8,6 +8,7 @@ number system supplies the functions, so one text serves float64 arrays, balls, 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -74,6 +75,15 @@ class Expression:
         body = _ToCalls().visit(ast.parse(self.source, mode="eval").body)
         return ast.unparse(ast.fix_missing_locations(body))
 
+    @cached_property
+    def folded_calls(self) -> str:
+        """The same for floats: functions of plain numbers (and pi) are computed, to Python's own floats.
+
+        Those take the dtype of what they meet, as numpy's do not: sqrt(2) times a float32 stays one.
+        """
+        body = _ToCalls(fold=True).visit(ast.parse(self.source, mode="eval").body)
+        return ast.unparse(ast.fix_missing_locations(body))
+
     def function(self, parameters: tuple[str, ...], system: Mapping[str, Any]) -> Callable[..., Any]:
         """Compile to a function of ``parameters`` over the functions of a number system that evaluates both branches.
 
@@ -83,7 +93,8 @@ class Expression:
         if unknown:
             message = f"formula {self.source!r} uses {sorted(unknown)}, which is not among {list(parameters)}"
             raise ExpressionError(message)
-        text = f"lambda {', '.join(parameters)}: {self.calls}"
+        calls = self.folded_calls if system["number"] is float else self.calls
+        text = f"lambda {', '.join(parameters)}: {calls}"
         return eval(compile(text, f"<formula {self.source}>", "eval"), dict(system))  # type: ignore[no-any-return]
 
 
@@ -113,6 +124,9 @@ def _check(node: ast.AST, source: str) -> None:
 class _ToCalls(ast.NodeTransformer):
     """Turn comparisons, branches and inexact numbers into calls that a number system answers."""
 
+    def __init__(self, *, fold: bool = False) -> None:
+        self.fold = fold
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         return _call(COMPARISONS[type(node.ops[0])], self.visit(node.left), self.visit(node.comparators[0]))
 
@@ -133,6 +147,8 @@ class _ToCalls(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Let a function of nothing but plain numbers have the system's: FLINT insists on its own."""
+        if self.fold and all(map(_is_plain, ast.walk(node))):
+            return ast.Constant(eval(ast.unparse(node), dict(vars(math))))
         arguments = [self.visit(argument) for argument in node.args]
         if all(isinstance(argument, ast.Constant) for argument in arguments):
             arguments = [_call("number", argument) for argument in arguments]
@@ -142,6 +158,13 @@ class _ToCalls(ast.NodeTransformer):
         if isinstance(node.value, float) and not is_exact(repr(node.value)):
             return _call("number", ast.Constant(repr(node.value)))
         return node
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Whether Python's own floats have what stands there: a number, pi, a function, or arithmetic."""
+    if isinstance(node, ast.Name):
+        return node.id in vars(math) and (node.id in FUNCTIONS or node.id in CONSTANTS)
+    return not isinstance(node, ast.Compare | ast.BoolOp | ast.IfExp)
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

@@ -10,15 +10,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from refgrad.operators.composite import Composite
+from refgrad.operators.composites import COMPOSITES
 from refgrad.operators.expression import Expression, ExpressionError
 from refgrad.operators.structure import Structure
 from refgrad.operators.structures import STRUCTURES
 from refgrad.specification import specs_directory
 
-Operands = Literal["any", "broadcast", "matmul", "same", "join"]
+Operands = Literal["any", "broadcast", "matmul", "same", "join", "pattern"]
 AttributeType = Literal[
     "axis", "new_axis", "unit_axis", "axes", "bool", "float", "shape", "broadcast_shape", "any_shape",
-    "permutation", "index", "indices",
+    "permutation", "index", "indices", "classes", "int", "real", "option",
+    "flat_axis", "scalar_axis", "axis_list", "matching_axes", "axis_pair", "new_axis_pair", "shifts", "pad_width",
+    "repeats", "counts", "factors", "expanded_shape", "points", "position", "places", "rows", "flat_places", "mask",
+    "writing_index",
 ]  # fmt: skip
 Batching = Literal["trailing", "gather", "loop"]
 REQUIRED = object()
@@ -39,11 +44,16 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A plain value that an operator takes beside its arrays."""
+    """A plain value that an operator takes beside its arrays.
+
+    An ``int`` or ``real`` lies in ``bounds``, both included; an ``option`` is one of ``options``.
+    """
 
     name: str
     type: AttributeType
     default: Any = REQUIRED
+    bounds: tuple[float, float] = (0, 0)
+    options: tuple[Any, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -53,25 +63,31 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A set of points where the derivative is a convention (kink) or a limit, with the reason for what is expected.
+    """A set of points where the derivative is a convention (kink), is none (jump) or a limit, with the reason.
 
     ``where`` is the condition on the arguments; ``examples`` are points that meet it; ``subdifferential`` gives the
-    legal interval of each partial there, and ``reference`` what the reference engine answers. At a limit ``value`` is
-    the operator's own, and a partial that is not stated does not exist.
+    legal interval of each partial there, and ``reference`` what the reference engine answers. At a kink or a jump these
+    may be formulas of the arguments and attributes. At a jump the intervals are those of the slopes beside it, though
+    the operator has no derivative there: it is what a derivative by the steps of the formula can be. At a limit
+    ``value`` is the operator's own, and a partial that is not stated does not exist.
     """
 
-    kind: Literal["kink", "limit"]
+    kind: Literal["kink", "jump", "limit"]
     where: str
     reason: str
     examples: tuple[Mapping[str, float], ...]
-    subdifferential: Mapping[str, tuple[float, float]]
-    reference: Mapping[str, float]
+    subdifferential: Mapping[str, tuple[float | str, float | str]]
+    reference: Mapping[str, float | str]
     value: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operator:
-    """One row of the table. Elementwise rows have a formula; the others name a :class:`Structure`."""
+    """One row of the table. Elementwise rows have a formula; others are a :class:`Structure` or a :class:`Composite`.
+
+    ``shapes`` is there where operands meet by a pattern: one a operand, as ``"... n k"`` and ``"... k m"``. Letters
+    stand for lengths, numbers for themselves, and ``...`` for any axes, the same ones wherever it stands.
+    """
 
     name: str
     family: str
@@ -79,12 +95,14 @@ class Operator:
     arguments: tuple[Argument, ...]
     attributes: tuple[Attribute, ...] = ()
     operands: Operands = "any"
+    shapes: tuple[str, ...] = ()
     formula: Expression | None = None
     forward: Expression | None = None
     partials: Mapping[str, Expression] = field(default_factory=dict)
     domain: Expression | None = None
     samples: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     structure: Structure | None = None
+    composite: Composite | None = None
     batching: Batching = "loop"
     edges: tuple[Edge, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -97,8 +115,13 @@ class Operator:
 
     @property
     def kinks(self) -> tuple[Edge, ...]:
-        """The edges at which the derivative is a convention; at the others it is a limit."""
-        return tuple(edge for edge in self.edges if edge.kind == "kink")
+        """The edges at which the derivative is a convention, or none; at the others it is a limit."""
+        return tuple(edge for edge in self.edges if edge.kind != "limit")
+
+    @property
+    def pattern_rank(self) -> int:
+        """How many axes the longest of its patterns names; 0 where it has none."""
+        return max((len(pattern.removeprefix("...").split()) for pattern in self.shapes), default=0)
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -115,6 +138,10 @@ class Operator:
         """Names of the arrays that may receive a cotangent."""
         return tuple(argument.name for argument in self.arguments if argument.dtype == "float")
 
+    def vanishes(self, argument: str) -> bool:
+        """Whether the partial by an argument is zero everywhere, as that of a step is."""
+        return argument in self.partials and self.partials[argument].source == "0"
+
     def bind(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Fill in the defaults, in the row's order; unknown or missing names are an error."""
         unknown = set(attributes) - set(self.attribute_names)
@@ -129,9 +156,14 @@ class Operator:
         return bound
 
     def saves(self, argument: str) -> frozenset[str]:
-        """Which values (arguments by name, the output as ``out``) the rule for ``argument`` has to keep."""
+        """Which values (arguments by name, the output as ``out``) the rule for ``argument`` has to keep.
+
+        A composite has no rule of its own: any of its arguments may be kept, and none has to be.
+        """
         if self.structure is not None:
             return frozenset(self.structure.saves.get(argument, ()))
+        if self.composite is not None:
+            return frozenset(self.differentiable_arguments)
         if argument not in self.partials:
             return frozenset()
         return self.partials[argument].names - set(self.attribute_names)
@@ -176,8 +208,8 @@ class _RowReader:
 
     def operator(self) -> Operator:
         known = {
-            "summary", "arguments", "attributes", "operands", "formula", "forward", "partials", "domain", "samples",
-            "batching", "edges", "aliases", "source",
+            "summary", "arguments", "attributes", "operands", "shapes", "formula", "forward", "partials", "domain",
+            "samples", "batching", "edges", "aliases", "source",
         }  # fmt: skip
         unknown = set(self.row) - known
         if unknown:
@@ -189,13 +221,15 @@ class _RowReader:
             summary=self.text("summary"),
             arguments=arguments,
             attributes=tuple(self.attributes()),
-            operands=self.row.get("operands", "broadcast" if len(arguments) > 1 else "any"),
+            operands=self.operands(arguments),
+            shapes=tuple(self.row.get("shapes", ())),
             formula=self.expression(self.row.get("formula")),
             forward=self.expression(self.row.get("forward", self.row.get("formula"))),
             partials=MappingProxyType({k: self.required(v) for k, v in self.row.get("partials", {}).items()}),
             domain=self.expression(self.row.get("domain")),
             samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
-            structure=None if "formula" in self.row else self.structure(),
+            structure=STRUCTURES.get(self.name),
+            composite=COMPOSITES.get(self.name),
             batching=self.row.get("batching", "loop"),
             edges=tuple(self.edges()),
             aliases=tuple(self.row.get("aliases", ())),
@@ -204,9 +238,28 @@ class _RowReader:
         self.check(operator)
         return operator
 
+    def operands(self, arguments: tuple[Argument, ...]) -> Operands:
+        by_default = "pattern" if "shapes" in self.row else "broadcast" if len(arguments) > 1 else "any"
+        return self.row.get("operands", by_default)  # type: ignore[no-any-return]
+
     def check(self, operator: Operator) -> None:
-        if not operator.elementwise:
-            return
+        self.check_kind(operator)
+        if operator.elementwise:
+            self.check_formulas(operator)
+
+    def check_kind(self, operator: Operator) -> None:
+        kinds = [kind is not None for kind in (operator.formula, operator.structure, operator.composite)]
+        if not any(kinds):
+            raise self.error(
+                "has no formula, and neither refgrad.operators.structures nor refgrad.operators.composites has a "
+                "function of that name"
+            )
+        if sum(kinds) > 1:
+            raise self.error("is defined twice: by a formula, a structure or a composite")
+        if operator.shapes and len(operator.shapes) != len(operator.arguments):
+            raise self.error(f"needs a shape for each of {list(operator.argument_names)}")
+
+    def check_formulas(self, operator: Operator) -> None:
         allowed = {*operator.argument_names, *operator.attribute_names}
         for expression in (operator.formula, operator.forward, operator.domain):
             if expression is not None and expression.names - allowed:
@@ -234,11 +287,6 @@ class _RowReader:
     def expression(self, source: str | None) -> Expression | None:
         return None if source is None else self.required(source)
 
-    def structure(self) -> Structure:
-        if self.name not in STRUCTURES:
-            raise self.error("has no formula, and refgrad.operators.structures has no function of that name")
-        return STRUCTURES[self.name]
-
     def argument(self, text: str) -> Argument:
         name, _, dtype = text.partition(":")
         if dtype not in {"", "float", "bool"}:
@@ -251,7 +299,8 @@ class _RowReader:
                 yield Attribute(name, declared)  # type: ignore[arg-type]
             else:
                 default = None if declared.get("default") == "none" else declared.get("default", REQUIRED)
-                yield Attribute(name, declared["type"], default)
+                bounds, options = declared.get("bounds", (0, 0)), declared.get("options", ())
+                yield Attribute(name, declared["type"], default, tuple(bounds), tuple(options))
 
     def edges(self) -> Iterator[Edge]:
         for edge in self.row.get("edges", []):

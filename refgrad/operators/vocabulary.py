@@ -1,8 +1,8 @@
 """Which functions may a formula call, and what are their derivatives?
 
 Every number system implements these functions by name. Their derivatives are written in the same language; ``out`` is
-the function's own value. They are textbook rules (e.g. NIST DLMF 4.20 and 4.38), independent of the ``partials`` of the
-operator rows, and the tests hold each of them against FLINT's power series.
+the function's own value. They are textbook rules (e.g. NIST DLMF 4.20, 4.38, 5.15, 7.10 and 10.29), independent of the
+``partials`` of the operator rows, and the tests hold each of them against FLINT's power series.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ CONSTANTS = frozenset({"pi"})
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the formula language: its parameters and, parameter by parameter, its derivative."""
+    """A function of the formula language: its parameters and, parameter by parameter, its derivative.
+
+    ``whole`` are parameters that only take plain integers; they never move, and the operator of the function's name
+    has them as attributes.
+    """
 
     parameters: tuple[str, ...]
     derivatives: tuple[str, ...]
+    whole: frozenset[str] = frozenset()
 
 
 def _of_one(derivative: str) -> Function:
@@ -44,6 +49,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "sinh": _of_one("cosh(x)"),
     "cosh": _of_one("sinh(x)"),
     "tanh": _of_one("1 - out * out"),
+    "sigmoid": _of_one("out * (1 - out)"),
     "arcsinh": _of_one("1 / sqrt(1 + x * x)"),
     "arccosh": _of_one("1 / sqrt(x * x - 1)"),
     "arctanh": _of_one("1 / (1 - x * x)"),
@@ -51,8 +57,25 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "abs": _of_one("1 if x > 0 else -1"),
     "sign": _of_one("0"),
     "floor": _of_one("0"),
+    "trunc": _of_one("0"),
+    "round": _of_one("0"),
     "maximum": Function(("x", "y"), ("1 if x > y else 0", "0 if x > y else 1")),
     "minimum": Function(("x", "y"), ("1 if x < y else 0", "0 if x < y else 1")),
     "arctan2": Function(("y", "x"), ("x / (x * x + y * y)", "-y / (x * x + y * y)")),
     "hypot": Function(("x", "y"), ("x / out", "y / out")),
+    "cbrt": _of_one("1 / (3 * out * out)"),
+    "erf": _of_one("2 / sqrt(pi) * exp(-x * x)"),
+    "erfc": _of_one("-2 / sqrt(pi) * exp(-x * x)"),
+    "erfcx": _of_one("2 * x * out - 2 / sqrt(pi)"),
+    "erfinv": _of_one("sqrt(pi) / 2 * exp(out * out)"),
+    "lgamma": _of_one("digamma(x)"),
+    "digamma": _of_one("polygamma(1, x)"),
+    "polygamma": Function(("n", "x"), ("0", "polygamma(n + 1, x)"), frozenset({"n"})),
+    "i0": _of_one("i1(x)"),
+    "i1": _of_one("i0(x) - (0.5 if x == 0 else out / x)"),
+    "i0e": _of_one("i1e(x) - (out if x > 0 else -out)"),
+    "i1e": _of_one("i0e(x) - (0.5 if x == 0 else out / x) - (out if x > 0 else -out)"),
 })
+
+STEPS = frozenset({"sign", "floor", "trunc", "round"})
+"""Functions that are constant between their jumps."""

@@ -2,6 +2,7 @@
 
 from refgrad.oracles.ball_series import derivatives_along
 from refgrad.oracles.certified import Certified, CertifiedOracle
+from refgrad.oracles.definedness import undefined_between
 from refgrad.oracles.directional import directional_derivative
 from refgrad.oracles.finite_differences import Difference, finite_differences
 from refgrad.oracles.judgement import EntryError, Judgement, judge
@@ -20,5 +21,6 @@ __all__ = [
     "finite_differences",
     "judge",
     "limits_met",
+    "undefined_between",
     "violation",
 ]

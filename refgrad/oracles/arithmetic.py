@@ -1,4 +1,4 @@
-"""In which scalars does the tape compute: exactly, or as engines round; in numbers, or in series along a direction?"""
+"""In which scalars does the tape compute: exactly, or as engines round; in numbers, or along directions?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from flint import arb, arb_series
 
 from refgrad.operators import Operator
 from refgrad.oracles.ball_functions import precision, true_derivative, usual_derivative
-from refgrad.oracles.series_functions import series_precision, series_value, true_series, usual_series
+from refgrad.oracles.infinitesimals import assembled, length, parts
+from refgrad.oracles.series_functions import series_precision, true_series
+from refgrad.oracles.series_rounding import usual_series
 
 Derivative = Callable[..., tuple[Any, ...]]
 
@@ -48,6 +50,10 @@ class Arithmetic:
         """Whether a scalar has a value."""
         return bool(value.is_finite())
 
+    def still(self, value: Any) -> Any:
+        """Return a scalar that moves along no direction."""
+        return value
+
     def context(self) -> AbstractContextManager[None]:
         """Compute in this precision inside the block."""
         return precision(self.bits)
@@ -56,52 +62,72 @@ class Arithmetic:
         """Whether derivatives of products may have been found by dividing the product."""
         return False
 
-    def along(self, leaf: str, direction: list[arb]) -> SeriesArithmetic:
-        """Return the same in series of length two, in which a leaf moves along a direction, entry by entry."""
-        return SeriesArithmetic(self.purpose, self.bits, ((leaf, tuple(direction)),))
+    def along(self, leaf: str, direction: list[Any]) -> SeriesArithmetic:
+        """Return the same with one more infinitesimal, in which a leaf moves along a direction, entry by entry."""
+        return SeriesArithmetic(self.purpose, self.bits, ((leaf, tuple(parts(speed, 0) for speed in direction)),))
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesArithmetic(Arithmetic):
-    """The same in power series in t: the leaves in ``directions`` move along them, x + t · direction.
+    """The same with infinitesimals, held by power series: along each of ``directions`` a leaf moves by one of them.
 
-    On the tape the coefficient of t in a cotangent is the derivative of that cotangent along the direction. With
-    ``values_only`` nothing but values is found, by FLINT's composition alone, and no tape is needed.
+    A direction has, for each entry of its leaf, the coefficients of a number with the infinitesimals before it. On the
+    tape the coefficient of an infinitesimal in a cotangent is the derivative of that cotangent along its direction.
     """
 
-    directions: tuple[tuple[str, tuple[arb, ...]], ...] = ()
-    length: int = 2
-    values_only: bool = False
+    directions: tuple[tuple[str, tuple[tuple[arb, ...], ...]], ...] = ()
 
     number: ClassVar[type[Any]] = arb_series
 
+    @property
+    def order(self) -> int:
+        """How many infinitesimals there are."""
+        return len(self.directions)
+
     def derivative(self, operator: Operator) -> Derivative:
         """Return the function of series that gives an operator's value and partials."""
-        if self.values_only:
-            return series_value(operator, self.bits)
-        compiled = true_series if self.purpose == "truth" else usual_series
-        return compiled(operator, self.bits)
+        if self.purpose == "truth":
+            return true_series(operator, self.bits)
+        return usual_series(operator, self.bits, self.order)
 
     def enter(self, number: float) -> Any:
         """Return a given number as a constant series."""
         return arb_series([Arithmetic.enter(self, number)])
 
     def leaf(self, name: str, numbers: list[float]) -> list[Any]:
-        """Return a leaf's entries, moving if there is a direction for them."""
-        for moving, direction in self.directions:
-            if moving == name:
-                pairs = zip(numbers, direction, strict=True)
-                return [arb_series([Arithmetic.enter(self, number), speed]) for number, speed in pairs]
-        return [self.enter(number) for number in numbers]
+        """Return a leaf's entries, moving in the directions that there are for them."""
+        speeds = [(2**place, direction) for place, (leaf, direction) in enumerate(self.directions) if leaf == name]
+        if not speeds:
+            return [self.enter(number) for number in numbers]
+        entries = []
+        for entry, number in enumerate(numbers):
+            coefficients: list[Any] = [Arithmetic.enter(self, number), *[0] * (2**self.order - 1)]
+            for product, direction in speeds:
+                coefficients[product : 2 * product] = direction[entry]
+            entries.append(assembled(coefficients))
+        return entries
 
     def is_finite(self, value: Any) -> bool:
-        """Whether the series has a value at t = 0."""
+        """Whether the series has a value where all infinitesimals are 0."""
         return bool(value[0].is_finite())
+
+    def still(self, value: Any) -> Any:
+        """Return the series' value where all infinitesimals are 0, as a constant series."""
+        return arb_series([value[0]])
 
     def allows_quotients(self) -> bool:
         """Whether it matters that derivatives of products may have been found by dividing the product."""
         return self.purpose == "rounding"
 
+    def along(self, leaf: str, direction: list[Any]) -> SeriesArithmetic:
+        """Return the same with one more infinitesimal, which does not change what the leaf does by the others."""
+        another = (leaf, tuple(parts(speed, self.order) for speed in direction))
+        return SeriesArithmetic(self.purpose, self.bits, (*self.directions, another))
+
+    def slope(self, number: Any) -> Any:
+        """Return what the last infinitesimal is multiplied with: a ball, or a number with the infinitesimals before."""
+        return assembled(parts(number, self.order)[2 ** (self.order - 1) :])
+
     def context(self) -> AbstractContextManager[None]:
         """Compute in this precision and length inside the block."""
-        return series_precision(self.bits, self.length)
+        return series_precision(self.bits, length(self.order))

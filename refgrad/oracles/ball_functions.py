@@ -17,6 +17,7 @@ from flint import arb, ctx
 
 from refgrad.operators import Edge, Expression, Operator
 from refgrad.operators.differentiation import differentiate
+from refgrad.oracles.special_balls import SPECIAL_BALLS, of_ball
 
 Decision = bool | None
 
@@ -96,46 +97,56 @@ def _taken(branch: Branch) -> tuple[Any, ...]:
     return branch if type(branch) is tuple else branch()  # type: ignore[operator]
 
 
-def _absolute(x: arb) -> arb:
-    return abs(x)
+def _ball(number: Any) -> arb:
+    return number if type(number) is arb else arb(number)
 
 
-def _log2(x: arb) -> arb:
-    return x.log() / arb.const_log2()
+def _hypot(x: Any, y: Any) -> arb:
+    return (_ball(x) * x + _ball(y) * y).nonnegative_part().sqrt()
 
 
-def _log10(x: arb) -> arb:
-    return x.log() / arb.const_log10()
+def _sign(x: Any) -> arb:
+    """FLINT says [-1, 1] of what is not a number."""
+    ball = arb(x)
+    return ball if ball.is_nan() else ball.sgn()
+
+
+def _arctan2(ordinate: Any, abscissa: Any) -> arb:
+    """FLINT says [-π, π] where neither is a number."""
+    y, x = arb(ordinate), arb(abscissa)
+    return arb.nan() if y.is_nan() or x.is_nan() else arb.atan2(y, x)
 
 
 BALL_FUNCTIONS: Mapping[str, Any] = MappingProxyType({
-    "exp": arb.exp,
-    "expm1": arb.expm1,
+    "exp": of_ball(arb.exp),
+    "expm1": of_ball(arb.expm1),
     "exp2": lambda x: arb(2) ** x,
-    "log": lambda x: arb(x).log(),
-    "log1p": arb.log1p,
-    "log2": _log2,
-    "log10": _log10,
-    "sqrt": arb.sqrt,
-    "sin": arb.sin,
-    "cos": arb.cos,
-    "tan": arb.tan,
-    "arcsin": arb.asin,
-    "arccos": arb.acos,
-    "arctan": arb.atan,
-    "sinh": arb.sinh,
-    "cosh": arb.cosh,
-    "tanh": arb.tanh,
-    "arcsinh": arb.asinh,
-    "arccosh": arb.acosh,
-    "arctanh": arb.atanh,
-    "abs": _absolute,
-    "sign": arb.sgn,
-    "floor": arb.floor,
+    "log": of_ball(arb.log),
+    "log1p": of_ball(arb.log1p),
+    "log2": lambda x: _ball(x).log() / arb.const_log2(),
+    "log10": lambda x: _ball(x).log() / arb.const_log10(),
+    "sqrt": of_ball(arb.sqrt),
+    "sin": of_ball(arb.sin),
+    "cos": of_ball(arb.cos),
+    "tan": of_ball(arb.tan),
+    "arcsin": of_ball(arb.asin),
+    "arccos": of_ball(arb.acos),
+    "arctan": of_ball(arb.atan),
+    "sinh": of_ball(arb.sinh),
+    "cosh": of_ball(arb.cosh),
+    "tanh": of_ball(arb.tanh),
+    "sigmoid": lambda x: 1 / (1 + (-_ball(x)).exp()),
+    "arcsinh": of_ball(arb.asinh),
+    "arccosh": of_ball(arb.acosh),
+    "arctanh": of_ball(arb.atanh),
+    "abs": lambda x: abs(_ball(x)),
+    "sign": _sign,
+    "floor": of_ball(arb.floor),
     "maximum": lambda x, y: arb(x).max(arb(y)),
     "minimum": lambda x, y: arb(x).min(arb(y)),
-    "arctan2": lambda y, x: arb.atan2(arb(y), arb(x)),
-    "hypot": lambda x, y: (x * x + y * y).sqrt(),
+    "arctan2": _arctan2,
+    "hypot": _hypot,
+    **SPECIAL_BALLS,
     "number": arb,
     "greater": greater,
     "greater_equal": greater,
@@ -164,43 +175,67 @@ def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, .
     assert operator.formula is not None
     functions = ball_functions(bits)
     derivative = differentiate(operator.formula, operator.argument_names, operator.attribute_names, functions)
-    return _continued(operator, derivative, functions)
+    return continued(operator, derivative, functions)
 
 
 @cache
 def usual_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's ``forward`` and ``partials``: how an engine computes, hence how it rounds."""
+    functions = ball_functions(bits)
+    return continued(operator, rule(operator, functions), functions)
+
+
+def rule(operator: Operator, functions: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
+    """Compile the row's ``forward`` and ``partials`` over the functions of a number system."""
     assert operator.forward is not None
     signature = ", ".join([*operator.argument_names, *operator.attribute_names])
     partials = [operator.partials[name].calls if name in operator.partials else "0" for name in operator.argument_names]
     source = (
         f"def derivative({signature}):\n    out = {operator.forward.calls}\n    return out, {', '.join(partials)},\n"
     )
-    namespace = dict(ball_functions(bits))
+    namespace = dict(functions)
     exec(compile(source, f"<rounding of {operator.name}>", "exec"), namespace)
-    return _continued(operator, namespace["derivative"], namespace)
+    compiled: Callable[..., tuple[Any, ...]] = namespace["derivative"]
+    return compiled
 
 
-def _continued(
+def continued(
     operator: Operator, derivative: Callable[..., tuple[Any, ...]], functions: Mapping[str, Any]
 ) -> Callable[..., tuple[Any, ...]]:
-    """Return the function with the row's limits where the formula has no value: sin(x) / x is 1 at 0."""
+    """Return the function with the row's limits where the formula has no value: sin(x) / x is 1 at 0.
+
+    Where the operands may lie on a kink, a slope that the formula does not give is one of those that the kink has.
+    """
     parameters = (*operator.argument_names, *operator.attribute_names)
     limits = [
         (Expression(edge.where).function(parameters, functions), _limit(operator, edge))
         for edge in operator.edges
         if edge.kind == "limit"
     ]
-    if not limits:
+    kinks = [
+        (Expression(edge.where).function(parameters, functions), _limit(operator, edge)[1:])
+        for edge in operator.kinks
+        if not any(isinstance(end, str) for interval in edge.subdifferential.values() for end in interval)
+    ]
+    if not limits and not kinks:
         return derivative
 
-    def continued(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
+    def with_limits(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         found = derivative(*numbers, **attributes)
-        if all(arb(number).is_finite() for number in found):
+        if all(_is_finite(number) for number in found):
             return found
-        return next((limit for holds, limit in limits if holds(*numbers, **attributes) is True), found)
+        for holds, limit in limits:
+            if holds(*numbers, **attributes) is True:
+                return limit
+        slopes = next((slopes for holds, slopes in kinks if holds(*numbers, **attributes) is not False), found[1:])
+        value, *partials = found
+        return value, *(p if _is_finite(p) else slope for p, slope in zip(partials, slopes, strict=True))
 
-    return continued
+    return with_limits
+
+
+def _is_finite(number: Any) -> bool:
+    return bool((number if hasattr(number, "is_finite") else arb(number)).is_finite())
 
 
 def _limit(operator: Operator, edge: Edge) -> tuple[Any, ...]:

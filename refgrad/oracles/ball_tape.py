@@ -21,16 +21,17 @@ from refgrad.operators import Operator, operator_table
 from refgrad.oracles.arithmetic import Arithmetic, Derivative
 from refgrad.oracles.quotients import is_product, with_quotient_noise
 from refgrad.oracles.second_order import sent_through
-from refgrad.scenario import Constant, Grad, Leaf, Scenario
+from refgrad.scenario import Constant, Grad, Jvp, Leaf, Scenario
 
 Edges = tuple[tuple[int, Any], ...]
 ObjectArray = npt.NDArray[np.object_]
 Contribution = tuple[str, Constant | None]
+Scales = tuple[tuple[str, float], ...]
 Differentiate = Callable[[Grad, Mapping[str, Any]], ObjectArray]
 CONSTANT = -1
 ONE = 1
 
-__all__ = ["Arithmetic", "Ball", "BallTape", "BallTrace", "Contribution", "ObjectArray"]
+__all__ = ["Arithmetic", "Ball", "BallTape", "BallTrace", "Contribution", "ObjectArray", "Scales"]
 
 
 class Ball:
@@ -116,15 +117,51 @@ class BallTape:
 
     def gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
         """Return a recorded gradient, which stands on the tape like a leaf: how it came about is no part of it."""
-        balls = self.differentiate(step, values)
+        balls, number = self.differentiate(step, values), self.arithmetic.number
         self.gradient_slots[step.name] = len(self.edges)
-        return _filled(balls.shape, self._entered(balls.ravel().tolist()))
+        entries = [x if type(x) is number else number(x) for x in balls.ravel().tolist()]
+        return _filled(balls.shape, self._entered(entries))
+
+    def tangent(self, step: Jvp, values: Mapping[str, Any]) -> ObjectArray:
+        """Return a directional derivative, as constants; it is not a number where the output or what it is made of is.
+
+        Nothing is said by way of recorded gradients.
+        """
+        starts: dict[int, Any] = {
+            slot: arb.nan()
+            for name, start in self.gradient_slots.items()
+            for slot in range(start, start + values[name].size)
+        }
+        for leaf, constant in step.tangents:
+            numbers = constant.to_numpy().astype(np.float64).ravel().tolist()
+            starts.update(enumerate(map(self.arithmetic.enter, numbers), self.leaf_slots[leaf]))
+        tangents = self.push(starts)
+        arrived = [self._tangent(ball, tangents) for ball in values[step.output].ravel().tolist()]
+        return _filled(values[step.output].shape, arrived)
+
+    def _tangent(self, ball: Any, tangents: list[Any]) -> Ball:
+        number = self.arithmetic.number
+        if type(ball) is not Ball:
+            return Ball(number(0), CONSTANT, self.edges)
+        found = tangents[ball.slot] if ball.slot >= 0 else None
+        if found is None:
+            found = 0
+        elif not self.arithmetic.is_finite(ball.value):
+            found = arb.nan()
+        return Ball(found if type(found) is number else number(found), CONSTANT, self.edges)
 
     def _entered(self, numbers: list[Any]) -> list[Ball]:
         tape = self.edges
         start = len(tape)
         tape.extend([()] * len(numbers))
         return [Ball(number, slot, tape) for slot, number in enumerate(numbers, start)]
+
+    def detached(self, value: ObjectArray) -> ObjectArray:
+        """Return the same balls as constants."""
+        still = self.arithmetic.still
+        entries = value.ravel().tolist()
+        balls = [Ball(still(x.value), CONSTANT, self.edges) if type(x) is Ball else x for x in entries]
+        return _filled(value.shape, balls)
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of balls."""
@@ -197,8 +234,25 @@ class BallTape:
             array.shape, [x if type(x) is Ball else Ball(number(int(x or 0)), CONSTANT, self.edges) for x in flat]
         )
 
-    def sweep(self, outputs: Mapping[int, arb]) -> list[Any]:
-        """Return the cotangent of every slot (None for untouched ones), given those of some slots."""
+    def push(self, starts: Mapping[int, Any]) -> list[Any]:
+        """Return the tangent of every slot (None for those that stand still), given those of some slots."""
+        tangents: list[Any] = [None] * len(self.edges)
+        for slot, value in starts.items():
+            tangents[slot] = value
+        for slot in range(min(starts, default=len(tangents)), len(tangents)):
+            for parent, partial in self.edges[slot]:
+                tangent = tangents[parent]
+                if tangent is not None:
+                    share = tangent if partial is ONE else tangent * partial
+                    before = tangents[slot]
+                    tangents[slot] = share if before is None else before + share
+        return tangents
+
+    def sweep(self, outputs: Mapping[int, arb], factors: Mapping[int, arb] | None = None) -> list[Any]:
+        """Return the cotangent of every slot (None for untouched ones), given those of some slots.
+
+        Once all has arrived at a slot that has a factor, the total is multiplied by it.
+        """
         cotangents: list[Any] = [None] * len(self.edges)
         for slot, value in outputs.items():
             cotangents[slot] = value
@@ -207,6 +261,8 @@ class BallTape:
             cotangent = cotangents[slot]
             if cotangent is None:
                 continue
+            if factors and slot in factors:
+                cotangent = cotangents[slot] = cotangent * factors[slot]
             for parent, partial in edges[slot]:
                 share = cotangent if partial is ONE else cotangent * partial
                 before = cotangents[parent]
@@ -226,8 +282,10 @@ class BallTrace:
             self.values = evaluate(scenario, self.tape)
 
     def value(self, name: str) -> ObjectArray:
-        """Return the balls of a named value, in its shape."""
-        return _filled(self.values[name].shape, [ball.value for ball in self.values[name].ravel()])
+        """Return the balls of a named value, in its shape; a truth value is 1 or 0."""
+        entries = self.values[name].ravel().tolist()
+        balls = [entry.value if type(entry) is Ball else arb(int(entry)) for entry in entries]
+        return _filled(self.values[name].shape, balls)
 
     def vjp(self, contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
         """Return, for each leaf, the sum over (output, seed) of what the seed (ones if None) sends to it.
@@ -237,6 +295,19 @@ class BallTrace:
         with self.arithmetic.context():
             return self._pulled(self.values, contributions)
 
+    def arriving(self, at: str, contributions: tuple[Contribution, ...], scales: Scales) -> ObjectArray:
+        """Return what arrives at a name whose entries no other shares, with the cotangents of names multiplied."""
+        with self.arithmetic.context():
+            factors = self._factors(scales)
+            if at in self.tape.leaf_slots:
+                return self._pulled(self.values, contributions, factors)[at]
+            cotangents = self.tape.sweep(self._starts(self.values, contributions), factors)
+            entries = [cotangents[ball.slot] for ball in self.values[at].ravel().tolist()]
+            return _filled(self.values[at].shape, [arb(0) if entry is None else entry for entry in entries])
+
+    def _factors(self, scales: Scales) -> dict[int, arb]:
+        return {ball.slot: arb(factor) for name, factor in scales for ball in self.values[name].ravel().tolist()}
+
     def _gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
         """Return the gradient that a step records; it is not a number where the step cannot but fail."""
         shape = values[step.leaf].shape
@@ -244,8 +315,13 @@ class BallTrace:
             return _filled(shape, [arb.nan()] * values[step.leaf].size)
         return self._pulled(values, ((step.output, step.seed),))[step.leaf]
 
-    def _pulled(self, values: Mapping[str, Any], contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
-        cotangents = self.tape.sweep(self._starts(values, contributions))
+    def _pulled(
+        self,
+        values: Mapping[str, Any],
+        contributions: tuple[Contribution, ...],
+        factors: Mapping[int, arb] | None = None,
+    ) -> dict[str, ObjectArray]:
+        cotangents = self.tape.sweep(self._starts(values, contributions), factors)
         totals = {
             name: _filled(values[name].shape, self._arrived(cotangents, start, values[name].size))
             for name, start in self.tape.leaf_slots.items()

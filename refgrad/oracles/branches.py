@@ -1,7 +1,7 @@
 """At which points does a scenario take another branch than next to them? There a kink lies between.
 
 The choices that a value depends on are read from the rows: each comparison of a formula, and those that ``abs``,
-``maximum``, ``minimum``, ``sign`` and ``floor`` imply; for a reduction with ties, which entries attain the extremum.
+``maximum`` or ``floor`` imply; for a reduction with ties, which entries attain the extremum.
 """
 
 from __future__ import annotations
@@ -22,20 +22,25 @@ from refgrad.scenario import Apply
 Booleans = npt.NDArray[np.bool_]
 Pattern = npt.NDArray[Any]
 
-IMPLIED: Mapping[str, str] = MappingProxyType({
-    "abs": "({0}) > 0",
-    "sign": "({0}) > 0",
-    "floor": "floor({0})",
-    "maximum": "({0}) > ({1})",
-    "minimum": "({0}) > ({1})",
+IMPLIED: Mapping[str, tuple[str, str]] = MappingProxyType({
+    "abs": ("{0}", "0"),
+    "sign": ("{0}", "0"),
+    "i0e": ("{0}", "0"),
+    "i1e": ("{0}", "0"),
+    "maximum": ("{0}", "{1}"),
+    "minimum": ("{0}", "{1}"),
 })
-"""What has to stay as it is for a function with a kink or a jump to be smooth."""
+"""What is compared by a function with a kink or a jump."""
+
+CODE = "0 if ({0}) == ({1}) else (1 if ({0}) > ({1}) else 2)"
+"""Which of two numbers is the larger; 0 where the choice is open."""
 
 
 def patterns(step: Apply, values: Mapping[str, Batch]) -> Iterator[Pattern]:
-    """Yield, for each choice that the application makes, what it chose: an array with the batch axis last.
+    """Yield, for each choice that the application makes, a code of what it chose: an array with the batch axis last.
 
-    ``values`` are those of a batched evaluation; nothing is yielded where the operands do not vary.
+    Where the code is 0 the choice is open: the numbers are equal, or an entry attains the extremum. ``values`` are
+    those of a batched evaluation; nothing is yielded where the operands do not vary.
     """
     operator = operator_table()[step.operator]
     arguments = [values[name] for name in step.arguments]
@@ -44,11 +49,13 @@ def patterns(step: Apply, values: Mapping[str, Batch]) -> Iterator[Pattern]:
     attributes = operator.bind(keywords(step))
     if operator.elementwise:
         arrays = [a.array if a.points is not None else a.array[..., None] for a in arguments]
-        yield from (np.asarray(choice(*arrays, **attributes)) for choice in choices(operator))
+        codes = (np.asarray(choice(*arrays, **attributes)) for choice in choices(operator))
+        points = next(argument.points for argument in arguments if argument.points is not None)
+        yield from (code for code in codes if code.shape[-1:] == (points,))
     elif operator.kinks:
         (argument,) = arguments
         extremum = BatchedFloat64({}).apply(operator, arguments, attributes | {"keepdims": True})
-        yield argument.array == extremum.array
+        yield np.where(argument.array == extremum.array, 0, 1)
 
 
 @cache
@@ -63,7 +70,10 @@ def choices(operator: Operator) -> tuple[Callable[..., Any], ...]:
 def _choices(formula: Expression) -> Iterator[str]:
     for node in ast.walk(formula.tree):
         match node:
-            case ast.Compare():
-                yield ast.unparse(node)
+            case ast.Compare(left=left, comparators=[right]):
+                yield CODE.format(ast.unparse(left), ast.unparse(right))
+            case ast.Call(func=ast.Name(id="floor" | "trunc" | "round")):
+                yield f"{ast.unparse(node)} + 0.5"
             case ast.Call(func=ast.Name(id=name), args=arguments) if name in IMPLIED:
-                yield IMPLIED[name].format(*(ast.unparse(argument) for argument in arguments))
+                texts = [ast.unparse(argument) for argument in arguments]
+                yield CODE.format(*(side.format(*texts) for side in IMPLIED[name]))

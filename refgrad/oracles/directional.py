@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from refgrad.interpreter import evaluate
+from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate_along
 from refgrad.oracles.ball_functions import Branch, Decision, ball_functions, choose, precision, true_derivative
-from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario import Constant, Jvp, Leaf, Scenario
 
 Floats = npt.NDArray[np.float64]
 ObjectArray = npt.NDArray[np.object_]
@@ -96,6 +96,11 @@ class MovingBalls:
         columns = [np.broadcast_to(a, shape).ravel().tolist() for a in arguments]
         return _filled(shape, [function(*entries) for entries in zip(*columns, strict=True)])
 
+    def tangent(self, step: Jvp, values: Mapping[str, Any]) -> ObjectArray:
+        """Return numbers that are not known, in the output's shape: they are constants, and nothing is said of them."""
+        output = values[step.output]
+        return _filled(output.shape, [Moving(arb.nan(), arb(0))] * output.size)
+
     def _scalar(self, operator: Operator, attributes: Mapping[str, Any]) -> Callable[..., Moving]:
         along, partials = _along(operator, self.bits), true_derivative(operator, self.bits)
 
@@ -122,7 +127,7 @@ def directional_derivative(
     Raises ScenarioEvaluationError where shapes do not fit, or where the scenario records gradients.
     """
     with precision(bits):
-        values = evaluate(scenario, MovingBalls(directions, bits))
+        values = evaluate(expanded(scenario), MovingBalls(directions, bits))
         total = arb(0)
         for output, seed in contributions:
             entries = values[output].ravel().tolist()

@@ -4,7 +4,8 @@ Central differences of the steps h, h/2, h/4 and h/8 make three Richardson extra
 these agree estimates the truncation error. The rounding error is estimated from the noise of the function itself,
 measured by a table of differences (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011). An entry
 whose stencil reaches across a kink has an infinite error. Entries that a step leaves uncertain are tried again with
-smaller ones. All perturbations of all leaves run through one batched evaluation.
+smaller ones, and at last with the slopes on either side. All perturbations of all leaves run through batched
+evaluations of bounded size.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import BatchedFloat64, evaluate
+from refgrad.interpreter import BatchedComplex128, BatchedFloat64, ComplexArray, Shaking, evaluate, expanded
 from refgrad.oracles.branches import Pattern, patterns
+from refgrad.oracles.one_sided import SHIFTS, one_sided_differences
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
 
 Contributions = tuple[tuple[str, Constant | None], ...]
@@ -26,8 +29,29 @@ Floats = npt.NDArray[np.float64]
 STEPS = (2.0**-9, 2.0**-13, 2.0**-17, 2.0**-21)
 """First steps, relative to max(|x|, 1/2): at 2⁻⁹ the truncation O(h⁴) meets the rounding O(2⁻⁵³ / h) near 1e-13."""
 
+CLOSER_STEPS = (2.0**-26, 2.0**-31, 2.0**-36)
+"""Steps of the same for entries that the others left untold, as close to a border of a domain."""
+
+OWN_STEPS = (2.0**-9, 2.0**-14)
+"""Steps for these entries relative to |x| itself: near 0 a logarithm bends at the distance |x|."""
+
+SIDE_STEPS = (2.0**-7, 2.0**-12, 2.0**-20)
+"""Steps to either side, relative to max(|x|, 1/2)."""
+
+ZERO_STEPS = (2.0**-50, 2.0**-150, 2.0**-400)
+"""Steps to either side of zero, where ever smaller ones are exact: those of x ** 1.2 have to be."""
+
+SHAKINGS = 8
+"""How often the function is evaluated with every operation shaken, to see its noise without moving the leaves.
+
+Near a singularity a table of differences takes for noise what is none.
+"""
+
 GOAL = 1e-9
 """Relative error at which no smaller step is tried."""
+
+LATE_GOAL = 1e-8
+"""Relative error at which nothing is tried but smaller steps."""
 
 SHRINKING = (1.0, 0.5, 0.25, 0.125)
 ROUNDING_SAFETY = 16.0
@@ -70,20 +94,59 @@ def finite_differences(scenario: Scenario, contributions: Contributions) -> dict
 
     Raises ScenarioEvaluationError where shapes do not fit.
     """
-    function = _Function(scenario, contributions)
-    base = function.base
-    values, errors = np.zeros(base.size), np.full(base.size, np.inf)
+    search = _Search(_Function(expanded(scenario), contributions))
     with np.errstate(all="ignore"):
-        noise = _noise(function)
+        search.run()
+    values, errors = (search.function.split(array) for array in (search.values, search.errors))
+    return {name: Difference(values[name], errors[name]) for name in values}
+
+
+class _Search:
+    """The best slope and error bound so far of every entry."""
+
+    def __init__(self, function: _Function) -> None:
+        self.function, self.goal = function, GOAL
+        self.values, self.errors = np.zeros(function.base.size), np.full(function.base.size, np.inf)
+
+    def run(self) -> None:
+        """Try every step on the entries that are still uncertain, the most promising first."""
+        base = self.function.base
+        noise = _noise(self.function)
         for step in STEPS:
-            for entries in _chunks(np.flatnonzero(~(errors <= GOAL * np.maximum(1.0, np.abs(values)))), base.size):
-                value, error = _differences(function, entries, step, noise)
-                better = error < errors[entries]
-                values[entries[better]], errors[entries[better]] = value[better], error[better]
-    return {
-        name: Difference(value, error)
-        for (name, value), error in zip(function.split(values).items(), function.split(errors).values(), strict=True)
-    }
+            self._central(step * _magnitude(base), noise)
+        self.goal = LATE_GOAL
+        if not self._open().size:
+            return
+        noise = Noise(noise.middle, _shaken_deviation(self.function))
+        for step in CLOSER_STEPS:
+            self._central(step * _magnitude(base), noise)
+        for step in OWN_STEPS:
+            self._central(step * np.where(base == 0, np.nan, _power_above(base)), noise)
+        for step in SIDE_STEPS:
+            self._sides(step * _magnitude(base))
+        for step in ZERO_STEPS:
+            self._sides(np.where(base == 0, step, np.nan))
+
+    def _open(self) -> npt.NDArray[np.intp]:
+        return np.flatnonzero(~(self.errors <= self.goal * np.maximum(1.0, np.abs(self.values))))
+
+    def _central(self, steps: Floats, noise: Noise) -> None:
+        for entries in self._chunks(steps, 2 * len(SHRINKING)):
+            self._improve(entries, *_differences(self.function, entries, steps[entries], noise))
+
+    def _sides(self, steps: Floats) -> None:
+        for entries in self._chunks(steps, SHIFTS.size):
+            self._improve(entries, *one_sided_differences(self.function, entries, steps[entries]))
+
+    def _chunks(self, steps: Floats, points: int) -> Iterator[npt.NDArray[np.intp]]:
+        """Cut the uncertain entries that have a step so that a leaf's points at once take about ``BATCH_BYTES``."""
+        entries = np.intersect1d(self._open(), np.flatnonzero(np.isfinite(steps)))
+        length = max(1, BATCH_BYTES // (8 * points * max(steps.size, 1)))
+        yield from (entries[start : start + length] for start in range(0, len(entries), length))
+
+    def _improve(self, entries: npt.NDArray[np.intp], values: Floats, errors: Floats) -> None:
+        better = errors < self.errors[entries]
+        self.values[entries[better]], self.errors[entries[better]] = values[better], errors[better]
 
 
 class _Function:
@@ -99,15 +162,17 @@ class _Function:
         ])
         self.path: tuple[Apply, ...] = _path(scenario, {output for output, _ in contributions})
 
-    def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
+    def __call__(self, points: Floats, shaking: Shaking | None = None) -> tuple[Floats, list[Pattern]]:
         """Return the function at every column of ``points``, and the branches that were taken there."""
-        values = evaluate(self.scenario, BatchedFloat64(self.split(points)))
-        totals = np.zeros(points.shape[1])
+        leaves = self.split(points)
+        system = BatchedFloat64(leaves) if shaking is None else BatchedComplex128(leaves, shaking)
+        values = evaluate(self.scenario, system)
+        totals: npt.NDArray[Any] = ComplexArray.of(np.zeros(points.shape[1]), shaking)
         for output, seed in self.contributions:
-            array = values[output].stretched(points.shape[1]).reshape(-1, points.shape[1])
+            array = ComplexArray.of(values[output].stretched(points.shape[1]).reshape(-1, points.shape[1]), shaking)
             weights = np.ones(len(array)) if seed is None else seed.to_numpy().astype(np.float64).ravel()
             totals = totals + weights @ array
-        return totals, [pattern for step in self.path for pattern in patterns(step, values)]
+        return np.asarray(totals), [pattern for step in self.path for pattern in patterns(step, values)]
 
     def split(self, array: Floats) -> Mapping[str, Floats]:
         """Return the part of each leaf, in the leaf's shape; further axes stay behind."""
@@ -129,18 +194,11 @@ def _path(scenario: Scenario, outputs: set[str]) -> tuple[Apply, ...]:
     return tuple(path)
 
 
-def _chunks(entries: npt.NDArray[np.intp], total: int) -> Iterator[npt.NDArray[np.intp]]:
-    """Cut entries so that a leaf's points at once take about ``BATCH_BYTES``."""
-    length = max(1, BATCH_BYTES // (8 * 2 * len(SHRINKING) * max(total, 1)))
-    yield from (entries[start : start + length] for start in range(0, len(entries), length))
-
-
 def _differences(
-    function: _Function, entries: npt.NDArray[np.intp], step: float, noise: Noise
+    function: _Function, entries: npt.NDArray[np.intp], steps: Floats, noise: Noise
 ) -> tuple[Floats, Floats]:
     """Return slope and error bound of each of the entries."""
     count = len(entries)
-    steps = step * _magnitude(function.base[entries])
     shifts = np.array([sign * factor for factor in SHRINKING for sign in (1.0, -1.0)])
     points = np.repeat(function.base[:, None], count * len(shifts), axis=1).reshape(-1, len(shifts), count)
     points[entries, :, np.arange(count)] += (shifts[:, None] * steps).T
@@ -180,6 +238,14 @@ def _noise(function: _Function) -> Noise:
     return Noise(middle, float(deviations[told].max(initial=0.0)) + 2.0**-52 * abs(middle))
 
 
+def _shaken_deviation(function: _Function) -> float:
+    """Return the root of the mean square of what shaking every operation does to the function's value."""
+    shaking = Shaking(np.random.default_rng(0))
+    totals = np.array([function(function.base[:, None], shaking)[0][0] for _ in range(SHAKINGS)])
+    deviation = np.sqrt(np.mean((totals - function(function.base[:, None])[0][0]) ** 2))
+    return float(deviation) + 2.0**-52 * abs(float(totals[0])) if np.isfinite(deviation) else np.inf
+
+
 def _deviations(totals: Floats, order: int) -> Floats:
     """Noise of variance 1 leaves differences of an order k a variance of (2k)! / k!²."""
     return np.asarray(np.sqrt(np.mean(np.diff(totals, order, axis=0) ** 2, axis=0) / comb(2 * order, order)))
@@ -187,4 +253,8 @@ def _deviations(totals: Floats, order: int) -> Floats:
 
 def _magnitude(numbers: Floats) -> Floats:
     """The power of two above max(|x|, 1/2), so that small multiples of a tiny part of it are added exactly."""
-    return np.asarray(2.0 ** np.frexp(np.maximum(np.abs(numbers), 0.5))[1])
+    return _power_above(np.maximum(np.abs(numbers), 0.5))
+
+
+def _power_above(numbers: Floats) -> Floats:
+    return np.asarray(2.0 ** np.frexp(np.abs(numbers))[1])

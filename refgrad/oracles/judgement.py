@@ -17,18 +17,46 @@ from flint import arb
 
 from refgrad.oracles.ball_functions import precision
 from refgrad.oracles.certified import Certified
+from refgrad.scenario.formats import FLOAT64, Format
 
 Outcome = Literal["wrong", "inaccurate", "convention", "inconclusive", "passed"]
 SEVERITY: tuple[Outcome, ...] = ("wrong", "inaccurate", "convention", "inconclusive", "passed")
 
 ALLOWANCE = 4.0
 INACCURATE_BELOW = 1e-5
-"""Relative error up to which an answer past its budget still counts as right in its leading digits."""
+"""Relative error up to which a float64 past its budget still counts as right in its leading digits."""
 
 VAGUE_ABOVE = 1e-6
-"""A budget above this fraction of max(1, |truth|) says nothing about the engine: a kink or a pole is too near."""
+"""A budget above this fraction of max(1, |truth|) says nothing about a float64: a kink or a pole is too near.
 
-SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+The same fraction tells intervals in which any element is legal from numbers. The truth is found in numbers of a hundred
+bits and more, whatever the engine's are, so that does not depend on the format.
+"""
+
+SMALLEST_NORMAL = FLOAT64.smallest_normal
+
+
+def vague_above(form: Format) -> float:
+    """Return the fraction of max(1, |truth|) above which a budget in this format says nothing about the engine.
+
+    It stands for the same share of the format's digits as 1e-6 does of float64's: an entry of which rounding may take
+    more than five eighths tells little of how it was found. That is 2e-3 for float32, 6e-2 for float16 and 0.12 for
+    bfloat16, or some 30,000, 100 and 30 roundings.
+    """
+    return _same_share(VAGUE_ABOVE, form)
+
+
+def inaccurate_below(form: Format) -> float:
+    """Return the relative error up to which an entry past its budget counts as right in its leading digits.
+
+    These are the same share of the format's digits as 1e-5 leaves of float64's: three tenths of them.
+    """
+    return _same_share(INACCURATE_BELOW, form)
+
+
+def _same_share(fraction: float, form: Format) -> float:
+    """Exactly the fraction for float64, whose logarithm grows with the number of bits."""
+    return float(fraction ** (form.bits / FLOAT64.bits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,48 +99,49 @@ class Judgement:
     reason: str = ""
 
 
-def judge(observed: npt.NDArray[np.generic], certified: Certified, unit: float = 2.0**-53) -> Judgement:
-    """Compare an observed array with the truth.
+def judge(observed: npt.NDArray[np.generic], certified: Certified) -> Judgement:
+    """Compare an observed array with the truth, in the format that the truth was certified for.
 
-    ``unit`` is the unit roundoff of the engine's precision. A shape other than the certified one is ``wrong``.
+    A shape other than the certified one is ``wrong``.
     """
     if observed.shape != certified.shape:
         return Judgement("wrong", reason=f"has the shape {observed.shape}, but it should be {certified.shape}")
     if observed.size == 0:
         return Judgement("passed")
     numbers = observed.astype(np.float64)
-    if _right_to_the_last_bits(numbers, certified, unit):
+    if _right_to_the_last_bits(numbers, certified):
         return Judgement("passed")
-    outcomes, errors = _outcomes(numbers, certified, unit)
+    outcomes, errors = _outcomes(numbers, certified)
     for outcome in SEVERITY:
         at = np.flatnonzero(outcomes.ravel() == outcome)
         if at.size and outcome != "passed":
             worst = at[int(np.argmax(np.nan_to_num(errors.ravel()[at], nan=np.inf)))]
-            return Judgement(outcome, _entry(observed, certified, int(worst), unit))
+            return Judgement(outcome, _entry(observed, certified, int(worst)))
     return Judgement("passed")
 
 
-def _right_to_the_last_bits(observed: npt.NDArray[np.float64], certified: Certified, unit: float) -> bool:
+def _right_to_the_last_bits(observed: npt.NDArray[np.float64], certified: Certified) -> bool:
     """Whether every entry passes whatever its rounding budget is, so that the budget need not be found."""
     with np.errstate(all="ignore"):
-        allowed = ALLOWANCE * unit * np.abs(certified.midpoint)
+        allowed = ALLOWANCE * certified.form.unit * np.abs(certified.midpoint)
         return bool(np.all((certified.radius <= allowed) & (np.abs(observed - certified.midpoint) <= allowed)))
 
 
 def _outcomes(
-    observed: npt.NDArray[np.float64], certified: Certified, unit: float
+    observed: npt.NDArray[np.float64], certified: Certified
 ) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.float64]]:
-    truth, radius, budget = certified.midpoint, certified.radius, certified.budget
+    truth, radius, budget, form = certified.midpoint, certified.radius, certified.budget, certified.form
+    vague = vague_above(form)
     with np.errstate(all="ignore"):
         error = np.abs(observed - truth)
         size = np.maximum(1.0, np.abs(truth))
-        tolerance = ALLOWANCE * (budget + unit * np.abs(truth)) + SMALLEST_NORMAL
+        tolerance = ALLOWANCE * (budget + form.unit * np.abs(truth)) + form.underflow
         within = error <= tolerance + radius
-        close = error <= INACCURATE_BELOW * np.abs(truth)
+        close = error <= inaccurate_below(form) * np.abs(truth)
         outcome = np.where(within, "passed", np.where(close, "inaccurate", "wrong")).astype("<U12")
-        outcome[within & (budget > VAGUE_ABOVE * size) & (error > VAGUE_ABOVE * size)] = "inconclusive"
+        outcome[within & (budget > vague * size) & (error > vague * size)] = "inconclusive"
         several = radius > VAGUE_ABOVE * size
-        legal = error <= radius + VAGUE_ABOVE * size
+        legal = error <= radius + vague * size
         explained = error <= radius + ALLOWANCE * np.maximum(budget - radius, 0.0)
         chosen = np.where(legal, "convention", np.where(explained, "inconclusive", "wrong"))
         outcome[several] = chosen[several]
@@ -120,13 +149,13 @@ def _outcomes(
     return outcome, error
 
 
-def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int, unit: float) -> EntryError:
+def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int) -> EntryError:
     index = tuple(int(i) for i in np.unravel_index(flat, certified.shape))
     ball = certified.balls[index]
     value = float(observed[index])
     truth = float(certified.midpoint[index])
     error = abs(value - truth)
-    budget = float(certified.budget[index]) + unit * abs(truth)
+    budget = float(certified.budget[index]) + certified.form.unit * abs(truth)
     with precision(max(64, ball.bits() + 16)):
         lower, upper = _decimal(ball.lower()), _decimal(ball.upper())
         if lower != upper:

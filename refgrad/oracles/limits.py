@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
+from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, expanded, keywords
 from refgrad.operators import Edge, Expression, Operator, operator_table
 from refgrad.scenario import Scenario
 
@@ -18,14 +18,17 @@ def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
 
     Raises ScenarioEvaluationError where shapes do not fit.
     """
-    if not any(_conditions(operator_table()[name]) for name in scenario.operators):
+    plain, table = expanded(scenario), operator_table()
+    steps = [step for step in scenario.applications if table[step.operator].composite is not None]
+    steps += plain.applications
+    if not any(_conditions(table[step.operator]) for step in steps):
         return ()
-    values = evaluate(scenario, Float64())
+    values = evaluate(plain, Float64())
     return tuple(
         edge
-        for step in scenario.applications
-        for edge, holds in _conditions(operator_table()[step.operator])
-        if _met(holds, operator_table()[step.operator], [values[a] for a in step.arguments], keywords(step))
+        for step in steps
+        for edge, holds in _conditions(table[step.operator])
+        if _met(holds, table[step.operator], [values[a] for a in step.arguments], keywords(step))
     )
 
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from refgrad.operators import Operator
 from refgrad.oracles.arithmetic import Arithmetic
-from refgrad.oracles.series_functions import change_noise, coefficient, relative_change
+from refgrad.oracles.series_functions import coefficient
+from refgrad.oracles.series_rounding import change_noise, relative_change
 
 ObjectArray = npt.NDArray[np.object_]
 
@@ -33,8 +34,7 @@ class Tape(Protocol):
 def is_product(operator: Operator) -> bool:
     """Whether an array's entries are multiplied with each other: their slopes depend on themselves, by no choice."""
     saves = {} if operator.structure is None else operator.structure.saves
-    chooses = any(edge.kind == "kink" for edge in operator.edges)
-    return not chooses and any(name in saved for name, saved in saves.items())
+    return not operator.kinks and any(name in saved for name, saved in saves.items())
 
 
 def with_quotient_noise(tape: Tape, arguments: list[ObjectArray], products: ObjectArray) -> ObjectArray:
@@ -50,7 +50,7 @@ def _noisy(tape: Tape, factors: Mapping[int, Any], product: Any) -> Any:
         return product
     slopes = tape.sweep({product.slot: 1})
     own = {slot: value for slot, value in factors.items() if slot < len(slopes) and slopes[slot] is not None}
-    change = sum(relative_change(value) for value in own.values())
+    change = sum((relative_change(value) for value in own.values()), relative_change(0))
     bits = tape.arithmetic.bits
     noise = [(slot, change_noise(coefficient(slopes[slot], 0), change, bits)) for slot in own]
     tape.edges.append(((product.slot, 1), *noise))

@@ -1,9 +1,12 @@
 """What does a cotangent that arrives at a recorded gradient send on to the leaves, certainly?
 
 Let h = seed · ∂l/∂x. What a cotangent u of h sends to a leaf y is ∂(u · h)/∂y, and second derivatives are symmetric
-(Schwarz): it is the derivative at t = 0 of seed · ∂l/∂y, taken at x + t u. So the tape runs once more, in series of
-length two in t, and the sweep's coefficients of t are the answer, with no rule for second derivatives at all
+(Schwarz): it is the coefficient of e in seed · ∂l/∂y, taken at x + e u, where e² = 0. So the tape runs once more with
+one more infinitesimal, and the sweep's coefficients of it are the answer, with no rule for second derivatives at all
 (B. A. Pearlmutter, Fast exact multiplication by the Hessian, Neural Computation 1994).
+
+Nothing in this asks what the scalars are. Where l depends on recorded gradients itself, cotangents arrive at those with
+an infinitesimal in them, and the tape runs with a second one: a gradient of order n is found with n - 1 of them.
 """
 
 from __future__ import annotations
@@ -13,11 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb
 
-from refgrad.oracles.arithmetic import Arithmetic
-from refgrad.oracles.series_functions import coefficient
-from refgrad.scenario import Constant, Grad, Leaf, Scenario, Step
+from refgrad.oracles.arithmetic import Arithmetic, SeriesArithmetic
+from refgrad.scenario import Constant, Grad, Scenario, Step
 
 ObjectArray = npt.NDArray[np.object_]
 
@@ -36,17 +37,12 @@ def sent_through(
     arithmetic: Arithmetic,
     trace: Callable[[Scenario, Arithmetic], Trace],
 ) -> Mapping[str, ObjectArray]:
-    """Return what a cotangent of the recorded gradient ``name`` sends to each leaf that the gradient depends on.
-
-    A gradient of a gradient would need a third derivative: it sends what is not a number.
-    """
+    """Return what a cotangent of the recorded gradient ``name`` sends to each leaf that the gradient depends on."""
     step = scenario.definitions[name]
     assert isinstance(step, Grad)
-    steps = leading_to(scenario, step.output)
-    if any(isinstance(other, Grad) for other in steps):
-        return {s.name: _nothing_known(s) for s in steps if isinstance(s, Leaf) and s.requires_grad}
-    swept = trace(Scenario(steps), arithmetic.along(step.leaf, cotangent)).vjp(((step.output, step.seed),))
-    return {leaf: _slopes(array) for leaf, array in swept.items()}
+    moving = arithmetic.along(step.leaf, cotangent)
+    swept = trace(Scenario(leading_to(scenario, step.output)), moving).vjp(((step.output, step.seed),))
+    return {leaf: _slopes(array, moving) for leaf, array in swept.items()}
 
 
 def leading_to(scenario: Scenario, output: str) -> tuple[Step, ...]:
@@ -60,11 +56,7 @@ def leading_to(scenario: Scenario, output: str) -> tuple[Step, ...]:
     return tuple(reversed(found))
 
 
-def _nothing_known(leaf: Leaf) -> ObjectArray:
-    return np.full(leaf.value.shape, arb.nan(), dtype=object)
-
-
-def _slopes(array: ObjectArray) -> ObjectArray:
+def _slopes(array: ObjectArray, moving: SeriesArithmetic) -> ObjectArray:
     slopes = np.empty(array.size, dtype=object)
-    slopes[:] = [coefficient(number, 1) for number in array.ravel().tolist()]
+    slopes[:] = [moving.slope(number) for number in array.ravel().tolist()]
     return slopes.reshape(array.shape)

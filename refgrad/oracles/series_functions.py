@@ -8,6 +8,7 @@ jump or a kink may lie anywhere in the ball: every coefficient is then not a num
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -16,8 +17,7 @@ from typing import Any
 
 from flint import arb, arb_series, ctx
 
-from refgrad.operators import Operator
-from refgrad.operators.curvature import bending
+from refgrad.operators import Expression, Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles.ball_functions import (
     Branch,
@@ -28,13 +28,10 @@ from refgrad.oracles.ball_functions import (
     logical_not,
     logical_or,
     precision,
-    usual_derivative,
 )
+from refgrad.oracles.special_series import SPECIAL_SERIES
 
 Derivative = Callable[..., tuple[Any, ...]]
-
-ROUNDINGS = 4
-"""Through how many operations a term goes that cancels in the end: a product, two quotients, the cotangent."""
 
 
 @contextmanager
@@ -86,7 +83,7 @@ def _series(number: Any) -> arb_series:
     return number if type(number) is arb_series else arb_series([arb(number)])
 
 
-def _primitive(value: arb, slope: Any, x: arb_series) -> arb_series:
+def primitive(value: arb, slope: Any, x: arb_series) -> arb_series:
     """Return the series that begins with ``value`` and whose derivative is ``slope`` times that of ``x``."""
     return (slope * x.derivative()).integral() + value
 
@@ -94,7 +91,7 @@ def _primitive(value: arb, slope: Any, x: arb_series) -> arb_series:
 def _of_slope(function: Callable[[arb], arb], slope: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def apply(number: Any) -> Any:
         x = _series(number)
-        return _primitive(function(x[0]), slope(x), x)
+        return primitive(function(x[0]), slope(x), x)
 
     return apply
 
@@ -170,6 +167,7 @@ def _floor(x: Any) -> Any:
 SERIES_FUNCTIONS: Mapping[str, Any] = MappingProxyType({
     "exp": lambda x: _series(x).exp(),
     "expm1": _expm1,
+    "sigmoid": lambda x: 1 / (1 + (-_series(x)).exp()),
     "exp2": lambda x: (_series(x) * arb.const_log2()).exp(),
     "log": lambda x: _series(x).log(),
     "log1p": _of_slope(arb.log1p, lambda x: 1 / (1 + x)),
@@ -195,6 +193,7 @@ SERIES_FUNCTIONS: Mapping[str, Any] = MappingProxyType({
     "minimum": lambda x, y: _decided(_less(x, y), x, y),
     "arctan2": _arctan2,
     "hypot": lambda x, y: (_series(x) * x + _series(y) * y).sqrt(),
+    **SPECIAL_SERIES,
     "number": arb,
     "greater": _greater,
     "greater_equal": _greater,
@@ -211,16 +210,16 @@ SERIES_FUNCTIONS: Mapping[str, Any] = MappingProxyType({
 
 
 @cache
-def _functions(bits: int) -> Mapping[str, Any]:
+def series_functions(bits: int) -> Mapping[str, Any]:
     """The functions, with the constants at a precision."""
     with precision(bits):
         return {**SERIES_FUNCTIONS, "pi": arb.pi()}
 
 
-def _guarded(derivative: Derivative, results: int) -> Derivative:
+def guarded(derivative: Derivative, results: int) -> Derivative:
     """Return the function, with answers of which nothing is known where FLINT refuses or knows too few coefficients."""
 
-    def guarded(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
+    def answered(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         try:
             found = derivative(*numbers, **attributes)
         except (ValueError, ZeroDivisionError):  # a divisor whose constant may be zero
@@ -228,15 +227,17 @@ def _guarded(derivative: Derivative, results: int) -> Derivative:
         short = any(type(number) is arb_series and number.prec < ctx.cap for number in found)
         return (unknown(),) * results if short else found
 
-    return guarded
+    return answered
 
 
 @cache
 def true_series(operator: Operator, bits: int) -> Derivative:
     """Compile the row's ``formula`` to value and partials in series, differentiated mechanically: what is true."""
     assert operator.formula is not None
-    derivative = differentiate(operator.formula, operator.argument_names, operator.attribute_names, _functions(bits))
-    return _guarded(derivative, 1 + len(operator.arguments))
+    derivative = differentiate(
+        operator.formula, operator.argument_names, operator.attribute_names, series_functions(bits)
+    )
+    return _without_poles(operator, guarded(derivative, 1 + len(operator.arguments)))
 
 
 @cache
@@ -246,53 +247,36 @@ def series_value(operator: Operator, bits: int) -> Derivative:
     It returns partials of 0, which nothing asks for: in series alone no number stands on a tape.
     """
     assert operator.formula is not None
-    value = operator.formula.function((*operator.argument_names, *operator.attribute_names), _functions(bits))
+    value = operator.formula.function((*operator.argument_names, *operator.attribute_names), series_functions(bits))
     nothing = (0,) * len(operator.arguments)
-    return _guarded(lambda *numbers, **attributes: (value(*numbers, **attributes), *nothing), 1 + len(nothing))
+    alone = guarded(lambda *numbers, **attributes: (value(*numbers, **attributes), *nothing), 1 + len(nothing))
+    return _without_poles(operator, alone)
 
 
-@cache
-def usual_series(operator: Operator, bits: int) -> Derivative:
-    """Compile how an engine rounds the derivatives of a recorded gradient, to series of length two.
+def _without_poles(operator: Operator, derivative: Derivative) -> Derivative:
+    """Return the function without what FLINT says of a series 0 to a power: 0, even where the power is negative.
 
-    The value's change is that of the row's ``partials``, as an engine would find it, not FLINT's more accurate one: a
-    saturated tanh changes by 1 - y² in the engine's own precision. The partials' change is that of their formulas;
-    where that is no change at all, an engine may have written a choice as a quotient (HIPS autograd: the slope of |x|
-    is x / |x|) and is left with what rounding makes of 1 / |x| - x² / |x|³. Where the slope is made of exponentials, an
-    engine may find its change from the slope (PyTorch: that of softplus's slope z is z (1 - z)), which is a small part
-    of it where the slope is near 1.
+    Only where the exponent is above 1 that is so of the slope too.
     """
-    plain = usual_derivative(operator, bits)
-    parameters = (*operator.argument_names, *operator.attribute_names, "out")
-    named = [operator.partials.get(name) for name in operator.argument_names]
-    slopes = [None if partial is None else partial.function(parameters, _functions(bits)) for partial in named]
-    choosing = [name in operator.saves(name) and not bending(operator, name) for name in operator.argument_names]
-    exponential = [partial is not None and "exp" in partial.functions for partial in named]
+    assert operator.formula is not None
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    powers = [node for node in ast.walk(operator.formula.tree) if isinstance(node, ast.BinOp) and _varies(node)]
+    if not powers:
+        return derivative
+    sides = [
+        tuple(Expression(ast.unparse(side)).function(parameters, SERIES_FUNCTIONS) for side in (node.left, node.right))
+        for node in powers
+    ]
 
-    def derivative(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
-        value, *partials = plain(*map(constant, numbers), **attributes)
-        change = arb(0)
-        for number, partial in zip(numbers, partials, strict=True):
-            if type(number) is arb_series:
-                change += number[1] * partial
-        out = arb_series([arb(value), change])
-        changes = [0 if slope is None else slope(*numbers, **attributes, out=out) for slope in slopes]
-        for place, number in enumerate(numbers):
-            if choosing[place]:
-                changes[place] += change_noise(partials[place], relative_change(number), bits)
-            if exponential[place]:
-                speeds = (abs(moving[1]) for moving in numbers if type(moving) is arb_series)
-                changes[place] += change_noise(partials[place], sum(speeds, arb(0)), bits)
-        return out, *changes
+    def without_poles(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
+        constants = [constant(number) for number in numbers]
+        for base, exponent in sides:
+            if arb(base(*constants, **attributes)).contains(0) and not exponent(*constants, **attributes) > 1:
+                return (unknown(),) * (1 + len(operator.arguments))
+        return derivative(*numbers, **attributes)
 
-    return _guarded(derivative, 1 + len(operator.arguments))
+    return without_poles
 
 
-def relative_change(number: Any) -> Any:
-    """Return |x' / x| of a series; 0 where x may be 0, by which nobody divides."""
-    return 0 if type(number) is not arb_series or number[0].contains(0) else abs(number[1] / number[0])
-
-
-def change_noise(slope: Any, change: Any, bits: int) -> arb_series:
-    """Return how far rounding may carry the change of a slope that was found as a difference of terms of this size."""
-    return arb_series([arb(0), arb(0, (abs(arb(slope)) * change).upper() * ROUNDINGS * 2.0**-bits)])
+def _varies(node: ast.BinOp) -> bool:
+    return isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant)

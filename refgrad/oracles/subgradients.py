@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from refgrad.oracles.certified import Certified
 from refgrad.oracles.directional import Contributions, directional_derivative, gaps_at_kinks
-from refgrad.oracles.judgement import ALLOWANCE, VAGUE_ABOVE
+from refgrad.oracles.judgement import ALLOWANCE, VAGUE_ABOVE, vague_above
 from refgrad.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]
@@ -73,7 +73,8 @@ def violation(
     if not kinked.any():
         return None
     budget = _joined([certified[name].budget for name in names])
-    slack = VAGUE_ABOVE * np.maximum(1.0, np.abs(middle) + radius) + ALLOWANCE * np.maximum(budget - radius, 0.0)
+    vague = max(vague_above(certified[name].form) for name in names)
+    slack = vague * np.maximum(1.0, np.abs(middle) + radius) + ALLOWANCE * np.maximum(budget - radius, 0.0)
     shapes = {name: observed[name].shape for name in names}
     places = np.flatnonzero(kinked)[:LARGEST_NUMBER]
     smooth = _smooth_directions(scenario, contributions, places, shapes)

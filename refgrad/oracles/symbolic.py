@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import evaluate
+from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator
 from refgrad.oracles.relevance import leading_to
 from refgrad.scenario import Constant, Leaf, Scenario
@@ -43,7 +43,7 @@ def symbolic_gradient(scenario: Scenario, contributions: Contributions, digits: 
     Raises SymbolicRefusedError for scenarios that are not small or whose value lies on a kink, and
     ScenarioEvaluationError where shapes do not fit.
     """
-    path = leading_to(scenario, {output for output, _ in contributions})
+    path = leading_to(expanded(scenario), {output for output, _ in contributions})
     leaves = [leaf for leaf in path.leaves if leaf.requires_grad]
     if sum(leaf.value.size for leaf in leaves) > LARGEST_ENTRIES or len(path.applications) > LARGEST_LENGTH:
         raise SymbolicRefusedError(f"there are more than {LARGEST_ENTRIES} entries or {LARGEST_LENGTH} operators")
@@ -113,6 +113,7 @@ class Symbols:
         return {
             **plain, **inverse, "pi": s.pi, "number": s.Rational, "where": lambda c, x, y: x if c else y,
             "expm1": lambda x: s.exp(x) - 1,
+            "sigmoid": lambda x: 1 / (1 + s.exp(-x)),
             "exp2": lambda x: 2 ** s.sympify(x),
             "log1p": lambda x: s.log(1 + x),
             "log2": lambda x: s.log(x) / s.log(2),
@@ -120,6 +121,20 @@ class Symbols:
             "abs": lambda x: x if self.greater(x, 0) else -x,
             "sign": lambda x: 1 if self.greater(x, 0) else -1,
             "floor": lambda x: s.floor(self.at(x)),
+            "trunc": lambda x: s.sign(self.at(x)) * s.floor(abs(self.at(x))),
+            "round": lambda x: s.floor(self.at(x) + s.Rational(1, 2)),
+            "cbrt": lambda x: s.cbrt(x) if self.greater(x, 0) else -s.cbrt(-x),
+            "erf": s.erf,
+            "erfc": s.erfc,
+            "erfcx": lambda x: s.exp(x * x) * s.erfc(x),
+            "erfinv": s.erfinv,
+            "lgamma": s.loggamma,
+            "digamma": s.digamma,
+            "polygamma": s.polygamma,
+            "i0": lambda x: s.besseli(0, x),
+            "i1": lambda x: s.besseli(1, x),
+            "i0e": lambda x: s.exp(-x if self.greater(x, 0) else x) * s.besseli(0, x),
+            "i1e": lambda x: s.exp(-x if self.greater(x, 0) else x) * s.besseli(1, x),
             "maximum": lambda x, y: x if self.greater(x, y) else y,
             "minimum": lambda x, y: y if self.greater(x, y) else x,
             "arctan2": s.atan2,

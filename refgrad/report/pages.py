@@ -9,11 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from refgrad.harness import OUTCOMES, Outcome, Verdict
 from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
 from refgrad.report.findings import Finding, findings, write_scripts
+from refgrad.report.markdown import markdown_templates
 
 SYMBOLS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "passed": "✓",
@@ -100,7 +101,8 @@ def write_pages(folder: Path) -> list[Path]:
     graded = [Graded(path.stem, read_document(path)) for path in sorted(folder.glob("*.json"))]
     if not graded:
         raise ReportError(f"{folder} holds no report (*.json with the schema {SCHEMA_NAME})")
-    templates = _templates()
+    templates = markdown_templates()
+    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS)
     written = write_scripts(folder / "findings", [report.document for report in graded])
     for report in graded:
         written.append(folder / f"{report.file}.md")
@@ -121,21 +123,3 @@ def _matrix(templates: Environment, graded: Sequence[Graded]) -> str:
 def _operators(verdicts: Sequence[Verdict], chapter: str) -> list[str]:
     """The operators that have a check of their own in a chapter, in the order of the suite."""
     return list(dict.fromkeys(v.operator for v in verdicts if v.chapter == chapter and v.operator))
-
-
-def _templates() -> Environment:
-    templates = Environment(  # noqa: S701 (Markdown, not HTML)
-        loader=PackageLoader("refgrad.report"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS)
-    templates.filters["plain"] = _plain
-    return templates
-
-
-def _plain(text: str) -> str:
-    """Return a text in which Markdown sees no markup of HTML and no cell of a table."""
-    return text.replace("<", "&lt;").replace("|", "\\|")

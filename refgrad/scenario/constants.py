@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refgrad.scenario.errors import ScenarioError, check_type, quoted, suggestion
-from refgrad.scenario.numerals import read_boolean, read_float, read_integer, write_boolean, write_float
+from refgrad.scenario.formats import FORMATS, numpy_dtype, rounded
+from refgrad.scenario.numerals import (
+    read_bfloat16,
+    read_boolean,
+    read_float,
+    read_integer,
+    write_bfloat16,
+    write_boolean,
+    write_float,
+)
 from refgrad.scenario.tokens import Cursor
 
 MAXIMUM_DIMENSIONS: Final = 32
@@ -29,22 +38,23 @@ class ElementType:
     size: int
     read: Callable[[str], Any]
     write: Callable[[Any], str]
-    floating: bool
 
 
 ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType(
     {
-        "float64": ElementType("d", 8, read_float, write_float, floating=True),
-        "float32": ElementType("f", 4, read_float, write_float, floating=True),
-        "int64": ElementType("q", 8, read_integer, str, floating=False),
-        "bool": ElementType("?", 1, read_boolean, write_boolean, floating=False),
+        "float64": ElementType("d", 8, read_float, write_float),
+        "float32": ElementType("f", 4, read_float, write_float),
+        "float16": ElementType("e", 2, read_float, write_float),
+        "bfloat16": ElementType("H", 2, read_bfloat16, write_bfloat16),
+        "int64": ElementType("q", 8, read_integer, str),
+        "bool": ElementType("?", 1, read_boolean, write_boolean),
     },
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An array: dtype (float64, float32, int64 or bool), shape, and little-endian bytes in C order.
+    """An array: dtype (one of ELEMENT_TYPES), shape, and little-endian bytes in C order.
 
     Equality is to the bit: NaN equals itself and -0.0 differs from 0.0. There is one NaN: the payload and the sign
     of a NaN are not kept, since engines do not keep them either.
@@ -73,7 +83,7 @@ class Constant:
         check_type("data", self.data, bytes)
         if len(self.data) != self.size * element.size:
             raise ScenarioError(f"the data of a {_write_type(self)} must be {self.size * element.size} bytes")
-        if element.floating:
+        if self.dtype in FORMATS:
             _unify_nans(self)
         elif self.dtype == "bool" and max(self.data, default=0) > 1:
             raise ScenarioError("the bytes of a bool must be 0 or 1")
@@ -84,14 +94,25 @@ class Constant:
         return math.prod(self.shape)
 
     @classmethod
-    def of(cls, array: NDArray[Any]) -> Constant:
-        """Return the constant that holds an array; its dtype must be one of the four, in any byte order."""
-        dtype = array.dtype.name
+    def of(cls, array: NDArray[Any], dtype: str | None = None) -> Constant:
+        """Return the constant that holds an array, rounded to ``dtype`` if given and not the array's own.
+
+        The dtype must be one of ELEMENT_TYPES; the byte order does not matter. Raises ScenarioError where a finite
+        number is too large.
+        """
+        own = array.dtype.name
+        dtype = own if dtype is None else dtype
         _element_type(dtype)
+        if dtype in FORMATS and dtype != own:
+            array = _narrowed(array, dtype)
+        if dtype == "bfloat16":
+            return cls(dtype, array.shape, (array.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes())
         return cls(dtype, array.shape, array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
 
     def to_numpy(self) -> NDArray[Any]:
-        """Return a new array, writable, of this dtype and shape."""
+        """Return a new array, writable, of this shape and dtype; of float32 for bfloat16, which numpy lacks."""
+        if self.dtype == "bfloat16":
+            return _numbers(self).reshape(self.shape)
         stored = np.dtype(self.dtype).newbyteorder("<")
         return np.ndarray(self.shape, stored, bytearray(self.data)).astype(self.dtype, copy=False)
 
@@ -151,13 +172,27 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise ScenarioError(f"shape {quoted(shape)} is too large")
 
 
+def _narrowed(array: NDArray[Any], dtype: str) -> NDArray[Any]:
+    nearest = rounded(array, dtype)
+    if np.any(np.isinf(nearest) & np.isfinite(array)):
+        raise ScenarioError(f"a value is too large for {dtype}")
+    return nearest.astype(numpy_dtype(dtype))
+
+
 def _unify_nans(constant: Constant) -> None:
-    numbers = np.frombuffer(constant.data, np.dtype(constant.dtype).newbyteorder("<"))
-    missing = np.isnan(numbers)
-    if missing.any():
-        numbers = numbers.copy()
-        numbers[missing] = np.nan
-        object.__setattr__(constant, "data", numbers.tobytes())
+    if not np.isnan(_numbers(constant)).any():
+        return
+    element = ELEMENT_TYPES[constant.dtype]
+    words = np.frombuffer(constant.data, f"V{element.size}").copy()
+    words[np.isnan(_numbers(constant))] = np.void(_pack(constant.dtype, [element.read("nan")]))
+    object.__setattr__(constant, "data", words.tobytes())
+
+
+def _numbers(constant: Constant) -> NDArray[Any]:
+    """Return the elements in a row, read-only; bfloat16 is widened to float32 by sixteen zeros."""
+    if constant.dtype == "bfloat16":
+        return (np.frombuffer(constant.data, "<u2").astype(np.uint32) << 16).view(np.float32)
+    return np.frombuffer(constant.data, np.dtype(constant.dtype).newbyteorder("<"))
 
 
 def _pack(dtype: str, numbers: list[Any]) -> bytes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 
 from refgrad.scenario.errors import ScenarioError, quoted
+from refgrad.scenario.formats import rounded
 
 SMALLEST_INTEGER = -(2**63)
 LARGEST_INTEGER = 2**63 - 1
@@ -39,6 +41,20 @@ def read_float(word: str) -> float:
     if math.isinf(number) and "inf" not in word:
         raise ScenarioError(f"{quoted(word)} is too large for float64")
     return number
+
+
+def read_bfloat16(word: str) -> int:
+    """Return the 16 bits of the bfloat16 nearest to a number: the leading half of a float32's."""
+    number = read_float(word)
+    nearest = float(rounded(number, "bfloat16"))
+    if math.isinf(nearest) and math.isfinite(number):
+        raise ScenarioError("a value is too large for bfloat16")
+    return int.from_bytes(struct.pack("<f", nearest), "little") >> 16
+
+
+def write_bfloat16(bits: int) -> str:
+    """Return the spelling of the bfloat16 with these bits."""
+    return write_float(struct.unpack("<f", (bits << 16).to_bytes(4, "little"))[0])
 
 
 def is_integer(word: str) -> bool:

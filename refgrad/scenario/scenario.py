@@ -14,20 +14,23 @@ from refgrad.scenario.errors import ScenarioError, quoted
 from refgrad.scenario.step import Scope, Step
 from refgrad.scenario.steps.apply import Apply
 from refgrad.scenario.steps.backward import Backward
+from refgrad.scenario.steps.detach import Detach
 from refgrad.scenario.steps.grad import Grad
+from refgrad.scenario.steps.jvp import Jvp
 from refgrad.scenario.steps.leaf import Leaf
 from refgrad.scenario.text import read_steps, write_steps
 
-Definition: TypeAlias = Leaf | Apply | Grad
+Definition: TypeAlias = Leaf | Apply | Grad | Jvp | Detach
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scenario:
     """A straight-line list of steps, valid once constructed.
 
-    Names are unique and defined before use; operators are in the table and get the number of arguments and the
-    attributes that they take. Otherwise the constructor raises ScenarioError naming the step, counted from 1.
-    Whether shapes and dtypes fit is for the interpreter to say. `table` defaults to `operator_table()`.
+    Names are unique and defined before use; every region that is entered is left; operators are in the table and get
+    the number of arguments and the attributes that they take. Otherwise the constructor raises ScenarioError naming the
+    step, counted from 1. Whether shapes and dtypes fit is for the interpreter to say. `table` defaults to
+    `operator_table()`.
     """
 
     steps: tuple[Step, ...]
@@ -43,6 +46,8 @@ class Scenario:
                 _check_step(step, scope)
             except ScenarioError as error:
                 raise ScenarioError(error.rule, step=number) from None
+        if scope.depth:
+            raise ScenarioError("a region is entered that is never left", step=len(self.steps))
 
     def __repr__(self) -> str:
         """Return an expression that can be pasted."""
@@ -83,12 +88,17 @@ class Scenario:
     @property
     def definitions(self) -> Mapping[str, Definition]:
         """The step that makes each name, in order."""
-        return MappingProxyType({step.name: step for step in self.steps if isinstance(step, Leaf | Apply | Grad)})
+        return MappingProxyType({step.name: step for step in self.steps if isinstance(step, Definition)})
 
     @property
     def gradients(self) -> tuple[Grad, ...]:
         """The recorded gradients, in order."""
         return tuple(step for step in self.steps if isinstance(step, Grad))
+
+    @property
+    def jvps(self) -> tuple[Jvp, ...]:
+        """The directional derivatives, in order."""
+        return tuple(step for step in self.steps if isinstance(step, Jvp))
 
     @property
     def backwards(self) -> tuple[tuple[int, Backward], ...]:

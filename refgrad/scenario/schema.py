@@ -87,14 +87,14 @@ def _validator(kind: type[Step]) -> Draft202012Validator:
 
 
 def _step_schema(kind: type[Step]) -> dict[str, Any]:
-    return _object({"step": {"const": kind.tag}, **kind.fields})
+    return _object({"step": {"const": kind.tag}, **kind.fields}, kind.optional)
 
 
-def _object(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _object(members: Mapping[str, Mapping[str, Any]], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": dict(members),
-        "required": list(members),
+        "required": [name for name in members if name not in optional],
         "additionalProperties": False,
     }
 

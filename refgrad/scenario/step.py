@@ -7,29 +7,60 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from refgrad.operators import Operator
+from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError, quoted, suggestion
 from refgrad.scenario.tokens import Cursor
 
 
 class Scope:
-    """The names that exist at one point of a scenario, which are leaves that require grad, and the operators."""
+    """The names that exist at one point of a scenario, which are leaves that require grad, and the operators.
 
-    __slots__ = ("leaves", "names", "operators")
+    Hooks have names too. ``constants`` are what leaves were made of; ``depth`` counts the regions that were entered and
+    not left.
+    """
+
+    __slots__ = ("constants", "deleted", "depth", "hooks", "leaves", "names", "operators")
 
     def __init__(self, operators: Mapping[str, Operator]) -> None:
         """Begin without names."""
         self.operators = operators
         self.names: set[str] = set()
         self.leaves: set[str] = set()
+        self.constants: dict[str, Constant] = {}
+        self.hooks: set[str] = set()
+        self.deleted: set[str] = set()
+        self.depth = 0
 
     def define(self, name: str) -> None:
         """Add a name, which must be new."""
-        if name in self.names:
-            raise ScenarioError(f"{quoted(name)} is already defined")
+        self._refuse_known(name)
         self.names.add(name)
 
+    def define_hook(self, name: str) -> None:
+        """Add the name of a hook, which must be new."""
+        self._refuse_known(name)
+        self.hooks.add(name)
+
+    def _refuse_known(self, name: str) -> None:
+        if name in self.names or name in self.hooks or name in self.deleted:
+            raise ScenarioError(f"{quoted(name)} is already defined")
+
+    def delete(self, name: str) -> None:
+        """Take a name away for good."""
+        self.use(name)
+        self.names.remove(name)
+        self.leaves.discard(name)
+        self.deleted.add(name)
+
+    def use_hook(self, name: str) -> None:
+        """Refuse a name that is not a hook's."""
+        if name not in self.hooks:
+            raise ScenarioError(f"{quoted(name)} is not a hook{suggestion(name, self.hooks)}")
+
     def use(self, name: str) -> None:
-        """Refuse a name that no earlier step defines."""
+        """Refuse a name that no earlier step defines, or that was deleted since."""
+        if name in self.deleted:
+            raise ScenarioError(f"{quoted(name)} was deleted by an earlier step")
         if name not in self.names:
             raise ScenarioError(f"{quoted(name)} is not defined by an earlier step{suggestion(name, self.names)}")
 
@@ -49,7 +80,9 @@ class Step(ABC):
     assigns: ClassVar[bool]
     """Whether its line has the form `NAME = ...`."""
     fields: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The JSON Schema of every other member of the JSON form; all of them are required."""
+    """The JSON Schema of every other member of the JSON form."""
+    optional: ClassVar[frozenset[str]] = frozenset()
+    """The members that may be left out; all others are required."""
 
     @property
     def defines(self) -> str | None:

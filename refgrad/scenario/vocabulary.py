@@ -7,9 +7,18 @@ from typing import Final
 from refgrad.scenario.step import Step
 from refgrad.scenario.steps.apply import Apply
 from refgrad.scenario.steps.backward import Backward
+from refgrad.scenario.steps.delete import Delete
+from refgrad.scenario.steps.detach import Detach
 from refgrad.scenario.steps.grad import Grad
+from refgrad.scenario.steps.hook import Hook
+from refgrad.scenario.steps.jvp import Jvp
 from refgrad.scenario.steps.leaf import Leaf
 from refgrad.scenario.steps.read import Read
+from refgrad.scenario.steps.region import Enter, Leave
+from refgrad.scenario.steps.requires_grad import RequireGrad, StopRequiringGrad
+from refgrad.scenario.steps.retain_grad import RetainGrad
+from refgrad.scenario.steps.unhook import Unhook
+from refgrad.scenario.steps.write import Write
 from refgrad.scenario.steps.zero_grad import ZeroGrad
 
 
@@ -25,5 +34,23 @@ class Vocabulary:
         self.actions = {step.keyword: step for step in steps if not step.assigns}
 
 
-STEPS: Final[tuple[type[Step], ...]] = (Leaf, Apply, Grad, Backward, Read, ZeroGrad)
+STEPS: Final[tuple[type[Step], ...]] = (
+    Leaf,
+    Apply,
+    Grad,
+    Jvp,
+    Detach,
+    Backward,
+    Read,
+    ZeroGrad,
+    Enter,
+    Leave,
+    RequireGrad,
+    StopRequiringGrad,
+    Delete,
+    Write,
+    Hook,
+    Unhook,
+    RetainGrad,
+)
 VOCABULARY: Final = Vocabulary(STEPS)

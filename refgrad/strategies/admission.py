@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import NUMPY_FUNCTIONS
-from refgrad.operators import Expression, Operator
+from refgrad.interpreter import NUMPY_FUNCTIONS, noted
+from refgrad.operators import Attribute, Expression, Operator
 from refgrad.operators.structure import Shape
 from refgrad.operators.structures.indexing import numpy_index
 from refgrad.operators.structures.reductions import kept_shape, reduced_axes
+from refgrad.strategies.shape_patterns import bound
 
 Array = npt.NDArray[Any]
 
@@ -24,14 +25,39 @@ MARGIN: Final = 1e-3
 """Values this near to a kink, or to one another where they tie, are drawn again unless they are meant to be there."""
 
 
-def in_domain(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
-    """Whether every entry lies in the operator's domain; ``attributes`` have their defaults filled in."""
+Inner: TypeAlias = tuple[Operator, list[Array], Mapping[str, Any], Array]
+"""One of the applications that a composite consists of: operator, arrays, attributes and result."""
+
+
+def in_domain(
+    operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], inside: Sequence[Inner] | None = None
+) -> bool:
+    """Whether every entry lies in the operator's domain; ``attributes`` have their defaults filled in.
+
+    ``inside`` is what a composite consists of, where that is known.
+    """
     domain = _domain(operator)
-    return domain is None or bool(np.all(domain(*arrays, **attributes)))
+    if domain is not None and not np.all(domain(*arrays, **attributes)):
+        return False
+    if operator.composite is None:
+        return True
+    return all(in_domain(*inner[:3]) for inner in inside or inside_of(operator, arrays, attributes))
 
 
-def distance_to_kink(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], result: Array) -> float:
-    """Return how far the nearest entry is from a kink: 0 on one, infinite where the operator has none."""
+def distance_to_kink(
+    operator: Operator,
+    arrays: list[Array],
+    attributes: Mapping[str, Any],
+    result: Array,
+    inside: Sequence[Inner] | None = None,
+) -> float:
+    """Return how far the nearest entry is from a kink: 0 on one, infinite where the operator has none.
+
+    ``inside`` is what a composite consists of, where that is known.
+    """
+    if operator.composite is not None:
+        inner = inside or inside_of(operator, arrays, attributes)
+        return min(itertools.starmap(distance_to_kink, inner), default=math.inf)
     if operator.elementwise:
         gaps = [np.abs(gap(*arrays, **attributes)) for gap in _gaps(operator)]
         return min((float(gap.min()) for gap in gaps if gap.size), default=math.inf)
@@ -41,16 +67,43 @@ def distance_to_kink(operator: Operator, arrays: list[Array], attributes: Mappin
     return _distance_to_tie(arrays[0], result, axis)
 
 
+def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> list[Inner]:
+    """Return the applications that a composite consists of, its own result last.
+
+    Raises ValueError where shapes or attributes do not fit.
+    """
+    return [
+        (entry.operator, [operand.array for operand in entry.operands], entry.attributes, entry.array)
+        for entry in noted(operator, arrays, attributes).entries
+        if entry.operator is not None
+    ]
+
+
 def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
     """Whether attributes mean what they say, though the operator's own function may take others just as well.
 
-    Axes to reduce exist and are different, bounds increase, and an array that is added at an index has its shape.
+    Operands have the shapes of the operator's pattern, numbers lie in their bounds, axes to reduce exist and are
+    different, limits increase, and an array that is added at an index has its shape.
     """
+    if not all(_allowed(attribute, attributes[attribute.name]) for attribute in operator.attributes):
+        return False
+    if operator.shapes and bound(operator.shapes, tuple(np.shape(array) for array in arrays)) is None:
+        return False
     values = {attribute.type: attributes[attribute.name] for attribute in operator.attributes}
     bounds = [attributes[attribute.name] for attribute in operator.attributes if attribute.type == "float"]
-    if any(lower >= upper for lower, upper in pairwise(bounds)) or not _exist(values.get("axes"), arrays[0].ndim):
+    if any(lower >= upper for lower, upper in itertools.pairwise(bounds)):
+        return False
+    if not _exist(values.get("axes"), arrays[0].ndim):
         return False
     return "any_shape" not in values or _reads(values["any_shape"], values["index"]) == arrays[0].shape
+
+
+def _allowed(attribute: Attribute, value: Any) -> bool:
+    """Whether a number lies in its bounds, and an option is one."""
+    low, high = attribute.bounds
+    return (attribute.type not in {"int", "real"} or low <= value <= high) and (
+        attribute.type != "option" or value in attribute.options
+    )
 
 
 def _exist(axis: int | tuple[int, ...] | None, rank: int) -> bool:
@@ -65,8 +118,9 @@ def _reads(shape: Shape, index: tuple[Any, ...]) -> Shape:
 
 
 def has_ties(operator: Operator) -> bool:
-    """Whether the operator reduces along axes, and its edges are therefore ties of the entry that it picks out."""
-    return bool(operator.kinks) and any(attribute.type == "axes" for attribute in operator.attributes)
+    """Whether the operator reduces along axes, and its edges are ties of the entry that it picks out, not points."""
+    points = any(edge.examples for edge in operator.kinks)
+    return bool(operator.kinks) and not points and any(attribute.type == "axes" for attribute in operator.attributes)
 
 
 def on_limit(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from refgrad.strategies.attributes import adapted, admits, choose_attributes
 from refgrad.strategies.choices import Choices
 from refgrad.strategies.draft import Draft, Value
 from refgrad.strategies.leaves import accepted_range, fresh_leaf, put_on_edge, with_ties
-from refgrad.strategies.operands import OPERAND_RULES, narrowed
+from refgrad.strategies.operands import narrowed, operand_rule
 
 FRESH: Final = 0.12
 """How often an operand is a new leaf although an existing value would do."""
@@ -55,7 +55,7 @@ def apply_on_edge(draft: Draft, operator: Operator) -> bool:
         return commit(draft, operator, [with_ties(draft.choices, operands[0])], margin=ON_EDGE)
     example = draft.choices.choice([example for edge in operator.edges for example in edge.examples])
     given = {name: value for name, value in example.items() if name in operator.attribute_names}
-    moved = put_on_edge(draft.choices, operator, operands, example)
+    moved = put_on_edge(draft.choices, operator, operands, example, draft.profile.dtype)
     return commit(draft, operator, moved, margin=ON_EDGE, given=given)
 
 
@@ -97,10 +97,7 @@ def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before
         return before[-1]
     if not choices.boolean(fresh) and (fitting := _fitting(draft, operator, argument, shapes)):
         return _pick(choices, fitting)
-    if before:
-        shape = OPERAND_RULES[operator.operands].choose(choices, shapes, draft.profile)
-    else:
-        shape = _first_shape(draft, operator)
+    shape = operand_rule(operator).choose(choices, shapes, draft.profile) if before else _first_shape(draft, operator)
     return fresh_leaf(choices, draft.profile, operator, argument, shape)
 
 
@@ -130,7 +127,7 @@ def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple
 def _fits(operator: Operator, shapes: tuple[Shape, ...], shape: Shape) -> bool:
     if not shapes and not admits(operator, shape):
         return False
-    return OPERAND_RULES[operator.operands].fits(shapes, shape)
+    return operand_rule(operator).fits(shapes, shape)
 
 
 def _again(operator: Operator, argument: Argument, value: Value, shapes: tuple[Shape, ...]) -> bool:
@@ -147,4 +144,4 @@ def _pick(choices: Choices, values: list[Value]) -> Value:
 
 def _first_shape(draft: Draft, operator: Operator) -> Shape:
     shape = narrowed(draft.choices, draft.base)
-    return adapted(operator, OPERAND_RULES[operator.operands].first(shape))
+    return adapted(operator, operand_rule(operator).first(shape))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from refgrad.operators import Attribute, Operator
 from refgrad.operators.structure import Shape
@@ -14,7 +13,10 @@ from refgrad.operators.table import AttributeType
 from refgrad.scenario import AttributeValue
 from refgrad.strategies.choices import Choices
 from refgrad.strategies.indexing import choose_index, choose_indices, choose_inverse
+from refgrad.strategies.placement import kept_lengths
+from refgrad.strategies.placement_rules import PLACEMENT_RULES
 from refgrad.strategies.profile import LARGEST_SIZE, Profile
+from refgrad.strategies.site import AttributeRule, Site
 
 NEGATIVE: Final = 0.3
 """How often an axis is counted from the end."""
@@ -24,38 +26,6 @@ OMITTED: Final = 0.5
 
 DEFAULT_RANGE: Final = (-3.0, 3.0)
 """Where numbers are drawn from for an operator that declares no sample range."""
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Where an attribute is to be chosen: the operator, the shapes of its operands, and what was chosen before it."""
-
-    operator: Operator
-    shapes: tuple[Shape, ...]
-    profile: Profile
-    chosen: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the first operand."""
-        return self.shapes[0]
-
-    def of_type(self, kind: AttributeType) -> Any:
-        """Return the value that was chosen for an attribute of that type, or None."""
-        names = [attribute.name for attribute in self.operator.attributes if attribute.type == kind]
-        return self.chosen.get(names[0]) if names else None
-
-
-Chooser: TypeAlias = Callable[[Choices, Site, Attribute], AttributeValue]
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeRule:
-    """How values of one type are chosen, which shapes admit one, and the shape next to another that does."""
-
-    choose: Chooser
-    admits: Callable[[Shape], bool] = lambda _: True
-    adapt: Callable[[Shape], Shape] = lambda shape: shape
 
 
 def choose_attributes(
@@ -194,6 +164,17 @@ def _indices(choices: Choices, site: Site, _attribute: Attribute) -> AttributeVa
     return choose_indices(choices, length, max(0, site.profile.max_rank - len(site.shape) + 1))
 
 
+def _classes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+    """A class for every entry of the other axes, in nested tuples; classes are the second axis, or the only one."""
+    axis = 1 if len(site.shape) > 1 else 0
+    length = site.shape[axis]
+    return _nested((*site.shape[:axis], *site.shape[axis + 1 :]), lambda: choices.integer(0, length - 1))
+
+
+def _nested(shape: Shape, draw: Callable[[], int]) -> AttributeValue:
+    return tuple(_nested(shape[1:], draw) for _ in range(shape[0])) if shape else draw()
+
+
 def shuffled(choices: Choices, count: int) -> list[int]:
     """Return the numbers below count in any order; the simplest is from the last, since from the first does nothing."""
     rest = list(range(count))
@@ -213,12 +194,23 @@ def _with_unit_axis(shape: Shape) -> Shape:
     return (*shape[:-1], 1)
 
 
+def _has_classes(shape: Shape) -> bool:
+    return len(shape) > 0 and shape[min(1, len(shape) - 1)] > 0
+
+
 def _has_axis(shape: Shape) -> bool:
     return len(shape) > 0
 
 
 def _with_axis(_shape: Shape) -> Shape:
     return (2,)
+
+
+def _factors(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+    factors = list(_factorization(choices, site.length, 3)) or [1]
+    if math.prod(factors) and choices.boolean(NEGATIVE):
+        factors[choices.integer(0, len(factors) - 1)] = -1
+    return tuple(factors)
 
 
 ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType({
@@ -234,4 +226,15 @@ ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType
     "permutation": AttributeRule(_permutation),
     "index": AttributeRule(_index, _has_axis, _with_axis),
     "indices": AttributeRule(_indices, _has_axis, _with_axis),
+    "classes": AttributeRule(_classes, _has_classes, _with_axis),
+    "int": AttributeRule(lambda choices, _site, attribute: choices.integer(*map(int, attribute.bounds))),
+    "real": AttributeRule(lambda choices, _site, attribute: choices.decimals(*attribute.bounds, 1)[0]),
+    "option": AttributeRule(lambda choices, _site, attribute: choices.choice(attribute.options)),
+    "factors": AttributeRule(_factors, _has_axis, _with_axis),
+    "expanded_shape": AttributeRule(
+        lambda choices, site, _attribute: kept_lengths(
+            choices, stretched(choices, site.shape, site.profile), site.shape
+        )
+    ),
+    **PLACEMENT_RULES,
 })

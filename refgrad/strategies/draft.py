@@ -12,9 +12,9 @@ from refgrad.interpreter import numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Slice, Step
-from refgrad.strategies.admission import Array, distance_to_kink, in_domain
+from refgrad.strategies.admission import Array, distance_to_kink, in_domain, inside_of
 from refgrad.strategies.choices import Choices
-from refgrad.strategies.profile import LARGEST_SIZE, LARGEST_VALUE, Profile
+from refgrad.strategies.profile import LARGEST_SIZE, Profile
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +60,8 @@ class Value:
 class Draft:
     """The steps so far, the values that they define, and whoever chooses what comes next.
 
-    ``base`` is the shape that leaves are derived from.
+    ``base`` is the shape that leaves are derived from. Whatever the profile's dtype is, values are of float64, so that
+    it is the truth that stays clear of kinks.
     """
 
     profile: Profile
@@ -70,13 +71,20 @@ class Draft:
     values: list[Value] = field(default_factory=list)
     results: list[Value] = field(default_factory=list)
     leaves: list[Value] = field(default_factory=list)
+    largest: float = field(init=False)
+    margin: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look up the profile's limits once."""
+        self.largest, self.margin = self.profile.largest_value, self.profile.least_margin
 
     def add_leaf(self, value: Value) -> None:
         """Make the leaf part of the scenario."""
         name = f"{'c' if value.condition else 'x'}{len(self.leaves) + 1}"
         if value.requires_grad:
             value.leaves = 1 << len(self.leaves)
-        value.step = Leaf(name, Constant.of(value.array), value.requires_grad)
+        dtype = None if value.condition else self.profile.dtype
+        value.step = Leaf(name, Constant.of(value.array, dtype), value.requires_grad)
         self.steps.append(value.step)
         self.leaves.append(value)
         self.values.append(value)
@@ -97,9 +105,9 @@ class Draft:
         self.results.append(value)
         self.values.append(value)
 
-    def has_room(self, array: Array) -> bool:
-        """Whether an array is small enough, and of a rank that the profile allows."""
-        return array.size <= LARGEST_SIZE and array.ndim <= self.profile.max_rank
+    def has_room(self, array: Array, operator: Operator) -> bool:
+        """Whether an array is small enough, and of a rank that the profile or the operator's pattern allows."""
+        return array.size <= LARGEST_SIZE and array.ndim <= max(self.profile.max_rank, operator.pattern_rank)
 
     def compute(
         self, operator: Operator, arguments: Sequence[Value], attributes: Mapping[str, Any], *, margin: float
@@ -111,19 +119,21 @@ class Draft:
         """
         arrays = [argument.array for argument in arguments]
         bound = operator.bind({name: _native(value) for name, value in attributes.items()})
-        if not in_domain(operator, arrays, bound):
-            return None
         try:
-            array = np.asarray(numpy_forward(operator)(*arrays, **bound))
+            inside = None if operator.composite is None else inside_of(operator, arrays, bound)
+            if not in_domain(operator, arrays, bound, inside):
+                return None
+            array = inside[-1][-1] if inside else np.asarray(numpy_forward(operator)(*arrays, **bound))
         except (ValueError, IndexError, TypeError):
             return None
-        if not (self.has_room(array) and all(self.has_room(value.array) for value in arguments if value.step is None)):
+        fresh = [value.array for value in arguments if value.step is None]
+        if not all(self.has_room(candidate, operator) for candidate in (array, *fresh)):
             return None
         requires_grad = any(argument.requires_grad for argument in arguments)
         value = Value.of(array, requires_grad=requires_grad, arguments=tuple(arguments))
-        if not value.within(-LARGEST_VALUE, LARGEST_VALUE):
+        if not value.within(-self.largest, self.largest):
             return None
-        near = margin >= 0 and distance_to_kink(operator, arrays, bound, array) <= margin
+        near = margin >= 0 and distance_to_kink(operator, arrays, bound, array, inside) <= max(margin, self.margin)
         return None if near else value
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from refgrad.operators import Argument, Operator
 from refgrad.operators.structure import Shape
+from refgrad.scenario.formats import rounded
 from refgrad.strategies.admission import Array
 from refgrad.strategies.attributes import DEFAULT_RANGE
 from refgrad.strategies.choices import Choices
@@ -22,6 +23,18 @@ TAME: Final = 0.7
 
 AT_LEAST: Final = 0.5
 """The narrowed range is no shorter than this."""
+
+REPLACED: Final = 0.4
+"""How often an entry of a leaf with special numbers is one."""
+
+ZEROS: Final = (0.0, -0.0)
+
+TINY: Final = (1e-20, -1e-160, 1e-310, -5e-324)
+"""Small numbers for one entry at a time: the first vanishes beside others, the second's square is no normal number,
+and the last two are none themselves."""
+
+SMALL: Final = (1e-20, -1e-9)
+"""Small numbers that meet others in sums and products."""
 
 
 def sample_range(operator: Operator, argument: Argument) -> tuple[float, float]:
@@ -44,18 +57,31 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
     tame_low, tame_high = max(low, DEFAULT_RANGE[0]), min(high, DEFAULT_RANGE[1])
     if tame_high - tame_low >= AT_LEAST and choices.boolean(TAME):
         low, high = tame_low, tame_high
-    return Value.of(
-        random_array(choices, low, high, shape, profile.dtype), requires_grad=not choices.boolean(profile.constants)
-    )
+    array = random_array(choices, low, high, shape, profile.dtype)
+    if size and profile.special and choices.boolean(profile.special):
+        array = rounded(special_array(choices, operator, array, low, high), profile.dtype)
+    return Value.of(array, requires_grad=not choices.boolean(profile.constants))
 
 
 def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype: str) -> Array:
-    """Return an array of short decimal numbers between the bounds."""
-    return np.array(choices.decimals(low, high, math.prod(shape)), dtype=dtype).reshape(shape)
+    """Return an array of short decimal numbers between the bounds, each the nearest of the dtype, as float64."""
+    return rounded(np.array(choices.decimals(low, high, math.prod(shape)), dtype=np.float64), dtype).reshape(shape)
+
+
+def special_array(choices: Choices, operator: Operator, array: Array, low: float, high: float) -> Array:
+    """Return the array with some entries replaced by numbers of one hard kind, where the range has any."""
+    kinds = [
+        (float(array.flat[0]),),
+        (low, high),
+        *([ZEROS, TINY if operator.elementwise else SMALL] if low < 0 < high else []),
+    ]
+    numbers = choices.choice(kinds)
+    entries = [choices.choice(numbers) if choices.boolean(REPLACED) else entry for entry in array.ravel().tolist()]
+    return np.array(entries, dtype=np.float64).reshape(array.shape)
 
 
 def put_on_edge(
-    choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float]
+    choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float], dtype: str
 ) -> list[Value]:
     """Return the operands with some entries, at least one, moved onto an example of an edge.
 
@@ -71,7 +97,8 @@ def put_on_edge(
         if argument.name in example:
             for place in places:
                 array[_projected(np.unravel_index(place, result), array.shape)] = example[argument.name]
-        moved.append(Value.of(array, requires_grad=operand.requires_grad))
+        numbers = array if operand.condition else rounded(array, dtype)
+        moved.append(Value.of(numbers, requires_grad=operand.requires_grad))
     return moved
 
 

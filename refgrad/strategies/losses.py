@@ -10,6 +10,7 @@ from refgrad.scenario import Apply, Backward, Constant, Read, Scenario, Step
 from refgrad.strategies.admission import MARGIN
 from refgrad.strategies.draft import Draft, Value
 from refgrad.strategies.leaves import accepted_range, random_array
+from refgrad.strategies.precision import with_wider_leaves
 from refgrad.strategies.profile import GenerationError, reducing_operators
 
 SEED_RANGE: Final = (-3.0, 3.0)
@@ -46,7 +47,9 @@ def completed(draft: Draft) -> Scenario:
         steps += [*walk.before, Backward(walk.output, walk.seed, retain)]
     steps += [Read("grad", leaf.name) for leaf in draft.leaves if leaf.requires_grad]
     steps += [Read("value", name) for name in dict.fromkeys(walk.output for walk in walks)]
-    return Scenario(tuple(steps))
+    if draft.profile.wider is None:
+        return Scenario(tuple(steps))
+    return with_wider_leaves(Scenario(tuple(steps)), draft.choices, draft.profile.wider)
 
 
 def _outputs(draft: Draft) -> list[Value]:
@@ -120,4 +123,5 @@ def _rebuilt(draft: Draft, output: Value, built: int) -> tuple[Apply, ...]:
 def _seed(draft: Draft, output: Value) -> Constant | None:
     if not draft.profile.seeds or (output.shape == () and not draft.choices.boolean(0.3)):
         return None
-    return Constant.of(random_array(draft.choices, *SEED_RANGE, output.shape, draft.profile.dtype))
+    dtype = draft.profile.dtype
+    return Constant.of(random_array(draft.choices, *SEED_RANGE, output.shape, dtype), dtype)

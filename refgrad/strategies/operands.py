@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
 
+from refgrad.operators import Operator
 from refgrad.operators.structure import Shape
 from refgrad.operators.table import Operands
 from refgrad.strategies.attributes import differing_axes, stretched
 from refgrad.strategies.choices import Choices
 from refgrad.strategies.profile import LARGEST_SIZE, Profile
+from refgrad.strategies.shape_patterns import bound, chosen, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +111,16 @@ OPERAND_RULES: Final[Mapping[Operands, OperandRule]] = MappingProxyType({
     "same": OperandRule(_same, lambda _choices, shapes, _profile: shapes[0]),
     "join": OperandRule(_joins, _joining, lambda shape: shape or (2,)),
 })
+
+
+@cache
+def operand_rule(operator: Operator) -> OperandRule:
+    """Return how the operator's operands meet."""
+    if operator.operands != "pattern":
+        return OPERAND_RULES[operator.operands]
+    patterns = operator.shapes
+    return OperandRule(
+        lambda shapes, shape: bound(patterns, (*shapes, shape)) is not None,
+        lambda choices, shapes, profile: chosen(choices, patterns, shapes, profile),
+        lambda shape: nearest(patterns[0], shape),
+    )

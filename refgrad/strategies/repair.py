@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, ScenarioError, Step
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Constant,
+    Delete,
+    Detach,
+    Enter,
+    Grad,
+    Hook,
+    Jvp,
+    Leaf,
+    Leave,
+    RequireGrad,
+    RetainGrad,
+    Scenario,
+    ScenarioError,
+    Step,
+    StopRequiringGrad,
+    Unhook,
+    Write,
+)
 from refgrad.strategies.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
 from refgrad.strategies.attributes import admits
+from refgrad.strategies.precision import with_fitting_seeds
+from refgrad.strategies.tangents import resized, with_fitting_tangents
+
+CHANGES: Final = (Detach, Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, StopRequiringGrad, Unhook, Write)
+
+
+def changes_tensors(steps: Iterable[Step]) -> bool:
+    """Whether tensors change, so that the values and flags that are found here need not be theirs."""
+    return any(isinstance(step, CHANGES) for step in steps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,10 +59,15 @@ class Evaluated:
         Outputs are results that require grad, seeds fit them, and graphs that are walked again are retained.
         """
         steps = self.scenario.steps
+        if changes_tensors(steps):
+            return False
         results = {step.name for step in self.scenario.definitions.values() if not isinstance(step, Leaf)}
+        recorded = self.recorded & results
         starts = [step for step in steps if isinstance(step, Backward | Grad)]
-        return _with_flags(steps, self.recorded) == steps and all(
-            start.output in self.recorded & results and _seed_fits(start, self.values[start.output]) for start in starts
+        return (
+            _with_flags(steps, self.recorded) == steps
+            and all(start.output in recorded and _seed_fits(start, self.values[start.output]) for start in starts)
+            and all(step.output in recorded for step in self.scenario.jvps)
         )
 
     @property
@@ -77,12 +111,15 @@ def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
     Seeds are cut or repeated to the shapes of their outputs, and ``retain_graph`` is set where a later backward walks a
     graph again, if that is what keeps the scenario proper.
     """
-    chosen = pruned(tuple(steps)) if kept.pruned else tuple(steps)
+    fitting = with_fitting_tangents(steps)
+    chosen = pruned(fitting) if kept.pruned else fitting
     try:
         result = evaluated(Scenario(chosen))
         if result is not None and kept.proper and not result.proper:
             fitted = _with_flags(tuple(_fitted(step, result.values) for step in chosen), result.recorded)
             result = replace(result, scenario=Scenario(fitted))
+        if result is not None:
+            result = replace(result, scenario=with_fitting_seeds(result.scenario))
     except ScenarioError:
         return None
     if result is None or result.proper < kept.proper or (kept.clear and not result.clear):
@@ -113,10 +150,10 @@ def recorded_names(steps: Iterable[Step]) -> frozenset[str]:
 
 
 def _from_gradients(scenario: Scenario) -> frozenset[str]:
-    """Return the names whose values are not known, since recorded gradients are not found here."""
+    """Return the names whose values are not known, since gradients and tangents are not found here."""
     unknown: set[str] = set()
     for step in scenario.definitions.values():
-        if isinstance(step, Grad) or not unknown.isdisjoint(step.uses):
+        if isinstance(step, Grad | Jvp) or not unknown.isdisjoint(step.uses):
             unknown.add(step.name)
     return frozenset(unknown)
 
@@ -141,12 +178,8 @@ def _fitted(step: Step, values: Mapping[str, Array]) -> Step:
     if not isinstance(step, Backward | Grad) or _seed_fits(step, values[step.output]):
         return step
     output = values[step.output]
-    old = np.ones(1) if step.seed is None or step.seed.size == 0 else step.seed.to_numpy()
-    if old.ndim == output.ndim and all(a >= b for a, b in zip(old.shape, output.shape, strict=True)):
-        new = old[tuple(slice(length) for length in output.shape)]
-    else:
-        new = np.resize(old, output.shape)
-    return replace(step, seed=Constant.of(np.ascontiguousarray(new, dtype=output.dtype).reshape(output.shape)))
+    old = np.ones(1) if step.seed is None else step.seed.to_numpy()
+    return replace(step, seed=Constant.of(resized(old, output.shape).astype(np.float64)))
 
 
 def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step, ...]:

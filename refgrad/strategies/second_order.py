@@ -46,11 +46,11 @@ def second_order_scenario(
     if weighted is None:
         bent = any(row.saves(argument.name) for argument in row.arguments)
         weighted = not bent or choices.boolean(WEIGHTED)
-    first = _with_entries(seed, operator, replace(profile, empty=0.0))
+    first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
     return _twice(first, choices, profile, weighted=weighted, penalty=0.0)
 
 
-def _with_entries(seed: int, operator: str, profile: Profile) -> Scenario:
+def scenario_with_entries(seed: int, operator: str, profile: Profile) -> Scenario:
     """Return a scenario without empty arrays: whether those are recorded is an engine's own affair."""
     for attempt in range(ATTEMPTS):
         scenario = operator_scenario(seed + attempt * ANOTHER, operator, profile)
@@ -74,12 +74,12 @@ def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
 def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float) -> Scenario:
     ((at, backward),) = first.backwards
     steps = list(first.steps[:at])
-    leaves = _reached(first, backward.output)
+    leaves = reached(first, backward.output)
     leaf = choices.choice(leaves)
-    shape = _shape(backward)
+    shape = seed_shape(backward)
     output = backward.output
     if weighted:
-        weights = Leaf("w", Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype)), requires_grad=True)
+        weights = Leaf("w", _random_constant(choices, shape, profile), requires_grad=True)
         steps += [weights, Apply("weighted", "multiply", (output, "w"))]
         leaves.append(weights)
         output = "weighted"
@@ -88,20 +88,33 @@ def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: boo
     if choices.boolean(penalty):
         steps.append(Apply("penalty", "multiply", ("h", "h")))
         start = "penalty"
-    cotangent = Constant.of(random_array(choices, *SEED_RANGE, leaf.value.shape, profile.dtype))
+    cotangent = _random_constant(choices, leaf.value.shape, profile)
     read = [choices.choice(leaves)] if choices.boolean(ONE_READ) else leaves
     reads: list[Step] = [*(Read("grad", leaf.name) for leaf in read), Read("value", "h")]
     return Scenario((*steps, Backward(start, cotangent), *reads))
 
 
-def _reached(scenario: Scenario, output: str) -> list[Leaf]:
-    """Return the leaves that require grad and that the output depends on."""
+def _random_constant(choices: Choices, shape: tuple[int, ...], profile: Profile) -> Constant:
+    return Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype), profile.dtype)
+
+
+def applications_to(scenario: Scenario, output: str) -> list[Apply]:
+    """Return the applications that the output depends on, its own first."""
     needed = {output}
+    found = []
     for step in reversed(scenario.applications):
         if step.name in needed:
             needed.update(step.arguments)
+            found.append(step)
+    return found
+
+
+def reached(scenario: Scenario, output: str) -> list[Leaf]:
+    """Return the leaves that require grad and that the output depends on."""
+    needed = {output}.union(*(step.arguments for step in applications_to(scenario, output)))
     return [leaf for leaf in scenario.leaves if leaf.requires_grad and leaf.name in needed]
 
 
-def _shape(backward: Backward) -> tuple[int, ...]:
+def seed_shape(backward: Backward) -> tuple[int, ...]:
+    """Return the shape of the output that a backward starts from."""
     return () if backward.seed is None else backward.seed.shape

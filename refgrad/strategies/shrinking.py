@@ -8,10 +8,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
-from refgrad.scenario import Apply, Backward, Grad, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario import Apply, Backward, Grad, Hook, Jvp, Leaf, Scenario, Step
+from refgrad.scenario.formats import FORMATS
 from refgrad.strategies.repair import Evaluated, Kept, evaluated, pruned, repaired
+from refgrad.strategies.shorter_lives import renamed_change
 from refgrad.strategies.simpler_values import complexity
 from refgrad.strategies.simplifications import SIMPLIFICATIONS, Simplification
+from refgrad.strategies.tangents import renamed_tangents
 
 Fails = Callable[[Scenario], bool]
 
@@ -49,11 +52,12 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
     """Say how complicated a scenario is, what matters most first; every simplification that is kept makes it less."""
     steps = scenario.steps
     seeds = [step.seed for step in steps if isinstance(step, Backward | Grad) and step.seed is not None]
-    constants = [leaf.value for leaf in scenario.leaves] + seeds
+    tangents = [tangent for step in scenario.jvps for _, tangent in step.tangents]
+    constants = [leaf.value for leaf in scenario.leaves] + seeds + tangents
     attributes = [step.to_text() for step in scenario.applications]
     return (
         len(scenario.applications),
-        len(scenario.backwards) + len(scenario.gradients),
+        len(scenario.backwards) + len(scenario.gradients) + len(scenario.jvps),
         sum(len(step.arguments) for step in scenario.applications),
         len(scenario.leaves),
         len(steps),
@@ -63,6 +67,7 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
         sum(map(len, attributes)),
         attributes,
         sum(leaf.requires_grad for leaf in scenario.leaves),
+        sum(constant.dtype in FORMATS and constant.dtype != "float64" for constant in constants),
         sum(complexity(constant)[0] for constant in constants),
         [complexity(constant)[1] for constant in constants],
     )
@@ -70,7 +75,8 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
 
 def with_short_names(scenario: Scenario) -> Scenario:
     """Return the scenario with its names changed to a, b, c and so on, in order of definition."""
-    names = dict(zip(scenario.definitions, _short_names(), strict=False))
+    hooks = [step.name for step in scenario.steps if isinstance(step, Hook)]
+    names = dict(zip([*scenario.definitions, *hooks], _short_names(), strict=False))
     return Scenario(tuple(_renamed(step, names) for step in scenario.steps))
 
 
@@ -114,7 +120,7 @@ def _short_names() -> Iterator[str]:
 
 def _renamed(step: Step, names: dict[str, str]) -> Step:
     match step:
-        case Leaf() | Read() | ZeroGrad():
+        case Leaf():
             return replace(step, name=names[step.name])
         case Apply():
             return replace(step, name=names[step.name], arguments=tuple(names[name] for name in step.arguments))
@@ -122,4 +128,6 @@ def _renamed(step: Step, names: dict[str, str]) -> Step:
             return replace(step, output=names[step.output])
         case Grad():
             return replace(step, name=names[step.name], output=names[step.output], leaf=names[step.leaf])
-    return step
+        case Jvp():
+            return replace(renamed_tangents(step, names), name=names[step.name])
+    return renamed_change(step, names)

@@ -55,13 +55,13 @@ def simpler_constants(constant: Constant) -> Iterator[Constant]:
         return
     counting = np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
     for simpler in (np.ones_like(array), counting, np.copysign(counting, array), np.round(array), np.trunc(array)):
-        yield Constant.of(simpler)
+        yield Constant.of(simpler, constant.dtype)
     for place in range(array.size if array.size <= FEW else 0):
         for number in (1.0, 2.0, 0.5, np.round(array.flat[place]), np.round(array.flat[place], 1)):
             changed = array.copy()
             changed.flat[place] = number
-            yield Constant.of(changed)
-    yield Constant.of(np.round(array, 1))
+            yield Constant.of(changed, constant.dtype)
+    yield Constant.of(np.round(array, 1), constant.dtype)
 
 
 def complexity(constant: Constant) -> tuple[int, tuple[str, ...]]:
@@ -166,6 +166,26 @@ def _plain_indices(value: Any) -> Iterator[AttributeValue]:
             yield (*value[:place], simpler, *value[place + 1 :])
 
 
+def _plain_entries(value: Any, plain: tuple[AttributeValue, ...]) -> Iterator[AttributeValue]:
+    """One entry after the other, however nested, replaced by a plain one; and last entries left out."""
+    if not isinstance(value, tuple):
+        yield from (entry for entry in plain if entry != value)
+        return
+    for place, item in enumerate(value):
+        for simpler in _plain_entries(item, plain):
+            yield (*value[:place], simpler, *value[place + 1 :])
+    if len(value) > 1:
+        yield value[:-1]
+    if value and all(isinstance(item, tuple) and len(item) > 1 for item in value):
+        yield tuple(item[:-1] for item in value)
+
+
+def _first_classes(value: Any) -> Iterator[AttributeValue]:
+    """The first class everywhere."""
+    if (first := _wrapped(value, 1)) != value:
+        yield first
+
+
 SIMPLER: Final[Mapping[AttributeType, Callable[[Any], Iterator[AttributeValue]]]] = MappingProxyType({
     "axis": _zero_axis,
     "new_axis": _zero_axis,
@@ -179,22 +199,56 @@ SIMPLER: Final[Mapping[AttributeType, Callable[[Any], Iterator[AttributeValue]]]
     "permutation": _plain_permutation,
     "index": _plain_index,
     "indices": _plain_indices,
+    "classes": _first_classes,
+    "int": lambda value: (number for number in (0, 1, -1, 2) if number != value),
+    "real": _plain_number,
+    "option": lambda _: iter(()),
+    "flat_axis": lambda value: iter(()) if value is None else (simpler for simpler in (None, *_zero_axis(value))),
+    "scalar_axis": _zero_axis,
+    "axis_list": lambda value: (simpler for simpler in _fewer_axes(value) if simpler is not None),
+    "matching_axes": lambda value: (simpler for simpler in _fewer_axes(value) if simpler is not None),
+    "axis_pair": lambda value: (simpler for simpler in ((0, 1), (1, 0)) if simpler != value),
+    "new_axis_pair": lambda value: (simpler for simpler in ((0, 1), (1, 0)) if simpler != value),
+    "shifts": lambda value: _plain_entries(value, (1, 0, -1)),
+    "pad_width": lambda value: _plain_entries(value, (0, 1)),
+    "repeats": lambda value: _plain_entries(value, (1, 2, 0)),
+    "counts": lambda value: _plain_entries(value, (1, 2, 0)),
+    "factors": _shorter,
+    "expanded_shape": _shorter,
+    "points": lambda value: _plain_entries(value, (1, 0)),
+    "position": lambda value: (number for number in (0, -1, 1) if number != value),
+    "places": lambda value: _plain_entries(value, (0, 1)),
+    "rows": lambda value: _plain_entries(value, (0, 1)),
+    "flat_places": lambda value: _plain_entries(value, (0, 1)),
+    "mask": lambda value: _plain_entries(value, (True,)),
+    "writing_index": _plain_index,
 })
 
-SHAPE_TYPES: Final = frozenset({"shape", "broadcast_shape", "any_shape"})
-INDEX_TYPES: Final = frozenset({"index", "indices"})
+SHAPE_TYPES: Final = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape"})
+INDEX_TYPES: Final = frozenset({"index", "indices", "position", "writing_index"})
+ENTRY_TYPES: Final = frozenset({"places", "rows", "mask", "counts", "pad_width", "classes"})
+"""Nested tuples whose shape follows that of an array."""
 
 
 def _shortened(kind: AttributeType, value: Any, lengths: Mapping[int, int]) -> AttributeValue:
     if kind in SHAPE_TYPES:
         return tuple(lengths.get(length, length) for length in value)
+    if kind in ENTRY_TYPES:
+        return _wrapped(_cut(value, lengths), min(lengths.values()))
     return _wrapped(value, min(lengths.values())) if kind in INDEX_TYPES else value
+
+
+def _cut(value: Any, lengths: Mapping[int, int]) -> AttributeValue:
+    """Shorten every tuple, however nested, that is as long as an axis that became shorter."""
+    if not isinstance(value, tuple):
+        return value  # type: ignore[no-any-return]
+    return tuple(_cut(item, lengths) for item in value[: lengths.get(len(value), len(value))])
 
 
 def _wrapped(value: Any, length: int) -> AttributeValue:
     """Bring every index, however nested, into an axis of this length."""
     if isinstance(value, tuple):
         return tuple(_wrapped(item, length) for item in value)
-    if isinstance(value, Slice):
+    if isinstance(value, Slice | bool):
         return value
     return int(value) % length if value >= 0 else -(-int(value) % length or length)

@@ -9,10 +9,14 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Step, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Step, ZeroGrad
+from refgrad.scenario.promotion import floating_dtypes, promoted
 from refgrad.strategies.admission import Array
+from refgrad.strategies.precision import wider_dtypes
 from refgrad.strategies.repair import Evaluated, pruned
+from refgrad.strategies.shorter_lives import renamed_change, shorter_lives, without_one_change
 from refgrad.strategies.simpler_values import simpler_attributes, simpler_constants, with_lengths
+from refgrad.strategies.tangents import renamed_tangents, simpler_tangents
 
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
@@ -27,17 +31,18 @@ def single_application(current: Evaluated) -> Iterator[Steps]:
             leaves = [replace(leaf, requires_grad=leaf.value.dtype != "bool") for leaf in leaves]
         seed = np.arange(1.0, current.values[step.name].size + 1).reshape(current.values[step.name].shape)
         reads = [Read("grad", leaf.name) for leaf in leaves if leaf.requires_grad]
-        backward = Backward(step.name, Constant.of(seed.astype(current.values[step.name].dtype)))
+        backward = Backward(step.name, Constant.of(seed, _dtype(current, step.name)))
         yield [*leaves, step, backward, *reads, Read("value", step.name)]
 
 
 def fewer_backwards(current: Evaluated) -> Iterator[Steps]:
-    """One backward alone, or one less."""
+    """One backward alone, or one less; a tangent is had without any."""
     steps = current.scenario.steps
     backwards = current.scenario.backwards
     if len(backwards) > 1:
         for kept, _ in backwards:
             yield [step for at, step in enumerate(steps) if at == kept or not isinstance(step, Backward)]
+    if len(backwards) > 1 or current.scenario.jvps:
         for dropped, _ in backwards:
             yield [step for at, step in enumerate(steps) if at != dropped]
     for at, backward in backwards:
@@ -56,9 +61,9 @@ def without_unused(current: Evaluated) -> Iterator[Steps]:
 
 
 def other_outputs(current: Evaluated) -> Iterator[Steps]:
-    """A backward, or a recorded gradient, from another result; what was read of the output is read of that one."""
+    """A backward, a gradient or a tangent from another result; what was read of the output is read of that one."""
     for at, start in enumerate(current.scenario.steps):
-        if not isinstance(start, Backward | Grad):
+        if not isinstance(start, Backward | Grad | Jvp):
             continue
         for step in current.scenario.applications:
             if step.name in current.recorded and step.name != start.output:
@@ -154,6 +159,14 @@ def plainer_seeds(current: Evaluated) -> Iterator[Steps]:
                 yield _replaced(current.scenario.steps, at, replace(start, seed=seed))
 
 
+def plainer_tangents(current: Evaluated) -> Iterator[Steps]:
+    """Fewer leaves that move, or tangents of simpler numbers."""
+    for at, step in enumerate(current.scenario.steps):
+        if isinstance(step, Jvp):
+            for simpler in simpler_tangents(step):
+                yield _replaced(current.scenario.steps, at, simpler)
+
+
 def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
     """A leaf of simpler numbers, or one that does not require grad."""
     for at, step in enumerate(current.scenario.steps):
@@ -164,8 +177,14 @@ def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
                 yield _replaced(current.scenario.steps, at, replace(step, value=value))
 
 
+def plainer_dtypes(current: Evaluated) -> Iterator[Steps]:
+    """All leaves of float64, or one of them: a dtype of fewer bits stays only where it matters."""
+    yield from (scenario.steps for scenario in wider_dtypes(current.scenario))
+
+
 SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
     single_application,
+    shorter_lives,
     fewer_backwards,
     without_unused,
     other_outputs,
@@ -174,11 +193,14 @@ SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
     fewer_operands,
     merged_leaves,
     fewer_reads,
+    without_one_change,
     fewer_axes,
     shorter_axes,
     plainer_attributes,
     plainer_seeds,
+    plainer_tangents,
     plainer_leaves,
+    plainer_dtypes,
 )
 
 
@@ -186,7 +208,11 @@ def _as_leaf(current: Evaluated, name: str) -> Leaf:
     definition = current.scenario.definitions[name]
     if isinstance(definition, Leaf):
         return definition
-    return Leaf(name, Constant.of(current.values[name]), name in current.recorded)
+    return Leaf(name, Constant.of(current.values[name], _dtype(current, name)), name in current.recorded)
+
+
+def _dtype(current: Evaluated, name: str) -> str:
+    return promoted(floating_dtypes(current.scenario)[name])
 
 
 def _replaced(steps: Steps, at: int, step: Step) -> list[Step]:
@@ -210,7 +236,9 @@ def _using(step: Step, old: str, new: str) -> Step:
     if isinstance(step, Grad):
         output, leaf = (new if name == old else name for name in step.uses)
         return replace(step, output=output, leaf=leaf)
-    return _renamed_read(step, old, new)
+    if isinstance(step, Jvp):
+        return renamed_tangents(step, {old: new})
+    return renamed_change(step, {old: new})
 
 
 def _without_vain_reads(steps: Steps) -> list[Step]:
@@ -219,6 +247,8 @@ def _without_vain_reads(steps: Steps) -> list[Step]:
     for step in reversed(steps):
         if isinstance(step, Backward) or (isinstance(step, Apply) and step.name in used):
             used.update(step.uses)
+        elif isinstance(step, Jvp):
+            used.update((step.name, *step.uses))
     return [step for step in steps if not isinstance(step, Read | ZeroGrad) or step.name in used]
 
 
@@ -239,10 +269,14 @@ def _keep_axes(rank: int, leaf: Leaf) -> Array:
     return np.asarray(array[(0,) * len(dropped)]) if 0 not in dropped else array
 
 
+def _contiguous(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(np.shape(array))
+
+
 def _both_ways(current: Evaluated, change: Callable[[Leaf], Array], lengths: dict[int, int]) -> Iterator[Steps]:
     """Change the leaves' arrays, once with attributes that follow the lengths, once with the plainest attributes."""
     leaves = [
-        replace(step, value=Constant.of(np.ascontiguousarray(change(step)).reshape(np.shape(change(step)))))
+        replace(step, value=Constant.of(_contiguous(change(step)), step.value.dtype))
         if isinstance(step, Leaf)
         else step
         for step in current.scenario.steps

@@ -25,6 +25,9 @@ ATTEMPTS: Final = 200
 CONSTANTS: Final = 0.2
 """How often an operand does not require grad; at least one of them always does."""
 
+SPECIAL: Final = 0.3
+"""How often an operand holds zeros, repetitions, the ends of its range or tiny numbers."""
+
 SHAPES: Final[tuple[Shape, ...]] = (
     (2, 3),
     (),
@@ -72,7 +75,7 @@ def _first_success(
     seed: int, operator: Operator, profile: Profile, apply: Callable[[Draft, Operator], bool]
 ) -> Scenario:
     choices = SeededChoices(seed)
-    single = replace(profile, max_backwards=1, unused_leaves=0.0, constants=CONSTANTS)
+    single = replace(profile, max_backwards=1, unused_leaves=0.0, constants=CONSTANTS, special=SPECIAL)
     with np.errstate(all="ignore"):
         for _ in range(ATTEMPTS):
             draft = Draft(single, choices.choice([shape for shape in SHAPES if len(shape) <= single.rank]), choices)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from types import MappingProxyType
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from refgrad.harness import Engine, Finding, Outcome, find_adapter, observe, start
 from refgrad.harness.examination import confront
+from refgrad.harness.verdict import FAILURES
 from refgrad.lifecycle import Gradient, predict, required_features
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
@@ -22,26 +24,16 @@ from refgrad.strategies import Profile, SeededChoices, random_scenario
 
 Floats = npt.NDArray[np.float64]
 
-EXCLUDED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({
-    "torch": MappingProxyType({
-        "xlogy": "its gradient by y at x = y = 0 is not a number",
-    }),
-    "autograd": MappingProxyType({
-        "where": "a broadcast operand's gradient is not summed back",
-        "transpose": "negative axes are inverted wrongly",
-        "broadcast_to": "added leading axes are not summed back",
-        "prod": "the gradient is divided by the entry, which may be zero",
-        "flip": "it has no reverse rule",
-        "sinc": "its gradient at 0 is not a number",
-    }),
-    "mygrad": MappingProxyType({
-        "max": "arrays without entries are refused",
-        "min": "arrays without entries are refused",
-        "maximum": "operands that tie receive nothing",
-        "minimum": "operands that tie receive nothing",
-    }),
-})
-"""What is known to be wrong with an engine, and is left out: `refgrad grade` shows it."""
+REPORTS: Final = Path(__file__).parents[2] / "reports"
+
+
+@cache
+def left_out(name: str) -> Mapping[str, str]:
+    """Return the operators that the committed report finds wrong with an engine, and the check that shows it."""
+    path = REPORTS / f"{name}.json"
+    verdicts = json.loads(path.read_text(encoding="utf-8"))["verdicts"] if path.exists() else []
+    return {v["operator"]: v["id"] for v in reversed(verdicts) if v["operator"] and v["verdict"] in FAILURES}
+
 
 UNIT_ROUNDOFF: Final = 2.0**-53
 
@@ -89,7 +81,7 @@ def engine(name: str) -> Engine:
 @cache
 def sound_operators(name: str) -> frozenset[str]:
     """The operators that an engine has, less those that are known to be wrong."""
-    return frozenset(operator_table()) & frozenset(engine(name).operators) - EXCLUDED.get(name, {}).keys()
+    return frozenset(operator_table()) & frozenset(engine(name).operators) - left_out(name).keys()
 
 
 def scenario_of(seed: int, condition: Condition, operators: frozenset[str]) -> Scenario:

@@ -23,6 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
+from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import SeededChoices
 from tests.benchmarks.graded_graphs import (
@@ -32,6 +33,7 @@ from tests.benchmarks.graded_graphs import (
     Graded,
     detected,
     grade,
+    left_out,
     scenario_of,
     sound_operators,
 )
@@ -81,7 +83,7 @@ def run_block(task: tuple[int, Plan]) -> dict[str, Any]:
             key = f"{graded.engine}|{condition.name}"
             outcomes[key][graded.finding.outcome] += 1
             if graded.finding.failed:
-                findings.append(_finding(seed, condition, graded))
+                findings.append(_finding(seed, condition, scenario, graded))
             if graded.ratio is not None:
                 ratios[key][_bin(graded.ratio)] += 1
                 largest[key] = max(largest.get(key, (0.0, seed)), (graded.ratio, seed))
@@ -91,17 +93,19 @@ def run_block(task: tuple[int, Plan]) -> dict[str, Any]:
             caught.update(e for e, v in zip(INJECTED, verdicts or (), strict=False) if v in {"wrong", "inaccurate"})
     return {
         "block": number, "engines": engines, "at_kinks": at_kinks, "outcomes": outcomes, "ratios": ratios,
+        "rows": len(operator_table()), "left_out": {name: left_out(name) for name in engines},
         "largest": largest, "findings": findings, "injected": injected, "caught": caught,
     }  # fmt: skip
 
 
-def _finding(seed: int, condition: Condition, graded: Graded) -> dict[str, Any]:
+def _finding(seed: int, condition: Condition, scenario: Scenario, graded: Graded) -> dict[str, Any]:
     return {
         "seed": seed,
         "condition": condition.name,
         "engine": graded.engine,
         "outcome": graded.finding.outcome,
         "message": graded.finding.message,
+        "scenario": scenario.text,
     }
 
 

@@ -221,3 +221,36 @@ def test_a_retained_gradient_follows_the_overwritten_tensor() -> None:
     y *= 3
     (y * 5).sum().backward()
     assert y.grad.tolist() == [5.0]
+
+
+def test_a_retained_gradient_is_not_lost_by_a_write() -> None:
+    x = leaf(1.0)
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    y *= 3
+    assert y.grad.tolist() == [1.0]
+    y.sum().backward()
+    assert y.grad.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("values", [(2.0,), (1.0, 2.0)])
+def test_what_a_write_needs_of_the_memory_that_it_overwrites_is_found_to_be_gone(values: tuple[float, ...]) -> None:
+    y = leaf(*values).sum() * 1.0
+    y *= y
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        y.backward()
+    z = leaf(*values) * 1.0
+    z *= z.detach()
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        z.sum().backward()
+
+
+def test_a_part_takes_only_what_fits() -> None:
+    y = leaf(1.0, 2.0) * 1.0
+    with pytest.raises(RuntimeError, match=r"output with shape \[\] doesn't match the broadcast shape \[2\]"):
+        y[0] = torch.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        y.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    y[:1] = torch.tensor([[3.0]])
+    assert y.tolist() == [3.0, 2.0]

@@ -290,3 +290,15 @@ def test_gradients_are_linear_in_the_seed(seed: list[float], factor: float) -> N
     (first,) = torch.grad(y, x, torch.tensor(seed), retain_graph=True)
     (scaled,) = torch.grad(y, x, torch.tensor(seed) * factor)
     assert torch.allclose(scaled, first * factor, rtol=1e-9, atol=1e-9)
+
+
+def test_a_leaf_receives_nothing_while_it_does_not_require_grad() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3
+    x.requires_grad = False
+    y.backward(retain_graph=True)
+    before = x.grad
+    x.requires_grad_()
+    y.backward()
+    assert before is None
+    assert x.grad.item() == 3.0

@@ -9,7 +9,9 @@ from refgrad.harness import TapeAdapter, Verdict, spell, start
 from refgrad.harness.checks import all_checks
 from refgrad.harness.grading import Grader
 from refgrad.harness.settings import Settings
+from refgrad.operators import operator_table
 from refgrad.scenario import parse
+from tests.faulty_engines.forward_tape import ForwardTape
 from tests.faulty_engines.tape import Tape
 
 
@@ -35,6 +37,16 @@ GRAPHS = SEVERAL | {"graphs/one_backward"}
 NO_FAULT = Fault("is right", "the tape as it stands", Tape, frozenset())
 
 
+FAMILIES = frozenset({"elementwise", "broadcasting", "indexing", "products", "reductions", "shapes"})
+"""Those that every faulty engine has: some sixty operators, so that a run takes a second."""
+
+
+def library(fault: Fault) -> list[str]:
+    """Return the operators that a faulty engine offers, those that it gets wrong among them."""
+    broken = {check.partition("/")[2] for check in fault.breaks | fault.may_break}
+    return [name for name, row in operator_table().items() if row.family in FAMILIES or name in broken]
+
+
 def adapter(fault: Fault) -> TapeAdapter:
     """Return the adapter of a faulty engine."""
     return TapeAdapter(
@@ -44,8 +56,10 @@ def adapter(fault: Fault) -> TapeAdapter:
         value="{x}.array",
         backward="engine.backward({output}, {seed}, retain_graph={retain_graph})",
         gradient="{leaf}.grad",
+        dtypes=("float64", "float32", "float16"),
         zero_grad="{leaf}.zero_grad()",
-        operators=spell("engine"),
+        jvp="engine.jvp({function}, {primals}, {tangents})" if issubclass(fault.engine, ForwardTape) else None,
+        operators=spell("engine", library(fault)),
         errors={
             "freed-graph": "RuntimeError: Trying to backward through the graph a second time",
             "implicit-seed": "RuntimeError: grad can be implicitly created only for scalar outputs",
@@ -63,7 +77,7 @@ def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) ->
 
 def is_generated(verdict: Verdict) -> bool:
     """Whether a check makes its own scenarios, rather than taking those of a behaviour."""
-    return verdict.chapter in {"operators", "edges", "graphs"}
+    return verdict.chapter in {"operators", "edges", "forward_mode", "graphs"}
 
 
 def step_count(verdict: Verdict) -> int:

@@ -149,6 +149,10 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "chainer/chainer#1178",
         IgnoresSeeds,
         frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "dtypes/gradients_keep_the_dtype_of_their_leaf",
+            "dtypes/mixed_dtypes_return_to_their_leaves",
             "seeds/seed_is_used",
             "seeds/scalar_may_be_seeded",
             "seeds/negative_and_zero_seeds",
@@ -159,7 +163,13 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "loses the sign of seeds",
         "bugs of checkers: seeds of one pass it",
         LosesSigns,
-        frozenset({"seeds/seed_is_used", "seeds/negative_and_zero_seeds", "seeds/seeds_differ_between_calls"}),
+        frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "seeds/seed_is_used",
+            "seeds/negative_and_zero_seeds",
+            "seeds/seeds_differ_between_calls",
+        }),
     ),
     Fault(
         "stretches seeds of another shape",
@@ -184,6 +194,9 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "chainer/chainer#1680",
         Replaces,
         frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "dtypes/mixed_dtypes_return_to_their_leaves",
             "accumulation/adds_across_calls",
             "accumulation/five_calls",
             "accumulation/chunks_equal_the_batch",
@@ -208,7 +221,13 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "zeroes the gradient of a leaf that is used again",
         "MyGrad nulls gradients when a tensor is used again",
         ZeroesByItself,
-        frozenset({"accumulation/leaves_do_not_share_memory", "retain_graph/rebuilding_works"}) | SEVERAL,
+        frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "accumulation/leaves_do_not_share_memory",
+            "retain_graph/rebuilding_works",
+        })
+        | SEVERAL,
     ),
     Fault(
         "frees graphs that should be kept",

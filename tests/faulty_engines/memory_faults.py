@@ -124,14 +124,18 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "adds in place to the array that an addition handed to both operands",
         "rsokl/MyGrad 407b2764",
         JoinsInPlace,
-        frozenset({"sharing/operands_of_one_sum"}),
+        frozenset({"contracts/seeds_stay_as_they_are", "sharing/operands_of_one_sum"}),
         may_break=GRAPHS,
     ),
     Fault(
         "keeps in leaves the array that an addition handed to both operands",
         "Oneflow-Inc/oneflow#9497",
         LeavesKeepTheArray,
-        frozenset({"accumulation/leaves_do_not_share_memory"}),
+        frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "accumulation/leaves_do_not_share_memory",
+        }),
         may_break=GRAPHS,
     ),
     Fault(
@@ -139,6 +143,9 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "pytorch/pytorch#119334",
         ReusesTheBuffer,
         frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "dtypes/mixed_dtypes_return_to_their_leaves",
             "accumulation/adds_across_calls",
             "accumulation/chunks_equal_the_batch",
             "accumulation/losses_in_either_order",
@@ -151,6 +158,9 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "pytorch/pytorch#119334",
         OneScratchBuffer,
         frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "dtypes/gradients_keep_the_dtype_of_their_leaf",
+            "dtypes/mixed_dtypes_return_to_their_leaves",
             "leaves/every_leaf_is_served",
             "sharing/diamond",
             "sharing/same_operand_twice",
@@ -189,13 +199,25 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "overwrites leaves with their gradients",
         "generic: an update in place of a gradient",
         OverwritesLeaves,
-        frozenset({"accumulation/zeroing_forgets", "retain_graph/rebuilding_works", "values/values_survive_backward"})
+        frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "dtypes/mixed_dtypes_return_to_their_leaves",
+            "accumulation/zeroing_forgets",
+            "retain_graph/rebuilding_works",
+            "values/values_survive_backward",
+        })
         | GRAPHS,
     ),
     Fault(
         "wipes what lies between leaves and output when it frees a graph",
         "tracel-ai/burn#3957",
         ClearsTheGraph,
-        frozenset({"retain_graph/values_stay_usable", "values/values_survive_backward"}) | GRAPHS,
+        frozenset({
+            "dtypes/gradients_keep_the_dtype_of_their_leaf",
+            "retain_graph/values_stay_usable",
+            "values/values_survive_backward",
+        })
+        | GRAPHS,
     ),
 )

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pytest
 
-from refgrad.harness import examination, grading
+from refgrad.harness import examination, grading, graph_checks, rule_checks
 
 ROOM = 10_000
 
@@ -20,9 +20,12 @@ def remembered_scenarios() -> Iterator[None]:
         for module, name in (
             (grading, "operator_scenario"),
             (grading, "edge_scenario"),
-            (grading, "random_scenario"),
+            (graph_checks, "random_scenario"),
+            (graph_checks, "operator_scenario"),
+            (rule_checks, "contract_scenario"),
+            (rule_checks, "third_order_scenario"),
             (examination, "CertifiedOracle"),
-            (examination, "predict"),
+            (examination, "lower"),
         ):
             patch.setattr(module, name, lru_cache(maxsize=ROOM)(getattr(module, name)))
         yield

@@ -170,7 +170,7 @@ RULE_FAULTS: tuple[Fault, ...] = (
         "divides the product by each factor",
         "tensorflow/tensorflow#119430",
         engine_with_rule("prod", lambda _right, g, node: [divided_product(node, g)]),
-        frozenset({"edges/prod"}),
+        frozenset({"operators/prod"}),
     ),
     Fault(
         "gives each of equal operands of maximum the whole cotangent",

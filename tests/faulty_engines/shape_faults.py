@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators import Operator, operator_table
-from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.fault import FAMILIES, Fault
 from tests.faulty_engines.rule_faults import engine_with_rule, wrong_rule
 from tests.faulty_engines.tape import Array, Contributions, Node, Shape, Tape
 
-BROADCASTING = frozenset(
-    f"operators/{name}" for name, row in operator_table().items() if row.elementwise and row.operands == "broadcast"
-)
+ROWS = [
+    row
+    for row in operator_table().values()
+    if row.elementwise and row.operands == "broadcast" and row.family in FAMILIES
+]
+BROADCASTING = frozenset(f"operators/{row.name}" for row in ROWS)
+AT_EDGES = frozenset(f"edges/{row.name}" for row in ROWS if row.edges)
+"""Few scenarios of an operator may all spare it broadcasting: then its edges show the fault."""
 
 
 class LeavesStretched(Tape):
@@ -138,9 +143,21 @@ def _first_of_stack(right: list[Any], cotangent: Array, node: Node) -> list[Any]
 
 
 SHAPE_FAULTS: tuple[Fault, ...] = (
-    Fault("does not undo broadcasting", "pytorch/pytorch#1787, tracel-ai/burn#181", LeavesStretched, BROADCASTING),
-    Fault("undoes broadcasting over the last axis", "mlx-style axis mix-ups; nd4j#2424", SumsTheLastAxis, BROADCASTING),
-    Fault("averages where it should undo broadcasting", "variant of nd4j#2424", Averages, BROADCASTING),
+    Fault(
+        "does not undo broadcasting",
+        "pytorch/pytorch#1787, tracel-ai/burn#181",
+        LeavesStretched,
+        BROADCASTING,
+        AT_EDGES,
+    ),
+    Fault(
+        "undoes broadcasting over the last axis",
+        "mlx-style axis mix-ups; nd4j#2424",
+        SumsTheLastAxis,
+        BROADCASTING,
+        AT_EDGES,
+    ),
+    Fault("averages where it should undo broadcasting", "variant of nd4j#2424", Averages, BROADCASTING, AT_EDGES),
     wrong_rule(
         "sum",
         "expands a sum over several axes at the end",

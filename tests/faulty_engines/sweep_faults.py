@@ -139,6 +139,8 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "karpathy/nn-zero-to-hero#52",
         KeepsTheLast,
         frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
             "sharing/diamond",
             "sharing/same_operand_twice",
             "sharing/fan_out_of_three",
@@ -158,7 +160,12 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "counts an operand that is given twice once",
         "karpathy/micrograd, early history",
         CountsAnOperandOnce,
-        frozenset({"sharing/same_operand_twice"}) | GRAPHS,
+        frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "sharing/same_operand_twice",
+        })
+        | GRAPHS,
     ),
     Fault(
         "handles nodes breadth first",
@@ -185,6 +192,7 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "karpathy/micrograd pull request 102",
         KeepsCotangents,
         frozenset({
+            "contracts/seeds_stay_as_they_are",
             "accumulation/five_calls",
             "accumulation/chunks_equal_the_batch",
             "accumulation/losses_in_either_order",
@@ -205,6 +213,9 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "generic: a sweep over all that was recorded",
         CountsUnusedResults,
         frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "dtypes/mixed_dtypes_return_to_their_leaves",
             "accumulation/adds_across_calls",
             "accumulation/leaves_do_not_share_memory",
             "sharing/unused_branch",
@@ -216,6 +227,10 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "FluxML/Zygote.jl 687b3756",
         ServesOneLeaf,
         frozenset({
+            "contracts/gradients_of_leaves_are_apart",
+            "contracts/seeds_stay_as_they_are",
+            "dtypes/gradients_keep_the_dtype_of_their_leaf",
+            "dtypes/mixed_dtypes_return_to_their_leaves",
             "accumulation/leaves_do_not_share_memory",
             "leaves/every_leaf_is_served",
             "sharing/operands_of_one_sum",

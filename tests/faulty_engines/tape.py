@@ -57,6 +57,11 @@ class Tensor:
     node: Node | None = None
 
     @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return self.array.shape
+
+    @property
     def grad(self) -> Array | None:
         """The gradient accumulated so far."""
         return None if self.node is None else self.node.grad
@@ -85,11 +90,18 @@ class Tape:
 
     def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> Tensor:
         """Apply an operator, and record it if an operand wants a gradient."""
+        if operator.composite is not None:
+            return self.steps(operator, operands, attributes)
         tensors: Sequence[Tensor] = operands[0] if operator.arguments[0].variadic else operands
         result = self.forward(operator, [tensor.array for tensor in tensors], attributes)
         if all(tensor.node is None for tensor in tensors):
             return Tensor(result)
         return Tensor(result, self.record(operator, tensors, result, attributes))
+
+    def steps(self, operator: Operator, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Tensor:
+        """Apply what a composite operator is made of, one after the other."""
+        assert operator.composite is not None
+        return operator.composite.forward(_Steps(self), *operands, **operator.bind(attributes))  # type: ignore[no-any-return]
 
     def forward(self, operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> Array:
         """Return the operator's value."""
@@ -144,7 +156,7 @@ class Tape:
         if seed is None:
             if root.array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            return np.ones(root.array.shape)
+            return np.ones(root.array.shape, root.array.dtype)
         if seed.shape != root.array.shape:
             raise RuntimeError(f"Mismatch in shape: the seed has {seed.shape}, the output has {root.array.shape}")
         return seed
@@ -172,7 +184,11 @@ class Tape:
         for parent, share in zip(node.parents, shares, strict=True):
             if parent is not None:
                 assert share is not None
-                yield parent, self.unbroadcast(np.asarray(share), parent.array.shape)
+                yield parent, self.fitted(self.unbroadcast(np.asarray(share), parent.array.shape), node, parent)
+
+    def fitted(self, share: Array, node: Node, parent: Node) -> Array:  # noqa: ARG002 (a faulty engine asks)
+        """Return what a node sends to an operand in the operand's dtype."""
+        return share.astype(parent.array.dtype, copy=False)
 
     def pull(self, node: Node, cotangent: Array) -> Contributions:
         """Return the cotangents of the operands, before broadcasting is undone: the operator's rule."""
@@ -208,6 +224,28 @@ class Tape:
         """Let go of what a node saved, unless the graph is to be kept."""
         if not retain_graph and node.values:
             node.values = None
+
+
+class _Steps:
+    """The operators as composites call them: with numbers among the operands, and attributes left out."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+
+    def constant(self, array: Any) -> Tensor:
+        """Return an array that gets no gradient."""
+        return self.tape.tensor(array)
+
+    def __getattr__(self, name: str) -> Callable[..., Tensor]:
+        """Return an operator as a function of tensors and numbers."""
+        operator = operator_table()[name]
+
+        def function(*operands: Any, **attributes: Any) -> Tensor:
+            tensors = [x if isinstance(x, Tensor) else self.constant(x) for x in operands]
+            given = [tensors] if operator.arguments[0].variadic else tensors
+            return self.tape.apply(operator, *given, **operator.bind(attributes))
+
+        return function
 
 
 @cache

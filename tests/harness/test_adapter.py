@@ -8,6 +8,7 @@ import pytest
 
 from refgrad.harness import AdapterError, EngineStartError, FunctionalAdapter, start
 from refgrad.harness.adapter import FEATURES, checked_adapter
+from refgrad.harness.life_templates import LIFE_FEATURES
 from refgrad.lifecycle import Policy
 from tests.harness.tiny_engine import tiny_adapter
 
@@ -29,7 +30,7 @@ from tests.harness.tiny_engine import tiny_adapter
         ),
         (
             {"leaf": "Tiny({data})"},
-            "adapter 'tiny': leaf: unknown field {data}; it may use ['array', 'requires_grad', 'scalar']",
+            "adapter 'tiny': leaf: unknown field {data}; it may use ['array', 'dtype', 'requires_grad', 'scalar']",
         ),
         (
             {"backward": "{loss}.backward()"},
@@ -60,7 +61,7 @@ def test_features_follow_from_the_phrasebook() -> None:
         backward="{output}.backward({seed}, keep={retain_graph})",
         grad="grad({output}, {leaf}, {seed})",
     )
-    assert full.features == frozenset(FEATURES)
+    assert full.features == frozenset(FEATURES) - LIFE_FEATURES.keys() - {"forward_mode"}
     plain = tiny_adapter(lacks=frozenset(), backward="{output}.backward()", zero_grad=None)
     assert plain.features == {"arrays", "accumulate", "error:no-graph", "error:freed-graph", "error:implicit-seed"}
     keeping = tiny_adapter(lacks=frozenset(), policy=Policy(frees="never", implicit_seed="ones"), scalars_only=True)
@@ -87,3 +88,10 @@ def test_operators_that_a_library_calls_alike_need_not_be_spelled() -> None:
     assert engine.operators["add"] == "{x} + {y}"
     assert "sigmoid" not in engine.operators
     assert "sum" not in engine.operators
+
+
+def test_what_a_library_calls_alike_but_means_otherwise_is_not_offered() -> None:
+    setup = "import numpy as np\nfrom tests.harness.tiny_engine import Tiny"
+    engine = start(tiny_adapter(setup=setup, alike=("np",), unlike=frozenset({"ldexp"})))
+    assert "exp2" in engine.operators
+    assert "ldexp" not in engine.operators

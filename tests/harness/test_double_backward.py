@@ -28,7 +28,7 @@ from refgrad.harness.seedless import without_seeds
 from refgrad.harness.settings import Settings
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from refgrad.strategies import double_backward_scenario, second_order_scenario, shrink
+from refgrad.strategies import Profile, double_backward_scenario, second_order_scenario, shrink
 from tests.harness.tiny_engine import tiny_adapter
 
 BEFORE = """
@@ -85,7 +85,9 @@ def second_order_verdicts(engine: Engine) -> dict[str, Verdict]:
 
 def test_every_differentiable_operator_has_a_check() -> None:
     checked = {check.operator.name for check in all_checks() if isinstance(check, SecondOrderCheck)}
-    assert checked == {name for name, operator in operator_table().items() if operator.differentiable_arguments}
+    sloping = {n for n, o in operator_table().items() if not all(map(o.vanishes, o.differentiable_arguments))}
+    assert checked == sloping
+    assert len(sloping) > len(operator_table()) - 10
 
 
 def test_the_reference_engine_passes() -> None:
@@ -168,7 +170,8 @@ def test_scenarios_with_recorded_gradients_are_made_small() -> None:
     def fails(scenario: Scenario) -> bool:
         return bool(scenario.gradients) and "tanh" in scenario.operators
 
-    found = next(s for s in map(double_backward_scenario, range(200)) if fails(s))
+    plain = Profile(operators=frozenset({"add", "exp", "matmul", "multiply", "sin", "sum", "tanh"}))
+    found = next(s for seed in range(200) if fails(s := double_backward_scenario(seed, plain)))
     small = shrink(found, fails)
     assert fails(small)
     assert len(small.applications) <= 2

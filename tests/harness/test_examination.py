@@ -39,7 +39,14 @@ def test_a_wrong_gradient_is_shown_with_the_truth() -> None:
 
 def test_a_gradient_right_in_its_leading_digits_is_inaccurate() -> None:
     assert finding(gradient="{leaf}.grad * (1 + 1e-9)").outcome == "inaccurate"
-    assert finding(gradient="{leaf}.grad.astype(np.float32)", operators={"multiply": "{x} * {y}"}).outcome == "passed"
+    rounded = "{leaf}.grad.astype(np.float32).astype(np.float64)"
+    assert finding(gradient=rounded, operators={"multiply": "{x} * {y}"}).outcome == "passed"
+
+
+def test_a_gradient_in_another_dtype_than_its_leaf_is_wrong_however_right_its_number() -> None:
+    found = finding(gradient="{leaf}.grad.astype(np.float32)", operators={"multiply": "{x} * {y}"})
+    assert found.outcome == "wrong"
+    assert found.message.endswith("has the dtype float32, but it should be float64")
     assert finding(value="{x}.data + 1e-9").outcome == "inaccurate"
 
 

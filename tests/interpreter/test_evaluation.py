@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.interpreter import BatchedFloat64, Float64, ScenarioEvaluationError, evaluate
+from refgrad.interpreter import BatchedFloat64, Float64, ScenarioEvaluationError, evaluate, expanded
 from refgrad.operators import operator_table
 from refgrad.scenario import Leaf, parse
 from refgrad.strategies import operator_scenario, random_scenario
@@ -28,7 +28,7 @@ def shifted(leaves: tuple[Leaf, ...]) -> dict[str, np.ndarray[tuple[int, ...], n
 @pytest.mark.parametrize("name", operator_table())
 def test_a_batch_equals_a_loop_over_its_points(name: str) -> None:
     for seed in range(12):
-        scenario = operator_scenario(seed, name)
+        scenario = expanded(operator_scenario(seed, name))
         points = shifted(scenario.leaves)
         batched = evaluate(scenario, BatchedFloat64(points))
         for i in range(POINTS):
@@ -41,7 +41,7 @@ def test_a_batch_equals_a_loop_over_its_points(name: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_first_point_of_a_batch_is_the_scenario_itself(seed: int) -> None:
-    scenario = random_scenario(seed)
+    scenario = expanded(random_scenario(seed))
     plain = evaluate(scenario, Float64())
     batched = evaluate(scenario, BatchedFloat64(shifted(scenario.leaves)))
     assert plain.keys() == batched.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.interpreter import BatchedFloat64, Float64, ScenarioEvaluationError, evaluate, keywords, numpy_forward
+from refgrad.interpreter import (
+    BatchedFloat64,
+    Float64,
+    ScenarioEvaluationError,
+    evaluate,
+    expanded,
+    keywords,
+    numpy_forward,
+)
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Apply, Slice, parse
@@ -26,19 +35,22 @@ EXACT = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_balls_compute_what_floats_do_up_to_rounding(name: str) -> None:
+    outcomes: Counter[str] = Counter()
     for seed in range(12):
-        scenario = operator_scenario(seed, name, WIDE)
+        scenario = expanded(operator_scenario(seed, name, WIDE))
         oracle = CertifiedOracle(scenario)
         for output, value in evaluate(scenario, Float64()).items():
             if value.dtype != np.bool_:
                 judgement = judge(value, oracle.value(output))
-                assert judgement.outcome == "passed", f"seed {seed}, {output}: {judgement}"
+                outcomes[judgement.outcome] += 1
+                assert judgement.outcome in {"passed", "inconclusive"}, f"seed {seed}, {output}: {judgement}"
+    assert outcomes["inconclusive"] <= 1, "a matrix may be all but singular, once"
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_objects_of_any_kind_go_through_what_only_adds_and_multiplies(name: str) -> None:
     for seed in range(6):
-        scenario = operator_scenario(seed, name, WIDE)
+        scenario = expanded(operator_scenario(seed, name, WIDE))
         values = evaluate(scenario, Float64())
         step = scenario.applications[0]
         operator = operator_table()[name]
@@ -62,7 +74,7 @@ def fraction_array(
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 4), st.data())
 def test_any_leaves_may_vary_over_any_number_of_points(name: str, seed: int, points: int, data: st.DataObject) -> None:
     """A batch equals the loop over its points, for leaves that vary beside leaves that do not."""
-    scenario = operator_scenario(seed, name, WIDE)
+    scenario = expanded(operator_scenario(seed, name, WIDE))
     floats = [leaf for leaf in scenario.leaves if leaf.value.dtype == "float64"]
     varying = [leaf for leaf in floats if data.draw(st.booleans())]
     random = np.random.default_rng(seed)

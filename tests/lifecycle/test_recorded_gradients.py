@@ -120,3 +120,31 @@ def test_a_slope_names_the_tensors_of_the_application() -> None:
     first, second = slopes_of(Apply("a", "multiply", ("x", "y")))
     assert first == Slope("x", saved=frozenset({"y"}), bends=frozenset({"y"}))
     assert second == Slope("y", saved=frozenset({"x"}), bends=frozenset({"x"}))
+
+
+def test_a_gradient_of_a_gradient_is_promised_where_that_surely_depends_on_the_leaf() -> None:
+    text = "l = {} x\nh = grad l x\ng = grad h x"
+    assert last(f"{X}{text.format('exp')}") == Succeeds()
+    assert last(f"{X}{text.format('relu')}") == Open()
+    assert last(f"{X}{text.format('negative')}") == Open()
+
+
+def test_what_a_backward_from_a_gradient_that_may_be_absent_sends_is_open() -> None:
+    text = f"{X}{Y}l = relu x\nh = grad l x\ng = grad h x\n"
+    assert last(f"{text}read grad x") == NoGradient("x")
+    assert last(f"{text}backward g\nread grad x") == Open()
+    assert last(f"{text}backward g\nzero grad x\nread grad x") == NoGradient("x")
+
+
+def test_nothing_is_promised_of_a_gradient_that_a_step_cuts_off() -> None:
+    """PyTorch sends fresh zeros through a floor, which depend on nothing; what goes around it is recorded."""
+    cut = f"{X}{Y}a = floor x\nl = multiply a y\nh = grad l x\n"
+    assert last(f"{cut}backward h") == Open()
+    around = f"{X}{Y}a = floor x\nb = exp x\nc = multiply a b\nl = multiply c y\nh = grad l x\n"
+    assert last(f"{around}backward h") == Succeeds()
+    assert last(f"{around}backward h\nread grad y") == Gradient("y", (("h", None),))
+
+
+def test_only_a_partial_that_is_zero_everywhere_vanishes() -> None:
+    (x, y) = slopes_of(Apply("l", "copysign", ("x", "y")))
+    assert (x.vanishes, y.vanishes) == (False, True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords, numpy_forward
+from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, expanded, keywords, numpy_forward
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Constant, Scenario
 
@@ -86,6 +86,7 @@ def _summed(cotangent: Array, shape: tuple[int, ...]) -> Array:
 
 def gradients(scenario: Scenario, contributions: Sequence[tuple[str, Constant | None]]) -> dict[str, Array]:
     """Return the float64 gradient of every leaf that requires grad, by the rows' own rules and a plain reverse loop."""
+    scenario = expanded(scenario)
     values = evaluate(scenario, Float64())
     cotangents = {name: np.zeros(value.shape) for name, value in values.items() if value.dtype != np.bool_}
     for output, seed in contributions:

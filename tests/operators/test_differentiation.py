@@ -145,5 +145,6 @@ def strict_functions() -> dict[str, Callable[..., Any]]:
 
 def test_the_source_is_that_of_a_function() -> None:
     assert value_and_partials(Expression("x * x + a"), ("x",), ("a",)) == (
-        "def derivative(x, a):\n    t1 = (x) * (x)\n    t2 = (x) + (x)\n    t3 = (t1) + (a)\n    return t3, t2,\n"
+        "def derivative(x, a):\n    a = number(a)\n"
+        "    t1 = (x) * (x)\n    t2 = (x) + (x)\n    t3 = (t1) + (a)\n    return t3, t2,\n"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -114,3 +116,21 @@ def test_a_compiled_formula_computes_what_it_says(x: float, y: float) -> None:
     expected = max(x, y) * 0.1 + x**2 if x > y and y != 0 else -abs(y) / 4
     assert function(x, y) == pytest.approx(expected, rel=1e-15)
     assert np.array_equal(function(np.array([x, x]), np.array([y, y])), np.repeat(function(x, y), 2))
+
+
+@pytest.mark.parametrize(
+    ("source", "folded"),
+    [
+        ("x / sqrt(2)", f"x / {2**0.5!r}"),
+        ("x * sqrt(2 / pi)", f"x * {math.sqrt(2 / math.pi)!r}"),
+        ("log(2) if x > 0 else exp(x)", f"where(greater(x, 0), {math.log(2)!r}, exp(x))"),
+        ("sqrt(e) + abs(2)", "sqrt(e) + abs(number(2))"),
+    ],
+)
+def test_functions_of_plain_numbers_are_folded_for_floats(source: str, folded: str) -> None:
+    assert Expression(source).folded_calls == folded
+
+
+def test_a_function_of_a_plain_number_does_not_widen_a_dtype() -> None:
+    half = Expression("x / sqrt(2)").function(("x",), NUMPY_FUNCTIONS)
+    assert half(np.float32(3)).dtype == np.float32

@@ -133,7 +133,7 @@ def test_a_branch_on_a_condition_is_no_kink() -> None:
         ),
         (
             row("relu", edges=edge("relu", reference={"x": 0.5})),
-            ["edge 1: the row's partial by x is 0 at x = 0.0, the reference 0.5"],
+            ["edge 1: the row's partial by x is 0.0 at x = 0.0, the reference 0.5"],
         ),
         (
             row("relu", edges=edge("relu", subdifferential={"x": (0, 2)})),
@@ -169,6 +169,37 @@ def test_an_edge_that_is_not_justified_is_named(operator: Operator, expected: li
     for problem, beginning in zip(found, expected, strict=False):
         assert problem.startswith(beginning.replace("-0.0", "0.0"))
     assert len(found) >= len(expected)
+
+
+def test_a_jump_that_is_called_a_kink_is_named() -> None:
+    found = problems(row("floor", edges=edge("floor", kind="kink")))
+    assert found == [f"edge 1: the formula jumps at x = {x}" for x in ("2.0", "0.0", "-1.0")]
+
+
+def test_a_kink_that_is_called_a_jump_is_named() -> None:
+    found = problems(row("relu", edges=edge("relu", kind="jump", examples=({"x": 0.0},))))
+    assert found == ["edge 1: the formula does not jump at x = 0.0"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {"subdifferential": {"x": ("alpha", 1)}},
+            "edge 1: the legal interval of x is [2.0, 1], but the slopes around ",
+        ),
+        ({"subdifferential": {"x": ("beta", 1)}}, "edge 1: formula 'beta' uses ['beta'], which is not among "),
+        ({"reference": {"x": "1"}}, "edge 1: the row's partial by x is 0.5 at x = 0.0, alpha = 0.5, the reference 1"),
+    ],
+)
+def test_a_formula_of_an_edge_that_is_wrong_is_named(changes: dict[str, Any], problem: str) -> None:
+    found = problems(row("elu", edges=edge("elu", **changes)))
+    assert any(text.startswith(problem) for text in found), found
+
+
+def test_attributes_are_tried_within_their_bounds() -> None:
+    changed = row("polygamma", partials=partials(x="polygamma(n + 1, x) if n < 3 else 0"))
+    assert any("the partial 'polygamma(n + 1, x) if n < 3 else 0' by x is 0" in found for found in problems(changed))
 
 
 def test_a_reference_outside_of_the_legal_interval_is_named() -> None:

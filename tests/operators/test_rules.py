@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import permutations
 from typing import Any
 
@@ -122,17 +123,23 @@ def test_a_rule_is_linear_in_the_cotangent(
 
 @pytest.mark.parametrize("name", operator_table())
 def test_the_rules_of_every_row_are_certified(name: str) -> None:
+    outcomes: Counter[str] = Counter()
     for seed in range(15):
         scenario = operator_scenario(seed, name, MAXIMUM_RANK_PROFILE)
         contributions = only_backward(scenario)
         oracle = CertifiedOracle(scenario)
         for leaf, gradient in gradients(scenario, contributions).items():
             judgement = judge(np.asarray(gradient), oracle.gradient(leaf, contributions))
-            assert judgement.outcome == "passed", f"seed {seed}, {leaf}: {judgement}"
+            outcomes[judgement.outcome] += 1
+            assert judgement.outcome in {"passed", "inconclusive"}, f"seed {seed}, {leaf}: {judgement}"
+    assert outcomes["inconclusive"] <= 1, "a matrix may be all but singular, once"
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([n for n, o in operator_table().items() if len(o.arguments) > 1]))
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([n for n, o in operator_table().items() if len(o.arguments) > 1 and o.composite is None]),
+)
 def test_a_rule_may_be_asked_for_one_argument_and_saves_only_what_that_needs(seed: int, name: str) -> None:
     scenario = operator_scenario(seed, name)
     values = {leaf.name: leaf.value.to_numpy() for leaf in scenario.leaves}

@@ -8,7 +8,10 @@ import pytest
 
 from refgrad.operators import Expression, OperatorError, load_operators, operator_table
 
-NO_FORMULA = "has no formula, and refgrad.operators.structures has no function of that name"
+NO_FORMULA = (
+    "has no formula, and neither refgrad.operators.structures nor refgrad.operators.composites has a function of that "
+    "name"
+)
 ROW = """[double]
 summary = "twice x"
 formula = "x + x"
@@ -72,6 +75,11 @@ def replaced(old: str, new: str) -> str:
             replaced('formula = "x + x"\n', ""),
             f"rows.toml: operator 'double': {NO_FORMULA}",
         ),
+        (
+            ROW.replace("double", "sum"),
+            "rows.toml: operator 'sum': is defined twice: by a formula, a structure or a composite",
+        ),
+        (ROW + 'shapes = ["n", "m"]\n', "rows.toml: operator 'double': needs a shape for each of ['x']"),
         (ROW + '[[double.edges]]\nkind = "kink"\n', "rows.toml: operator 'double': an edge lacks 'where'"),
     ],
 )
@@ -99,7 +107,7 @@ def test_what_is_in_the_table() -> None:
     assert operator_table() is table
     assert all(name == operator.name for name, operator in table.items())
     assert {operator.family for operator in table.values()} >= {"elementwise", "broadcasting", "reductions", "shapes"}
-    assert all(operator.elementwise or operator.structure for operator in table.values())
+    assert all(operator.elementwise or operator.structure or operator.composite for operator in table.values())
 
 
 def test_attributes_are_bound_with_their_defaults_in_the_row_s_order() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_series, ctx
 
-from refgrad.interpreter import evaluate
+from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles.ball_functions import BALL_FUNCTIONS, Decision
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
@@ -68,6 +68,21 @@ def angle(y: Any, x: Any) -> Any:
     return (quarter if y[0] > 0 else -quarter) - (x / y).atan()
 
 
+def straight(x: Any, value: Callable[[arb], arb], slope: Callable[[arb], arb]) -> arb_series:
+    """Return a function of a series of length two, of which the value and the slope are known."""
+    start, speed = lifted(x)[0], lifted(x)[1]
+    return arb_series([value(start), slope(start) * speed])
+
+
+def polygamma(order: int, x: Any) -> arb_series:
+    """By Hurwitz' zeta function (DLMF 25.11.12); digamma is the only one that zeta has no value for."""
+
+    def of_order(n: int) -> Callable[[arb], arb]:
+        return arb.digamma if n == 0 else lambda a: (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(a)
+
+    return straight(x, of_order(order), of_order(order + 1))
+
+
 SERIES_FUNCTIONS: Mapping[str, Any] = {
     **{name: decided(name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")},
     **{name: BALL_FUNCTIONS[name] for name in ("logical_and", "logical_or", "logical_not")},
@@ -79,6 +94,7 @@ SERIES_FUNCTIONS: Mapping[str, Any] = {
         }.items()
     },
     "expm1": lambda x: lifted(x).exp() - 1,
+    "sigmoid": lambda x: lifted(x).exp() / (lifted(x).exp() + 1),
     "exp2": lambda x: (lifted(x) * arb.const_log2()).exp(),
     "log1p": lambda x: (1 + lifted(x)).log(),
     "log2": lambda x: lifted(x).log() / arb.const_log2(),
@@ -96,6 +112,20 @@ SERIES_FUNCTIONS: Mapping[str, Any] = {
     "minimum": lambda x, y: chosen(decided("greater")(x, y), y, x),
     "arctan2": angle,
     "hypot": lambda x, y: (lifted(x) * x + lifted(y) * y).sqrt(),
+    "trunc": lambda x: BALL_FUNCTIONS["trunc"](lifted(x)[0]),
+    "round": lambda x: BALL_FUNCTIONS["round"](lifted(x)[0]),
+    "cbrt": lambda x: (lifted(x).log() / 3).exp() if lifted(x)[0] > 0 else -((-lifted(x)).log() / 3).exp(),
+    "erf": lambda x: lifted(x).erf(),
+    "erfc": lambda x: lifted(x).erfc(),
+    "erfcx": lambda x: (lifted(x) * x).exp() * lifted(x).erfc(),
+    "erfinv": lambda x: straight(x, arb.erfinv, lambda a: 1 / arb_series([a.erfinv(), 1]).erf()[1]),
+    "lgamma": lambda x: lifted(x).lgamma(),
+    "digamma": lambda x: polygamma(0, x),
+    "polygamma": lambda n, x: polygamma(int(lifted(n)[0].unique_fmpz()), x),
+    "i0": lambda x: straight(x, lambda a: a.bessel_i(arb(0)), lambda a: a.bessel_i(arb(1))),
+    "i1": lambda x: straight(x, lambda a: a.bessel_i(arb(1)), lambda a: (a.bessel_i(arb(0)) + a.bessel_i(arb(2))) / 2),
+    "i0e": lambda x: SERIES_FUNCTIONS["i0"](x) * (-SERIES_FUNCTIONS["abs"](x)).exp(),
+    "i1e": lambda x: SERIES_FUNCTIONS["i1"](x) * (-SERIES_FUNCTIONS["abs"](x)).exp(),
     "number": arb,
     "where": chosen,
     "pi": arb.pi(),
@@ -145,7 +175,7 @@ def directional_derivative(
 ) -> arb:
     """Return seed · ∂output/∂t where every leaf moves along its direction."""
     with series_of_length_two(bits):
-        entries = evaluate(up_to(scenario, output), BallSeries(directions))[output].ravel()
+        entries = evaluate(up_to(expanded(scenario), output), BallSeries(directions))[output].ravel()
         weights = np.ones(entries.size) if seed is None else seed.to_numpy().ravel()
         return sum((arb(float(w)) * lifted(e)[1] for w, e in zip(weights, entries, strict=True)), arb(0))
 

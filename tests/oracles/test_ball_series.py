@@ -10,13 +10,19 @@ from refgrad.operators.differentiation import differentiate
 from refgrad.operators.expression import Expression
 from refgrad.operators.vocabulary import FUNCTIONS
 from refgrad.oracles import CertifiedOracle
-from refgrad.oracles.ball_functions import BALL_FUNCTIONS, precision
+from refgrad.oracles.ball_functions import ball_functions, precision
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import Profile, random_scenario
 from tests.oracles.agreement import only_backward
 from tests.oracles.ball_series import SERIES_FUNCTIONS, directional_derivative, lifted, series_of_length_two
 
-POINTS = {"arccosh": (1.75,), "arctan2": (0.625, -1.5), "hypot": (0.625, -1.5), "maximum": (0.5, 2.0)}
+POINTS = {
+    "arccosh": (1.75,),
+    "polygamma": (2, 0.625),
+    "arctan2": (0.625, -1.5),
+    "hypot": (0.625, -1.5),
+    "maximum": (0.5, 2.0),
+}
 
 
 def the_two_derivatives(scenario: Scenario, seed: int) -> tuple[arb, arb]:
@@ -57,8 +63,10 @@ def test_the_vocabulary_s_derivatives_are_those_of_flint(name: str) -> None:
     point = POINTS.get(name, (0.375, -0.5)[: len(function.parameters)])
     formula = Expression(f"{name}({', '.join(function.parameters)})")
     with series_of_length_two(128):
-        _, *partials = differentiate(formula, function.parameters, (), BALL_FUNCTIONS)(*map(arb, point))
+        _, *partials = differentiate(formula, function.parameters, (), ball_functions(128))(*map(arb, point))
         for place, by_rule in enumerate(partials):
+            if function.parameters[place] in function.whole:
+                continue
             operands = [arb_series([x, int(i == place)]) for i, x in enumerate(point)]
             by_series = lifted(SERIES_FUNCTIONS[name](*operands))[1]
             assert arb(by_rule).overlaps(by_series), f"{name} by argument {place}: {by_rule} and {by_series}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -14,7 +15,7 @@ from refgrad.scenario import Scenario
 from refgrad.strategies import Profile, random_scenario
 from tests.operators.rules import gradients
 from tests.oracles.agreement import only_backward
-from tests.oracles.programs import certified_gradient, program
+from tests.oracles.programs import FEW_CANCEL, certified_gradient, program
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +30,7 @@ def examined() -> list[tuple[Certified, Floats]]:
     return [
         (CertifiedOracle(scenario).gradient(name, contributions), gradient)
         for seed in range(SCENARIOS)
-        for scenario in [random_scenario(seed, Profile(max_backwards=1))]
+        for scenario in [random_scenario(seed, Profile(max_backwards=1, operators=FEW_CANCEL))]
         for contributions in [only_backward(scenario)]
         for name, gradient in gradients(scenario, contributions).items()
     ]
@@ -38,6 +39,18 @@ def examined() -> list[tuple[Certified, Floats]]:
 def test_no_correct_gradient_is_blamed() -> None:
     outcomes = {judge(gradient, certified).outcome for certified, gradient in examined()}
     assert outcomes == {"passed"}
+
+
+def test_no_correct_gradient_is_blamed_whatever_the_operators() -> None:
+    outcomes = Counter(
+        judge(gradient, CertifiedOracle(scenario).gradient(name, contributions)).outcome
+        for seed in range(SCENARIOS)
+        for scenario in [random_scenario(seed, Profile(max_backwards=1))]
+        for contributions in [only_backward(scenario)]
+        for name, gradient in gradients(scenario, contributions).items()
+    )
+    assert outcomes.keys() <= {"passed", "inconclusive"}
+    assert outcomes["inconclusive"] <= outcomes["passed"] / 50
 
 
 def test_at_kinks_no_correct_gradient_is_blamed() -> None:
@@ -50,7 +63,7 @@ def test_at_kinks_no_correct_gradient_is_blamed() -> None:
             certified = oracle.narrowest_gradient(name, contributions)
             exists = np.isfinite(certified.radius).all()
             outcomes.add(judge(gradient, certified).outcome if exists else "no derivative")
-    assert outcomes <= {"passed", "convention", "no derivative"}
+    assert outcomes <= {"passed", "convention", "inconclusive", "no derivative"}
     assert "convention" in outcomes
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from refgrad.harness import Finding, examine, find_adapter, start
 from refgrad.harness.examination import confront
-from refgrad.harness.execution import Observation
+from refgrad.harness.observation import Observation
+from refgrad.interpreter import expanded
 from refgrad.lifecycle import predict
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate
@@ -167,7 +168,7 @@ def both(condition: Decision, then: Any, otherwise: Any) -> tuple[Any, ...]:
 
 def gradients_with(scenario: Scenario, choice: Choose) -> dict[str, npt.NDArray[np.float64]]:
     ((_, backward),) = scenario.backwards
-    found = BallTrace(scenario, Choosing("truth", 128, choice)).vjp(((backward.output, backward.seed),))
+    found = BallTrace(expanded(scenario), Choosing("truth", 128, choice)).vjp(((backward.output, backward.seed),))
     return {name: np.array([float(b) for b in balls.ravel()]).reshape(balls.shape) for name, balls in found.items()}
 
 
@@ -206,7 +207,8 @@ def limit_scenario(name: str, example: Mapping[str, float]) -> Scenario:
     row = operator_table()[name]
     arrays = {argument: np.array(example[argument]) for argument in row.argument_names}
     if not row.elementwise:
-        arrays = {"x": np.array([example["x"], 2.0, 3.0])}
+        entries = [example["x"], 2.0, 3.0]
+        arrays = {"x": np.diag(entries) if row.shapes else np.array(entries)}
     leaves = tuple(Leaf(argument, Constant.of(array), requires_grad=True) for argument, array in arrays.items())
     reads = tuple(Read("grad", leaf.name) for leaf in leaves)
     return Scenario((*leaves, Apply("l", name, tuple(arrays)), Backward("l"), *reads))
@@ -216,7 +218,7 @@ LIMITS = [
     (name, edge, example)
     for name, row in operator_table().items()
     for edge in row.edges
-    if edge.kind == "limit"
+    if edge.kind == "limit" and row.composite is None  # which meets the limits of its steps
     for example in edge.examples
 ]
 
@@ -262,4 +264,4 @@ def test_the_reference_engine_passes_every_edge(name: str) -> None:
         examine(edge_scenario(seed, name, Profile(edges=1.0, max_backwards=1)), REFERENCE).outcome for seed in range(40)
     ]
     assert set(outcomes) <= {"passed", "convention", "inconclusive"}
-    assert "inconclusive" not in outcomes or name in {"power", "xlogy"}
+    assert "inconclusive" not in outcomes or name in {"power", "xlogy", "binary_cross_entropy"}

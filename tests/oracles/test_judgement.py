@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.oracles.judgement import ALLOWANCE, INACCURATE_BELOW, SEVERITY, VAGUE_ABOVE
 from refgrad.scenario import parse
+from refgrad.scenario.formats import FORMATS
 from tests.oracles.programs import gradient_of, leaf
 
 UNIT = 2.0**-53
@@ -144,7 +147,7 @@ def test_integers_and_booleans_are_compared_as_numbers() -> None:
 def test_float32_is_judged_by_its_own_roundoff() -> None:
     observed = np.array(1.0 / 3.0, dtype=np.float32)
     truth = certified(1.0 / 3.0)
-    assert judge(observed, truth, 2.0**-24).outcome == "passed"
+    assert judge(observed, replace(truth, form=FORMATS["float32"])).outcome == "passed"
     assert judge(observed, truth).outcome == "inaccurate"
 
 

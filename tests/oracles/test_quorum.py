@@ -15,7 +15,7 @@ KINK = parse("x = leaf float64[] {0x0p+0} requires_grad\nl = abs x\nbackward l\n
 def test_no_two_oracles_disagree_on_200_generated_scenarios() -> None:
     result = tally(200)
     assert result.disagreeing == []
-    assert min(result.spoke.values()) >= 100
+    assert min(result.spoke.values()) >= 60, "a third of the operators is analytic"
     assert all(counts["agree"] >= 0.8 * counts["compared"] for counts in result.counts.values())
 
 

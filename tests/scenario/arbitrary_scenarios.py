@@ -11,12 +11,20 @@ from refgrad.scenario import (
     AttributeValue,
     Backward,
     Constant,
+    Enter,
     Grad,
+    Hook,
+    Jvp,
     Leaf,
+    Leave,
     Read,
+    RequireGrad,
+    RetainGrad,
     Scenario,
     Slice,
     Step,
+    Unhook,
+    Write,
     ZeroGrad,
 )
 
@@ -31,7 +39,7 @@ SPECIAL_FLOATS = (
     2.2250738585072014e-308,
     1.7976931348623157e308,
 )
-ITEM_SIZES = {"float64": 8, "float32": 4, "int64": 8}
+ITEM_SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8}
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
@@ -88,9 +96,29 @@ def actions(names: list[str]) -> st.SearchStrategy[Step]:
     name = st.sampled_from(names)
     return st.one_of(
         st.builds(Backward, name, SEEDS, st.booleans()),
-        st.builds(Read, st.sampled_from(["grad", "value"]), name),
-        st.builds(ZeroGrad, name),
+        st.builds(Read, st.sampled_from(["grad", "value", "requires_grad", "is_leaf", "recorded"]), name),
+        st.builds(ZeroGrad, name, st.booleans()),
+        st.builds(RetainGrad, name),
+        st.builds(RequireGrad, name),
+        st.builds(Write, name, st.sampled_from(["add", "multiply"]), name, st.none() | indices()),
     )
+
+
+def indices() -> st.SearchStrategy[tuple[AttributeValue, ...]]:
+    """Indices of writes."""
+    part = st.none() | INTEGERS
+    forward = st.builds(Slice, part, part, st.none() | st.integers(1, 3))
+    return st.lists(INTEGERS | forward, max_size=3).map(tuple)
+
+
+@st.composite
+def jvps(draw: st.DrawFn, name: str, names: list[str], leaves: list[Leaf]) -> Jvp:
+    """Any directional derivative along some of the leaves, in directions that are their own values, or zeros."""
+    chosen = draw(st.lists(st.sampled_from(leaves), min_size=1, max_size=3, unique_by=lambda leaf: leaf.name))
+    values = [leaf.value for leaf in chosen]
+    directions = [draw(st.sampled_from([v, Constant(v.dtype, v.shape, bytes(len(v.data)))])) for v in values]
+    tangents = tuple((leaf.name, direction) for leaf, direction in zip(chosen, directions, strict=True))
+    return Jvp(name, draw(st.sampled_from(names)), tangents)
 
 
 @st.composite
@@ -101,10 +129,20 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     for number in range(draw(st.integers(0, 9))):
         name = f"{draw(st.sampled_from(['x', 'leaf', '_', 'requires_grad', 'read']))}{number}"
         leaves = [step.name for step in steps if isinstance(step, Leaf) and step.requires_grad]
-        kinds = ["leaf", *(["apply", "action"] if names else []), *(["grad"] if leaves else [])]
+        if draw(st.integers(0, 5)) == 0:
+            steps += [Enter(draw(st.sampled_from(["no_grad", "enable_grad"]))), Leave(draw(st.booleans()))]
+        if names and draw(st.integers(0, 5)) == 0:
+            factor = st.none() | st.floats(allow_nan=False, allow_infinity=False).filter(bool)
+            steps += [Hook(f"h{number}", draw(st.sampled_from(names)), draw(factor)), Unhook(f"h{number}")]
+        kinds = ["leaf", *(["apply", "action"] if names else []), *(["grad", "jvp"] if leaves else [])]
         kind = draw(st.sampled_from(kinds))
         if kind == "action":
             steps.append(draw(actions(names)))
+            continue
+        if kind == "jvp":
+            moving = [step for step in steps if isinstance(step, Leaf) and step.name in leaves]
+            steps.append(draw(jvps(name, names, moving)))
+            names.append(name)
             continue
         made: dict[str, st.SearchStrategy[Step]] = {
             "leaf": st.builds(Leaf, st.just(name), constants(), st.booleans()),

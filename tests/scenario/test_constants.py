@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from refgrad.scenario import Constant, ScenarioError, parse
+from refgrad.scenario.formats import numpy_dtype
 from tests.scenario.arbitrary_scenarios import constants
 
 ONE = struct.pack("<d", 1.0)
@@ -16,10 +17,10 @@ ONE = struct.pack("<d", 1.0)
 @given(constants())
 def test_an_array_comes_back_bit_for_bit(constant: Constant) -> None:
     array = constant.to_numpy()
-    assert array.dtype == np.dtype(constant.dtype)
+    assert array.dtype == numpy_dtype(constant.dtype)
     assert array.shape == constant.shape
     assert array.flags.writeable
-    assert Constant.of(array) == constant
+    assert Constant.of(array, constant.dtype) == constant
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,7 @@ def test_an_array_comes_back_bit_for_bit(constant: Constant) -> None:
         (np.array([math.nan, math.inf, -math.inf]), "float64[3] {nan inf -inf}"),
         (np.array([5e-324]), "float64[1] {0x0.0000000000001p-1022}"),
         (np.array([0.1], np.float32), "float32[1] {0x1.99999ap-4}"),
+        (np.array([0.1, 65504.0, 6e-8], np.float16), "float16[3] {0x1.998p-4 0x1.ffcp+15 0x1p-24}"),
         (np.array([-(2**63)]), "int64[1] {-9223372036854775808}"),
         (np.array([True, False]), "bool[2] {true false}"),
         (np.zeros((2, 0, 3)), "float64[2, 0, 3] {}"),
@@ -71,7 +73,7 @@ def test_an_array_taken_out_is_not_shared() -> None:
 @pytest.mark.parametrize(
     ("dtype", "shape", "data", "rule"),
     [
-        ("float16", (), b"", "unknown dtype 'float16', did you mean 'float64'?"),
+        ("float8", (), b"", "unknown dtype 'float8', did you mean 'float64'?"),
         ("float64", [1], ONE, "shape must be tuple, not list"),
         ("float64", (-1,), ONE, "the lengths of a shape must be integers that are not negative, not (-1,)"),
         ("float64", (True,), ONE, "the lengths of a shape must be integers that are not negative, not (True,)"),
@@ -92,3 +94,26 @@ def test_parts_that_do_not_fit_are_refused(dtype: str, shape: tuple[int, ...], d
 def test_an_array_of_another_dtype_is_refused() -> None:
     with pytest.raises(ScenarioError, match="unknown dtype 'complex128'"):
         Constant.of(np.zeros(2, np.complex128))
+
+
+def test_bfloat16_is_the_leading_half_of_float32() -> None:
+    array = np.array([1.0, -2.5, 3.0e38], np.float32)
+    constant = Constant.of(array, "bfloat16")
+    assert constant.data == b"".join(number.tobytes()[2:] for number in array[:2]) + constant.data[4:]
+    assert constant.to_text().startswith("bfloat16[3] {0x1p+0 -0x1.4p+1 ")
+    assert constant.to_numpy().dtype == np.float32
+    assert Constant.of(constant.to_numpy(), "bfloat16") == constant
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_nan_of_sixteen_bits_has_one_spelling(dtype: str) -> None:
+    odd = Constant(dtype, (2,), b"\xff\xff" + Constant.of(np.ones(1), dtype).data)
+    assert odd == Constant.of(np.array([math.nan, 1.0]), dtype)
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("float32", 3.5e38), ("float16", 65520.0), ("bfloat16", 3.4e38)])
+def test_a_number_too_large_for_a_dtype_is_refused(dtype: str, number: float) -> None:
+    with pytest.raises(ScenarioError, match=f"too large for {dtype}"):
+        Constant.of(np.array(number), dtype)
+    with pytest.raises(ScenarioError, match=f"too large for {dtype}"):
+        parse(f"x = leaf {dtype}[] {{{number}}}")

@@ -82,7 +82,7 @@ MALFORMED = {
     "backward": "line 2: the line ends where the output's name should be",
     "backward x seed": "line 2: the line ends where a dtype should be",
     "backward x retain_graph seed float64[] {1}": "line 2: 'seed' follows what should be the end of the line",
-    "read gradient x": "line 2: 'gradient' cannot be read, only grad or value can",
+    "read gradient x": "line 2: 'gradient' is not grad, value, requires_grad, is_leaf, recorded or hook",
     "read grad": "line 2: the line ends where a name should be",
     "read grad x x": "line 2: 'x' follows what should be the end of the line",
     "zero x": "line 2: 'x' stands where 'grad' should be",

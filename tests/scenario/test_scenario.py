@@ -120,7 +120,7 @@ def test_what_is_not_a_step_is_refused() -> None:
         (Apply, ("y", "exp", ("x",), [("axis", 0)]), "attributes must be tuple, not list"),
         (Backward, ("x", 1.0), "seed must be Constant or None, not float"),
         (Backward, ("x", None, 0), "retain_graph must be bool, not int"),
-        (Read, ("shape", "x"), "'shape' cannot be read, only grad or value can"),
+        (Read, ("shape", "x"), "'shape' is not grad, value, requires_grad, is_leaf, recorded or hook"),
         (ZeroGrad, (None,), "None is not an identifier"),
     ],
 )

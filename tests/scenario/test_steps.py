@@ -15,13 +15,13 @@ from refgrad.scenario.tokens import Cursor
 
 
 @dataclass(frozen=True, slots=True)
-class Delete(Step):
-    """A step that a later release may have: `delete x`, after which the name may be used again."""
+class Forget(Step):
+    """A step that a later release may have: `forget x`, after which the name may be used again."""
 
     name: str
 
-    tag: ClassVar[str] = "delete"
-    keyword: ClassVar[str] = "delete"
+    tag: ClassVar[str] = "forget"
+    keyword: ClassVar[str] = "forget"
     assigns: ClassVar[bool] = False
     fields: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"name": {"$ref": "#/$defs/name"}})
 
@@ -34,11 +34,11 @@ class Delete(Step):
         scope.names.remove(self.name)
 
     def to_text(self) -> str:
-        return f"delete {self.name}"
+        return f"forget {self.name}"
 
     @classmethod
     def from_text(cls, cursor: Cursor) -> Self:
-        cursor.expect("delete")
+        cursor.expect("forget")
         return cls(cursor.take_identifier("a name"))
 
     def to_json(self) -> dict[str, Any]:
@@ -50,15 +50,15 @@ class Delete(Step):
 
 
 def test_one_class_and_one_entry_in_the_vocabulary_make_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    extended = vocabulary.Vocabulary((*vocabulary.STEPS, Delete))
+    extended = vocabulary.Vocabulary((*vocabulary.STEPS, Forget))
     for module in (text, encoding, schema):
         monkeypatch.setattr(module, "VOCABULARY", extended, raising=False)
-    scenario = parse("x = leaf float64[] {1}\ndelete x\nx = leaf float64[] {2}\n")
-    assert scenario.steps[1] == Delete("x")
+    scenario = parse("x = leaf float64[] {1}\nforget x\nx = leaf float64[] {2}\n")
+    assert scenario.steps[1] == Forget("x")
     assert Scenario.from_json(scenario.to_json()) == scenario
-    assert scenario.text.splitlines()[1] == "delete x"
+    assert scenario.text.splitlines()[1] == "forget x"
     with pytest.raises(ScenarioError, match="line 3: 'x' is not defined by an earlier step"):
-        parse("x = leaf float64[] {1}\ndelete x\nbackward x")
+        parse("x = leaf float64[] {1}\nforget x\nbackward x")
 
 
 def test_no_two_steps_share_a_word() -> None:

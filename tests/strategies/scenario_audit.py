@@ -67,10 +67,12 @@ def entries_on_edges(scenario: Scenario) -> bool:
 
 
 def _about_values(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:
+    ranks = (operator_table()[name].pattern_rank for name in scenario.operators)
+    max_rank = max(profile.max_rank, *ranks, 0)
     for name, value in values.items():
         if value.size and not np.all(np.abs(value.astype(float)) <= LARGEST_VALUE):
             yield f"{name} is too large or not finite"
-        if value.ndim > profile.max_rank or value.size > LARGEST_SIZE or (profile.scalars_only and value.ndim):
+        if value.ndim > max_rank or value.size > LARGEST_SIZE or (profile.scalars_only and value.ndim):
             yield f"{name} has the shape {value.shape}"
         if value.dtype not in {np.dtype(bool), np.dtype(profile.dtype)}:
             yield f"{name} has the dtype {value.dtype}"

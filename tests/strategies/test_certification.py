@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from refgrad.operators import operator_table
+from refgrad.operators import Edge, operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario
 from refgrad.strategies import Profile, edge_scenario, operator_scenario, random_scenario
@@ -35,7 +35,12 @@ def test_scenarios_of_one_operator_are_conclusive() -> None:
     assert sum(map(conclusive, scenarios)) >= 0.97 * len(scenarios)
 
 
-@pytest.mark.parametrize("name", [name for name, row in operator_table().items() if row.kinks])
+def parts_slopes(edge: Edge) -> bool:
+    """Whether the slopes beside an edge differ; those beside huber's do not, nor do those beside a floor's jump."""
+    return edge.kind == "kink" and any(low != high for low, high in edge.subdifferential.values())
+
+
+@pytest.mark.parametrize("name", [n for n, row in operator_table().items() if any(map(parts_slopes, row.edges))])
 def test_scenarios_on_a_kink_mostly_are_not(name: str) -> None:
     scenarios = [edge_scenario(seed, name) for seed in range(20)]
     assert sum(map(conclusive, scenarios)) <= 10

@@ -6,7 +6,7 @@ import pytest
 
 from refgrad.operators import operator_table
 from refgrad.strategies import GenerationError, Profile
-from refgrad.strategies.profile import FAMILY_SHARE, reducing_operators, weighted_operators
+from refgrad.strategies.profile import FAMILY_SHARE, GRAPH_FAMILIES, GRAPH_SHARE, reducing_operators, weighted_operators
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,18 @@ def test_every_family_has_its_share_of_the_choice() -> None:
     assert set(weighted) == set(operator_table().values())
     for family in {operator.family for operator in weighted}:
         assert sum(operator.family == family for operator in weighted) >= FAMILY_SHARE
+
+
+def test_what_graphs_are_made_of_has_its_share_whatever_else_there_is() -> None:
+    for profile in (Profile(), Profile(operators=frozenset({"add", "sum", "gelu", "softmax", "softplus", "det"}))):
+        weighted = weighted_operators(profile)
+        share = sum(operator.family in GRAPH_FAMILIES for operator in weighted) / len(weighted)
+        assert GRAPH_SHARE <= share <= GRAPH_SHARE + 0.05
+        assert weighted[0].family in GRAPH_FAMILIES
+
+
+def test_without_what_graphs_are_made_of_the_others_are_drawn() -> None:
+    assert {row.name for row in weighted_operators(Profile(operators=frozenset({"gelu", "det"})))} == {"gelu", "det"}
 
 
 def test_reducing_operators_are_told_by_their_attributes() -> None:

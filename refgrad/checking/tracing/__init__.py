@@ -1,6 +1,6 @@
 """Which scenario is a function of one's own?"""
 
 from refgrad.checking.tracing.recorder import Untraceable
-from refgrad.checking.tracing.trace import UNIT_ROUNDOFF, Trace, trace
+from refgrad.checking.tracing.trace import Trace, trace
 
-__all__ = ["UNIT_ROUNDOFF", "Trace", "Untraceable", "trace"]
+__all__ = ["Trace", "Untraceable", "trace"]

@@ -14,8 +14,7 @@ from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
 from refgrad.interpreter import Float64, evaluate
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Constant, Leaf, Scenario
-
-UNIT_ROUNDOFF: Mapping[str, float] = MappingProxyType({"float64": 2.0**-53, "float32": 2.0**-24})
+from refgrad.scenario.formats import FORMATS
 
 CLOSE_ULPS = 4.0
 """Values that differ by less than this many units in the last place need no closer look."""
@@ -23,7 +22,7 @@ CLOSE_ULPS = 4.0
 NEARBY = 2.0**-20
 """How far away, relatively, the function and its trace are compared once more."""
 
-NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({"float64": 1e-10, "float32": 1e-4})
+NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({"float64": 1e-10, "float32": 1e-4, "float16": 3e-2})
 """Relative difference allowed there: far more than rounding, far less than what a value that was missed would do."""
 
 TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingProxyType({
@@ -61,7 +60,8 @@ def trace(subject: Subject, outputs: Arrays) -> Trace:
         raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
     inputs = tuple(step.name for step in recorder.steps if isinstance(step, Leaf) and step.requires_grad)
     floats = [array.dtype.name for array in (*subject.point, *outputs) if array.dtype.kind == "f"]
-    found = Trace(Scenario(tuple(recorder.steps)), inputs, names, "float32" if "float32" in floats else "float64")
+    narrowest = min(floats, key=lambda dtype: FORMATS[dtype].bits, default="float64")
+    found = Trace(Scenario(tuple(recorder.steps)), inputs, names, narrowest)
     _verify_here(found, outputs, recorder)
     _verify_nearby(found, subject)
     return found
@@ -69,14 +69,14 @@ def trace(subject: Subject, outputs: Arrays) -> Trace:
 
 def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
     oracle = CertifiedOracle(found.scenario, found.dtype)
-    unit = UNIT_ROUNDOFF[found.dtype]
+    unit = oracle.form.unit
     for k, (name, output) in enumerate(zip(found.outputs, outputs, strict=True)):
         value = recorder.values[name]
         if value.shape != output.shape:
             raise Untraceable(f"output {k} has the shape {output.shape}, its trace {value.shape}")
         with np.errstate(all="ignore"):
             close = bool(np.all(np.abs(output - value) <= CLOSE_ULPS * unit * np.abs(value)))
-        if not close and judge(output, oracle.value(name), unit).outcome not in ("passed", "inconclusive"):
+        if not close and judge(output, oracle.value(name)).outcome not in ("passed", "inconclusive"):
             raise Untraceable(f"output {k} is not what its trace gives")
 
 

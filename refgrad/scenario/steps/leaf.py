@@ -46,8 +46,9 @@ class Leaf(Step):
         return ()
 
     def check(self, scope: Scope) -> None:
-        """Define the name, and remember whether it is that of a leaf that requires grad."""
+        """Define the name, and remember what it holds, and whether it requires grad."""
         scope.define(self.name)
+        scope.constants[self.name] = self.value
         if self.requires_grad:
             scope.leaves.add(self.name)
 

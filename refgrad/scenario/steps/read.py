@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from refgrad.scenario.errors import ScenarioError, quoted
 from refgrad.scenario.identifiers import check_identifier
-from refgrad.scenario.step import Step
+from refgrad.scenario.step import Scope, Step
 from refgrad.scenario.tokens import Cursor
 
-READABLE: Final = ("grad", "value")
+READABLE: Final = ("grad", "value", "requires_grad", "is_leaf", "recorded", "hook")
+Readable: TypeAlias = Literal["grad", "value", "requires_grad", "is_leaf", "recorded", "hook"]
 
 
 @dataclass(frozen=True, slots=True)
 class Read(Step):
-    """Observe a tensor's gradient or value at this point: `read grad x`, `read value b`."""
+    """Observe a tensor at this point, or what a hook saw: `read grad x`, `read value b`, `read hook h`.
 
-    what: Literal["grad", "value"]
+    Of a tensor ``requires_grad``, ``is_leaf`` and ``recorded`` (whether it was computed by a recorded operation) can be
+    read too. What a hook saw is an array of all the gradients, in order, along a new first axis.
+    """
+
+    what: Readable
     name: str
 
     tag: ClassVar[str] = "read"
@@ -32,13 +37,19 @@ class Read(Step):
     def __post_init__(self) -> None:
         """Check what is read, and the name."""
         if self.what not in READABLE:
-            raise ScenarioError(f"{quoted(self.what)} cannot be read, only {' or '.join(READABLE)} can")
+            raise ScenarioError(f"{quoted(self.what)} is not {', '.join(READABLE[:-1])} or {READABLE[-1]}")
         check_identifier(self.name)
 
     @property
     def uses(self) -> tuple[str, ...]:
         """The tensor that is read."""
-        return (self.name,)
+        return () if self.what == "hook" else (self.name,)
+
+    def check(self, scope: Scope) -> None:
+        """Check the name, which is that of a tensor or of a hook."""
+        if self.what == "hook":
+            scope.use_hook(self.name)
+        Step.check(self, scope)
 
     def to_text(self) -> str:
         """Return the canonical line."""
@@ -46,9 +57,9 @@ class Read(Step):
 
     @classmethod
     def from_text(cls, cursor: Cursor) -> Self:
-        """Read `read grad NAME` or `read value NAME`."""
+        """Read `read WHAT NAME`."""
         cursor.expect("read")
-        what: Any = cursor.take("grad or value")
+        what: Any = cursor.take(" or ".join(READABLE))
         return cls(what, cursor.take_identifier("a name"))
 
     def to_json(self) -> dict[str, Any]:

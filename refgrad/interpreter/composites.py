@@ -1,0 +1,135 @@
+"""Of which steps does a composite operator consist, applied to given arrays?
+
+Its function runs once on numpy arrays, and every operator that it calls is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.interpreter.numpy_functions import numpy_function
+from refgrad.operators import Operator, operator_table
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """An array inside of a composite: given to it (no operator), a constant, or the result of an operator.
+
+    ``unrounded`` is a constant as it was written, before it took the dtype of what it meets.
+    """
+
+    array: npt.NDArray[Any]
+    operator: Operator | None = None
+    operands: tuple[Entry, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    unrounded: npt.NDArray[Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.array.shape
+
+
+class Notes:
+    """The operators of the table as functions of entries; ``entries`` notes what was called, in order.
+
+    Constants have the dtype of the arrays that the composite was given, and numbers that of the operator's other
+    operands, as Python's numbers have in numpy: float32 stays float32.
+    """
+
+    def __init__(self, *given: Entry) -> None:
+        """Start with nothing noted."""
+        self.entries: list[Entry] = []
+        self.given = given
+
+    def __getattr__(self, name: str) -> Callable[..., Entry]:
+        """Return the operator of that name. Raises AttributeError where the table has none."""
+        operator = operator_table().get(name)
+        if operator is None:
+            raise AttributeError(f"there is no operator {name!r}")
+        return partial(self.apply, operator)
+
+    def constant(self, array: Any) -> Entry:
+        """Note an array that gets no gradient."""
+        return self._constant(array, _floating(self.given))
+
+    def _constant(self, array: Any, dtype: np.dtype[Any] | None) -> Entry:
+        array = np.asarray(array)
+        unrounded = array if array.dtype == np.bool_ else array.astype(np.float64)
+        narrow = dtype is not None and array.dtype != np.bool_
+        entry = Entry(unrounded.astype(dtype) if narrow else unrounded, unrounded=unrounded)
+        self.entries.append(entry)
+        return entry
+
+    def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> Entry:
+        """Note an operator's result; a composite is noted by its steps."""
+        entries = self._entries(operands)
+        bound = operator.bind(attributes)
+        if operator.composite is not None:
+            return operator.composite.forward(self, *entries, **bound)  # type: ignore[no-any-return]
+        array = np.asarray(numpy_function(operator)(*(entry.array for entry in entries), **bound))
+        entry = Entry(array, operator, entries, bound)
+        self.entries.append(entry)
+        return entry
+
+    def _entries(self, operands: tuple[Any, ...]) -> tuple[Entry, ...]:
+        arrays = [x for x in operands if isinstance(x, Entry)]
+        if len(arrays) == len(operands):
+            return operands
+        dtype = _floating(arrays) or _floating(self.given)
+        return tuple(x if isinstance(x, Entry) else self._constant(x, dtype) for x in operands)
+
+
+def _floating(entries: Iterable[Entry]) -> np.dtype[Any] | None:
+    """Return the floating dtype that the entries promote to, or None where they are no ordinary numbers."""
+    dtypes = [entry.array.dtype for entry in entries if entry.array.dtype.kind == "f"]
+    return np.result_type(*dtypes) if dtypes else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noted:
+    """A composite applied to arrays: what was given, and what the result was made of, the result last."""
+
+    inputs: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def result(self) -> Entry:
+        """The value of the composite."""
+        return self.entries[-1]
+
+
+def noted(operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any]) -> Noted:
+    """Apply a composite to arrays, with all its attributes.
+
+    Raises ValueError where shapes or attributes do not fit, IndexError where an index or an axis does not.
+    """
+    assert operator.composite is not None
+    inputs = tuple(map(Entry, arrays))
+    notes = Notes(*inputs)
+    try:
+        result = operator.composite.forward(notes, *inputs, **attributes)
+    except ArithmeticError as error:
+        raise ValueError(f"the attributes {dict(attributes)} do not fit: {error}") from error
+    if result.operator is None:
+        result = notes.reshape(result, shape=result.shape)
+    needed, kept = {id(result)}, []
+    for entry in reversed(notes.entries):
+        if id(entry) in needed:
+            needed.update(map(id, entry.operands))
+            kept.append(entry)
+    return Noted(inputs, tuple(reversed(kept)))
+
+
+@cache
+def numpy_forward(operator: Operator) -> Callable[..., Any]:
+    """Compile an operator to a function of numpy arrays, with its attributes as keywords."""
+    if operator.composite is None:
+        return numpy_function(operator)
+    return lambda *arrays, **attributes: noted(operator, [np.asarray(a) for a in arrays], attributes).result.array

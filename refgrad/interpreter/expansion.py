@@ -1,0 +1,84 @@
+"""How is a scenario written out in operators that have a formula or a structure?
+
+Oracles reason about single steps (does it choose, is it analytic, how long is the path), so they are given the steps of
+a composite instead of the composite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from refgrad.interpreter.composites import Entry, noted
+from refgrad.interpreter.evaluation import evaluate, keywords
+from refgrad.interpreter.float64 import Float64
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Constant, Leaf, Scenario, Slice, Step
+
+
+def expanded(scenario: Scenario) -> Scenario:
+    """Return the scenario without composite operators: every name means what it meant, and there are further ones.
+
+    Raises ScenarioEvaluationError where shapes do not fit.
+    """
+    table = operator_table()
+    if all(table[name].composite is None for name in scenario.operators):
+        return scenario
+    return _expanded(scenario)
+
+
+@lru_cache(maxsize=64)
+def _expanded(scenario: Scenario) -> Scenario:
+    values = evaluate(scenario, Float64())
+    mark = "__"
+    while any(mark in name for name in values):
+        mark += "_"
+    steps: list[Step] = []
+    for step in scenario.steps:
+        if isinstance(step, Apply) and operator_table()[step.operator].composite is not None:
+            steps += _written_out(step, values, mark)
+        else:
+            steps.append(step)
+    return Scenario(tuple(steps))
+
+
+def _written_out(step: Apply, values: Mapping[str, Any], mark: str) -> Iterator[Step]:
+    operator = operator_table()[step.operator]
+    with np.errstate(all="ignore"):
+        found = noted(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
+    names = {id(entry): name for entry, name in zip(found.inputs, step.arguments, strict=True)}
+    names |= {id(entry): f"{step.name}{mark}{number}" for number, entry in enumerate(found.entries, 1)}
+    names[id(found.result)] = step.name
+    return (_step(entry, names) for entry in found.entries)
+
+
+def _step(entry: Entry, names: Mapping[int, str]) -> Step:
+    name = names[id(entry)]
+    if entry.operator is None:
+        return Leaf(name, _constant(entry), requires_grad=False)
+    given = tuple((key, _stored(value)) for key, value in entry.attributes.items())
+    return Apply(name, entry.operator.name, tuple(names[id(x)] for x in entry.operands), given)
+
+
+def _constant(entry: Entry) -> Constant:
+    """Return a constant in the dtype that it was computed with, if that has its numbers; otherwise in float64.
+
+    Oracles are to differentiate what the composite says, not 1e-5 as float16 has it.
+    """
+    exact = entry.array if entry.unrounded is None else entry.unrounded
+    kept = np.array_equal(entry.array, exact, equal_nan=exact.dtype.kind == "f")
+    return Constant.of(entry.array if kept else exact)
+
+
+def _stored(value: Any) -> Any:
+    """Return an attribute as scenarios store it."""
+    if isinstance(value, slice):
+        return Slice(value.start, value.stop, value.step)
+    if isinstance(value, np.ndarray):
+        return _stored(value.tolist())
+    if isinstance(value, np.integer):
+        return int(value)
+    return tuple(map(_stored, value)) if isinstance(value, list | tuple) else value

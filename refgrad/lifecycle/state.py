@@ -1,0 +1,72 @@
+"""What is there at some point of a scenario: the graph, tensors, hooks and modes?"""
+
+from __future__ import annotations
+
+from refgrad.interpreter import Float64, evaluate
+from refgrad.lifecycle.graph import Graph
+from refgrad.lifecycle.memory import Memory
+from refgrad.lifecycle.policy import Policy
+from refgrad.lifecycle.pure import PureSteps
+from refgrad.lifecycle.tensors import Hook, Tensor
+from refgrad.lifecycle.walking import Walker
+from refgrad.scenario import Detach, Enter, RequireGrad, RetainGrad, Scenario, StopRequiringGrad, Write
+from refgrad.scenario import Hook as HookStep
+
+CHANGES = Detach | Enter | RequireGrad | StopRequiringGrad | Write | HookStep | RetainGrad
+
+
+class State:
+    """What there is at some point of a scenario."""
+
+    def __init__(self, scenario: Scenario, policy: Policy) -> None:
+        """Begin before the first step; shapes are known from the start, since no step changes them."""
+        self.policy = policy
+        self.shapes = {name: value.shape for name, value in evaluate(scenario, Float64()).items()}
+        self.pure = PureSteps(scenario)
+        self.graph = Graph(Memory(), dict(self.shapes))
+        self.tensors: dict[str, Tensor] = {}
+        self.hooks: dict[str, Hook] = {}
+        self.absent: set[str] = set()
+        self.regions: list[bool] = [True]
+        self.changes = any(isinstance(step, CHANGES) for step in scenario.steps)
+        self.watched = {s.tensor for s in scenario.steps if isinstance(s, HookStep)} | {
+            s.name for s in scenario.steps if isinstance(s, RetainGrad)
+        }
+        self.walker = Walker(self.graph, self.tensors, self.hooks, policy, self.shapes)
+
+    @property
+    def recording(self) -> bool:
+        """Whether operators are recorded."""
+        return self.regions[-1]
+
+    def unsure(self, node: str | None) -> bool:
+        """Whether it is the engine's own affair that a node was recorded."""
+        return node in self.graph.nodes and self.graph.nodes[node].unsure
+
+    def is_gradient(self, node: str) -> bool:
+        """Whether a node is a recorded gradient."""
+        return node in self.graph.nodes and self.graph.nodes[node].is_gradient
+
+    def lose_views(self) -> None:
+        """Know nothing more of unrecorded views of something that requires grad."""
+        tracked = {tensor.memory for tensor in self.tensors.values() if tensor.node is not None}
+        for tensor in self.tensors.values():
+            if tensor.view and tensor.node is None and tracked & self.graph.memory.overlapping(tensor.memory):
+                self.absent.add(tensor.name)
+
+    def lose(self, name: str) -> None:
+        """Know nothing more of a tensor, of those that may share its memory, and of what was saved of them."""
+        if name not in self.tensors:
+            return
+        memory = self.tensors[name].memory
+        lost = {memory, *self.graph.memory.overlapping(memory)}
+        self.absent |= {other.name for other in self.tensors.values() if other.memory in lost}
+        for node in self.graph.nodes.values():
+            if not lost.isdisjoint(place for place, _ in (*node.kept, *node.near)) and node.freed is False:
+                node.freed = None
+
+    def with_value(self, tensor: Tensor, new: str) -> str:
+        """Return the name of a value with the derivative that the tensor has."""
+        if tensor.node is None:
+            return self.pure.cut(self.pure.fresh(tensor.name), new)
+        return self.pure.changed(tensor.value, new)

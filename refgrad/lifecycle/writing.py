@@ -1,0 +1,67 @@
+"""What does a write reach, and what does it leave in the graph?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from refgrad.lifecycle.dependence import Slope
+from refgrad.lifecycle.graph import Graph, Node
+from refgrad.lifecycle.memory import Place
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Slice, Write
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The shape of the part that is written to, how many entries it leaves, and whether the operand fits.
+
+    Whether an operand of more axes than the part is ``refused`` or has its leading axes dropped differs.
+    """
+
+    part: Shape
+    left: int
+    fits: bool
+    refused: bool
+
+    def node(self, step: Write, before: str, operand: str, saved: Place, graph: Graph) -> Node:
+        """Return the node of a recorded write to the node ``before``."""
+        product = step.action == "multiply"
+        replaced = step.action == "copy" and self.left == 0
+        slopes = []
+        if graph.tracked(before):
+            needed = frozenset({operand} if product else ())
+            slopes.append(Slope(before, needed, needed, vanishes=replaced))
+        if graph.tracked(operand):
+            needed = frozenset({before} if product else ())
+            slopes.append(Slope(operand, needed, needed))
+        parents = tuple(dict.fromkeys(slope.parent for slope in slopes))
+        firm = () if replaced and operand != before and not graph.tracked(operand) else parents
+        if replaced and graph.tracked(operand):
+            firm = (operand,)
+        kept = (saved,) if product and graph.tracked(before) else ()
+        masked = step.action == "copy" or step.index is not None  # which some engines save a mask for
+        return Node(parents, product or masked, firm, tuple(slopes), composite=masked, kept=kept)
+
+
+def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:
+    """Return what a write to a tensor of this shape reaches; None where the index does not fit."""
+    entries = np.arange(int(np.prod(shape))).reshape(shape)
+    try:
+        part = entries if step.index is None else entries[_native(step.index)]
+    except IndexError:
+        return None
+    try:
+        fits = np.broadcast_shapes(part.shape, operand) == part.shape
+    except ValueError:
+        fits = False
+    squeezed = operand
+    while len(squeezed) > part.ndim and squeezed[0] == 1:
+        squeezed = squeezed[1:]
+    return Extent(part.shape, entries.size - part.size, fits, refused=not fits and squeezed == operand)
+
+
+def _native(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)

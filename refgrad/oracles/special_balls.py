@@ -1,0 +1,95 @@
+"""How are the special functions of the formula language, and its rarer steps, evaluated in FLINT balls?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import factorial
+from types import MappingProxyType
+from typing import Any
+
+from flint import arb, arb_series, ctx
+
+HALF = 0.5
+
+
+def of_ball(function: Callable[[arb], arb]) -> Callable[[Any], arb]:
+    """Return the function for plain numbers too, as attributes are: FLINT takes their address for that of a ball."""
+    return lambda x: function(x if type(x) is arb else arb(x))
+
+
+def whole(number: Any) -> int:
+    """Return a plain integer that may have come as a ball or a constant series."""
+    if type(number) is int:
+        return number
+    return int(arb(number[0] if type(number) is arb_series else number).unique_fmpz())
+
+
+def erfcx(x: arb) -> arb:
+    """Return exp(x²) erfc(x), which decreases: a ball's ends are its values' (in one step the radius would explode)."""
+    if x.is_exact():
+        return (x * x).exp() * x.erfc()
+    return erfcx(x.lower()).union(erfcx(x.upper())) if x.is_finite() else arb.nan()
+
+
+def cube_root(x: arb) -> arb:
+    """Return the real cube root, which has the sign of x."""
+    return x.sgn() * abs(x).root(3)
+
+
+def toward_zero(x: arb) -> arb:
+    """Return x without its fraction."""
+    return x.sgn() * abs(x).floor()
+
+
+def nearest_even(x: arb) -> arb:
+    """Return the nearest integer, of two the even one."""
+    moved = x + HALF
+    found = moved.floor()
+    ties = moved.is_exact() and found.is_exact() and bool(moved == found)
+    return found - 1 if ties and whole(found) % 2 else found
+
+
+def log_gamma_coefficients(x: Any, length: int) -> list[arb]:
+    """Return the Taylor coefficients of log Γ at x > 0; not numbers elsewhere."""
+    before = ctx.cap
+    ctx.cap = length
+    try:
+        series = arb_series([arb(x), 1]).lgamma()
+        return [series[k] for k in range(length)]
+    finally:
+        ctx.cap = before
+
+
+def polygamma(order: Any, x: Any) -> arb:
+    """Return the derivative of log Γ of an order one higher (DLMF 5.15)."""
+    above = whole(order) + 1
+    return log_gamma_coefficients(x, above + 1)[above] * factorial(above)
+
+
+def bessel(order: int) -> Callable[[Any], arb]:
+    """Return the modified Bessel function of the first kind."""
+    return of_ball(lambda x: x.bessel_i(arb(order)))
+
+
+def scaled_bessel(order: int) -> Callable[[Any], arb]:
+    """Return exp(-|x|) times the modified Bessel function; the sign of an odd one is put to it."""
+    sign = (lambda x: x.sgn()) if order % 2 else (lambda _: 1)
+    return of_ball(lambda x: abs(x).bessel_i(arb(order), True) * sign(x))  # noqa: FBT003 (FLINT's own signature)
+
+
+SPECIAL_BALLS: Mapping[str, Any] = MappingProxyType({
+    "trunc": of_ball(toward_zero),
+    "round": of_ball(nearest_even),
+    "cbrt": of_ball(cube_root),
+    "erf": of_ball(arb.erf),
+    "erfc": of_ball(arb.erfc),
+    "erfcx": of_ball(erfcx),
+    "erfinv": of_ball(arb.erfinv),
+    "lgamma": of_ball(lambda x: x.lgamma() if x > 0 else arb.nan()),
+    "digamma": of_ball(lambda x: x.digamma() if x > 0 else arb.nan()),
+    "polygamma": polygamma,
+    "i0": bessel(0),
+    "i1": bessel(1),
+    "i0e": scaled_bessel(0),
+    "i1e": scaled_bessel(1),
+})

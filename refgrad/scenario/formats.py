@@ -1,0 +1,94 @@
+"""Which numbers does a floating dtype have: how precise are they, how large, and how small?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A binary floating-point format.
+
+    ``bits`` is its precision, the leading bit included. Finite numbers are at most ``largest`` in magnitude. From
+    ``smallest_normal`` upwards they have all their bits; below they are multiples of ``smallest_subnormal``.
+    ``underflow`` is how far a result may be from the truth because it is small: a subnormal, or all of it where
+    hardware flushes subnormals to zero.
+    """
+
+    bits: int
+    largest: float
+    smallest_normal: float
+    smallest_subnormal: float
+    underflow: float
+
+    @property
+    def unit(self) -> float:
+        """The unit roundoff: rounding to nearest changes a number by this part of itself at most."""
+        return 2.0**-self.bits
+
+
+def _format(bits: int, exponent: int, *, flushed: bool = True) -> Format:
+    """Return the format laid out as IEEE 754 has it, whose largest exponent is this one."""
+    epsilon, normal = 2.0 ** (1 - bits), 2.0 ** (1 - exponent)
+    return Format(
+        bits, (2 - epsilon) * 2.0**exponent, normal, normal * epsilon, normal if flushed else normal * epsilon
+    )
+
+
+FORMATS: Final[Mapping[str, Format]] = MappingProxyType({
+    "float64": _format(53, 1023),
+    "float32": _format(24, 127),
+    "float16": _format(11, 15, flushed=False),
+    "bfloat16": _format(8, 127),
+})
+"""IEEE 754 binary64, binary32 and binary16, and bfloat16: binary32 with the last 16 bits left out.
+
+Results of float16 are float32 rounded once more, on processors and in software, so they lose bits but are not flushed.
+"""
+
+FLOAT64: Final = FORMATS["float64"]
+
+
+def coarsest(dtypes: Iterable[str]) -> Format:
+    """Return the format that is as coarse as each of these dtypes; those that are not floating do not count.
+
+    float16 and bfloat16 together have 8 bits and the range of float16. Without any it is float64.
+    """
+    return _coarsest(frozenset(FORMATS.keys() & set(dtypes)))
+
+
+@cache
+def _coarsest(dtypes: frozenset[str]) -> Format:
+    formats = [FORMATS[dtype] for dtype in dtypes] or [FLOAT64]
+    return Format(
+        bits=min(each.bits for each in formats),
+        largest=min(each.largest for each in formats),
+        smallest_normal=max(each.smallest_normal for each in formats),
+        smallest_subnormal=max(each.smallest_subnormal for each in formats),
+        underflow=max(each.underflow for each in formats),
+    )
+
+
+def rounded(numbers: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
+    """Return the numbers (float64) rounded to the nearest of a dtype, ties to even; what is too large is infinite."""
+    array = np.asarray(numbers, dtype=np.float64)
+    if dtype == "float64":
+        return array
+    form = FORMATS[dtype]
+    _, exponents = np.frexp(np.where(np.isfinite(array), array, 1.0))
+    spacing = np.maximum(np.ldexp(1.0, exponents - form.bits), form.smallest_subnormal)
+    with np.errstate(over="ignore"):
+        nearest = np.rint(array / spacing) * spacing
+    return np.where(np.abs(nearest) > form.largest, np.copysign(np.inf, array), nearest)
+
+
+def numpy_dtype(dtype: str) -> np.dtype[Any]:
+    """Return numpy's dtype that holds all numbers of a dtype: its own, but float32 for bfloat16, which numpy lacks."""
+    return np.dtype("float32" if dtype == "bfloat16" else dtype)

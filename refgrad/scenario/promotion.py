@@ -1,0 +1,41 @@
+"""Of which floating dtypes are the leaves that a value is made of, and of which dtype is the value?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.scenario import Scenario
+from refgrad.scenario.steps.detach import Detach
+from refgrad.scenario.steps.grad import Grad
+from refgrad.scenario.steps.jvp import Jvp
+from refgrad.scenario.steps.leaf import Leaf
+
+
+def floating_dtypes(scenario: Scenario) -> dict[str, frozenset[str]]:
+    """Return, for every name, the floating dtypes of the leaves that it depends on.
+
+    A gradient has its leaf's, a directional derivative its output's.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for name, step in scenario.definitions.items():
+        if isinstance(step, Leaf):
+            found[name] = frozenset({step.value.dtype} & FORMATS.keys())
+        elif isinstance(step, Grad):
+            found[name] = found[step.leaf]
+        elif isinstance(step, Jvp):
+            found[name] = found[step.output]
+        elif isinstance(step, Detach):
+            found[name] = found[step.source]
+        else:
+            found[name] = frozenset().union(*(found[argument] for argument in step.arguments))
+    return found
+
+
+def promoted(dtypes: Collection[str]) -> str:
+    """Return the dtype of a result of operands of these dtypes: the narrowest that holds all their numbers.
+
+    That is what numpy, PyTorch and JAX do where no operand is a scalar; float16 and bfloat16 make float32.
+    """
+    widest = max(dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
+    return "float32" if widest == "float16" and "bfloat16" in dtypes else widest

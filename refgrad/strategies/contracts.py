@@ -1,0 +1,62 @@
+"""Which scenarios hold a backward rule to its contract: that it changes nothing but the gradients it adds to?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from refgrad.interpreter import Float64, evaluate
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
+from refgrad.strategies.choices import Choices, SeededChoices
+from refgrad.strategies.generation import STANDARD
+from refgrad.strategies.leaves import random_array
+from refgrad.strategies.losses import SEED_RANGE
+from refgrad.strategies.profile import Profile
+from refgrad.strategies.second_order import scenario_with_entries
+
+REDUCED: Final = 0.5
+"""How often the output is summed over its first axis, so that its cotangent is one array seen several times."""
+
+ANOTHER: Final = 2**71
+"""What is added to a seed, so that what is drawn here has nothing to do with what the scenario was made of."""
+
+
+def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario, following from a seed, that walks one operator's rule twice, and another one in between.
+
+    The walk in between reaches one of the leaves alone. Gradients that share memory with each other, with a seed or
+    with an operand then change what they should not; all of these are read.
+
+    Raises :class:`GenerationError` where the profile admits none.
+    """
+    choices = SeededChoices(seed + ANOTHER)
+    first = scenario_with_entries(seed, operator, profile)
+    ((at, backward),) = first.backwards
+    used = {name for step in first.applications for name in step.arguments}
+    leaves = [leaf for leaf in first.leaves if leaf.requires_grad and leaf.name in used]
+    chosen = choices.choice(leaves)
+    factor = Leaf("factor", _drawn(choices, chosen.value.shape, profile), requires_grad=False)
+    between = Apply("between", "multiply", (chosen.name, factor.name))
+    reduction, walk = _reduced(choices, first, backward, profile)
+    other = Backward(between.name, _drawn(choices, chosen.value.shape, profile))
+    gradients = [Read("grad", leaf.name) for leaf in leaves]
+    values = [Read("value", name) for name in (*(leaf.name for leaf in first.leaves), backward.output)]
+    kept = Backward(walk.output, walk.seed, retain_graph=True)
+    walks: list[Step] = [kept, *gradients, other, *gradients, walk, *gradients]
+    return Scenario((*first.steps[:at], *reduction, factor, between, *walks, *values))
+
+
+def _reduced(
+    choices: Choices, scenario: Scenario, backward: Backward, profile: Profile
+) -> tuple[tuple[Step, ...], Backward]:
+    """Return the steps between the operator and its backward, and the backward, perhaps of a sum."""
+    shape = evaluate(scenario, Float64())[backward.output].shape
+    if backward.seed is None or not shape or not choices.boolean(REDUCED):
+        return (), backward
+    total = Apply("total", "sum", (backward.output,), (("axis", 0),))
+    return (total,), Backward(total.name, _drawn(choices, shape[1:], profile))
+
+
+def _drawn(choices: Choices, shape: tuple[int, ...], profile: Profile) -> Constant:
+    return Constant.of(np.asarray(random_array(choices, *SEED_RANGE, shape, profile.dtype)), profile.dtype)

@@ -1,0 +1,331 @@
+"""How is a random life of a graph made: building, losses, hooks, writes, regions and failures in any order?
+
+Which steps fail, and what each shows, is not decided here: what comes out is only bound to be a scenario. Numbers stay
+of moderate size, by bounds that are kept for every piece of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import numpy as np
+from hypothesis import strategies as st
+
+from refgrad.scenario import (
+    Apply,
+    AttributeValue,
+    Backward,
+    Constant,
+    Delete,
+    Detach,
+    Enter,
+    Grad,
+    Hook,
+    Leaf,
+    Leave,
+    Read,
+    RequireGrad,
+    RetainGrad,
+    Scenario,
+    Slice,
+    StopRequiringGrad,
+    Unhook,
+    Write,
+    ZeroGrad,
+)
+from refgrad.strategies.choices import Choices, DrawnChoices, SeededChoices
+from refgrad.strategies.life_draft import (
+    FEWEST,
+    LARGEST,
+    LifecycleProfile,
+    LifeDraft,
+    LifeMemory,
+    LifeName,
+    Shape,
+)
+
+Action: TypeAlias = Callable[[LifeDraft], None]
+
+
+def lifecycle_scenario(seed: int, profile: LifecycleProfile | None = None) -> Scenario:
+    """Return the lifecycle that follows from a seed; the same one on every machine."""
+    return make_lifecycle(SeededChoices(seed), profile or LifecycleProfile())
+
+
+@st.composite
+def _drawn(draw: st.DrawFn, profile: LifecycleProfile) -> Scenario:
+    return make_lifecycle(DrawnChoices(draw), profile)
+
+
+def lifecycles(profile: LifecycleProfile | None = None) -> st.SearchStrategy[Scenario]:
+    """Return a hypothesis strategy for lifecycles, in which every choice is drawn."""
+    return _drawn(profile or LifecycleProfile())
+
+
+def make_lifecycle(choices: Choices, profile: LifecycleProfile) -> Scenario:
+    """Return a lifecycle made by these choices."""
+    shape = choices.choice([(), (2,), (2,), (3,), (2, 2)]) if "arrays" in profile.features else ()
+    life = LifeDraft(profile, choices, shape)
+    _leaf(life, requires=True)
+    for _ in choices.repeat(0, 2):
+        _leaf(life, requires=choices.boolean(0.6))
+    actions = [action for needed, weight, action in ACTIONS if needed <= profile.features for _ in range(weight)]
+    for _ in choices.repeat(*profile.length):
+        choices.together(lambda each: each.choice(actions)(life))
+    _finish(life)
+    return Scenario(tuple(life.steps))
+
+
+def _leaf(life: LifeDraft, *, requires: bool) -> None:
+    shape = life.shape if life.choices.boolean(0.8) else ()
+    step = Leaf(life.fresh("x"), life.constant(shape), requires)
+    life.define(step, shape, LifeMemory(2.0), requires=requires)
+    life.roots |= {step.name} if requires else set()
+
+
+def _another_leaf(life: LifeDraft) -> None:
+    _leaf(life, requires=life.choices.boolean(0.7))
+
+
+def _apply(life: LifeDraft) -> None:
+    operand = life.any()
+    size = int(np.prod(operand.shape))
+    offered = [kind for kind in UNARY if kind in life.profile.operators]
+    possible = [kind for kind in offered if UNARY[kind](operand.memory.bound, size) <= LARGEST]
+    if not possible:
+        return
+    kind = life.choices.choice(possible)
+    bound = UNARY[kind](operand.memory.bound, size)
+    _result(life, kind, (operand.name,), () if kind in REDUCING else operand.shape, bound)
+
+
+def _join(life: LifeDraft) -> None:
+    x, y = life.any(), life.any()
+    offered = [kind for kind in ("add", "subtract", "multiply", "multiply") if kind in life.profile.operators]
+    if not offered:
+        return
+    kind = life.choices.choice(offered)
+    bound = x.memory.bound * y.memory.bound if kind == "multiply" else x.memory.bound + y.memory.bound
+    if bound > LARGEST:
+        return
+    _result(life, kind, (x.name, y.name), max(x.shape, y.shape, key=len), bound)
+
+
+def _product(life: LifeDraft) -> None:
+    shaped = [name for name in life.names if name.shape == life.shape]
+    if not life.shape or not shaped or "matmul" not in life.profile.operators:
+        return
+    x, y = life.choices.choice(shaped), life.choices.choice(shaped)
+    bound = life.shape[-1] * x.memory.bound * y.memory.bound
+    if bound <= LARGEST:
+        _result(life, "matmul", (x.name, y.name), life.shape if len(life.shape) > 1 else (), bound)
+
+
+def _view(life: LifeDraft) -> None:
+    x = life.any()
+    memory = x.memory
+    if "reshape" not in life.profile.operators:
+        return
+    step = Apply(life.fresh("v"), "reshape", (x.name,), (("shape", x.shape),))
+    life.define(step, x.shape, memory, requires=x.requires)
+    memory.viewed = True
+
+
+def _result(life: LifeDraft, operator: str, operands: tuple[str, ...], shape: Shape, bound: float) -> None:
+    requires = any(name.requires for name in life.names if name.name in operands)
+    life.define(Apply(life.fresh("a"), operator, operands), shape, LifeMemory(bound), requires=requires)
+
+
+UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
+    "sin": lambda _, __: 1.0,
+    "tanh": lambda _, __: 1.0,
+    "exp": lambda bound, _: float(np.exp(bound)),
+    "negative": lambda bound, _: bound,
+    "sum": lambda bound, size: bound * size,
+    "mean": lambda bound, _: bound,
+})
+"""Operators of one argument: how large their results are, given a bound of the argument and its size."""
+
+REDUCING: Final = frozenset({"sum", "mean"})
+
+
+def _loss(life: LifeDraft) -> None:
+    """Sum what may have been built, and walk back from there."""
+    operand = life.choices.choice([name for name in life.names if name.requires] or life.names)
+    size = int(np.prod(operand.shape))
+    offered = [kind for kind in ("sum", "sum", "mean") if kind in life.profile.operators]
+    if offered:
+        _result(life, life.choices.choice(offered), (operand.name,), (), operand.memory.bound * size)
+    _walk(life, life.names[-1] if offered else operand)
+
+
+def _backward(life: LifeDraft) -> None:
+    usable = [name for name in life.names if name.requires]
+    _walk(life, life.any() if life.trouble() or not usable else life.choices.choice(usable[-6:]))
+
+
+def _walk(life: LifeDraft, output: LifeName) -> None:
+    keep = "retain_graph" in life.profile.features and life.choices.boolean(0.6)
+    life.steps.append(Backward(output.name, _seed(life, output), keep))
+
+
+def _seed(life: LifeDraft, output: LifeName) -> Constant | None:
+    if "seed" not in life.profile.features:
+        return None
+    if life.trouble() and life.choices.boolean(0.3):
+        return life.constant((2,) if output.shape != (2,) else ()) if life.choices.boolean(0.5) else None
+    return life.constant(output.shape) if output.shape or life.choices.boolean(0.3) else None
+
+
+def _grad(life: LifeDraft) -> None:
+    leaves = [name for name in life.names if name.name in life.roots]
+    usable = [name for name in life.names if name.requires and not name.leaf]
+    if leaves and usable:
+        output, leaf = life.choices.choice(usable[-6:]), life.choices.choice(leaves)
+        step = Grad(life.fresh("h"), output.name, leaf.name, _seed(life, output))
+        life.define(step, leaf.shape, LifeMemory(LARGEST), requires=True)
+
+
+def _detach(life: LifeDraft) -> None:
+    source = life.any()
+    life.define(Detach(life.fresh("d"), source.name), source.shape, source.memory, requires=False)
+
+
+def _enter(life: LifeDraft) -> None:
+    both = ["no_grad", "no_grad", "enable_grad"] if "enable_grad" in life.profile.features else ["no_grad"]
+    mode = life.choices.choice(both)
+    life.steps.append(Enter("no_grad" if mode == "no_grad" else "enable_grad"))
+    life.regions += 1
+
+
+def _leave(life: LifeDraft) -> None:
+    if life.regions:
+        life.steps.append(Leave(life.choices.boolean(0.4)))
+        life.regions -= 1
+
+
+def _toggle(life: LifeDraft) -> None:
+    name = life.any() if life.trouble() else life.choices.choice([n for n in life.names if n.leaf] or life.names)
+    if name.requires:
+        life.steps.append(StopRequiringGrad(name.name))
+        name.requires = not name.leaf
+        life.roots.discard(name.name)
+    else:
+        life.steps.append(RequireGrad(name.name))
+        name.requires = name.leaf = True
+        life.roots.add(name.name)
+
+
+def _delete(life: LifeDraft) -> None:
+    if len(life.names) > FEWEST:
+        name = life.any()
+        life.steps.append(Delete(name.name))
+        life.names.remove(name)
+
+
+def _write(life: LifeDraft) -> None:
+    target, operand = life.any(), life.any()
+    index = _index(life, target.shape)
+    if index is not None and life.choices.boolean(0.7):
+        operand = life.choices.choice([name for name in life.names if not name.shape] or [operand])
+    if target.memory.viewed:
+        return  # nothing is promised of such a write, and PyTorch 2.13 does not survive all of them
+    if target.leaf and target.requires and not life.regions and not life.trouble():
+        return
+    action = life.choices.choice(["add", "multiply", "copy"])
+    bound = operand.memory.bound
+    if action != "copy":
+        bound = target.memory.bound * bound if action == "multiply" else target.memory.bound + bound
+    if max(bound, operand.memory.bound) > LARGEST or (action == "copy" and operand is target):
+        return
+    index = _index(life, target.shape)
+    if (len(operand.shape) > len(target.shape) or (index is not None and operand.shape)) and not life.trouble():
+        return
+    life.steps.append(_written(target, action, operand, index))
+    target.memory.bound = max(target.memory.bound, bound)
+    target.requires = target.requires or operand.requires
+    target.leaf = target.leaf and target.requires
+
+
+def _written(target: LifeName, action: str, operand: LifeName, index: tuple[AttributeValue, ...] | None) -> Write:
+    kind: Final = "add" if action == "add" else "multiply" if action == "multiply" else "copy"
+    return Write(target.name, kind, operand.name, index)
+
+
+def _index(life: LifeDraft, shape: Shape) -> tuple[AttributeValue, ...] | None:
+    if not shape or "in_place_at_index" not in life.profile.features or life.choices.boolean(0.5):
+        return None
+    items: list[AttributeValue] = [0, 1, Slice(None, 1), Slice(1, None)]
+    return (life.choices.choice(items),)
+
+
+def _hook(life: LifeDraft) -> None:
+    usable = [name for name in life.names if name.requires]
+    name = life.any() if life.trouble() or not usable else life.choices.choice(usable)
+    factor = life.choices.choice([None, None, 2.0, -0.5])
+    hook = life.fresh("g")
+    life.steps.append(Hook(hook, name.name, factor))
+    life.hooks.append(hook)
+
+
+def _unhook(life: LifeDraft) -> None:
+    if life.hooks:
+        life.steps.append(Unhook(life.choices.choice(life.hooks)))
+
+
+def _retain(life: LifeDraft) -> None:
+    usable = [name for name in life.names if name.requires and not name.leaf]
+    name = life.any() if life.trouble() or not usable else life.choices.choice(usable)
+    life.steps.append(RetainGrad(name.name))
+
+
+def _zero(life: LifeDraft) -> None:
+    to_zeros = "zero_grad_to_zeros" in life.profile.features and life.choices.boolean(0.4)
+    life.steps.append(ZeroGrad(life.choices.choice([n for n in life.names if n.leaf] or life.names).name, to_zeros))
+
+
+def _read(life: LifeDraft) -> None:
+    offered = [what for what in ("requires_grad", "is_leaf", "recorded") if f"read_{what}" in life.profile.features]
+    what = life.choices.choice(["grad", "grad", "value", *offered])
+    life.steps.append(_reading(what, life.any().name))
+
+
+def _reading(what: str, name: str) -> Read:
+    return Read.from_json({"what": what, "name": name})
+
+
+def _finish(life: LifeDraft) -> None:
+    """Leave all regions, and read all that can be read."""
+    while life.regions:
+        _leave(life)
+    offered = [what for what in ("requires_grad", "is_leaf", "recorded") if f"read_{what}" in life.profile.features]
+    for name in life.names:
+        life.steps += [_reading("grad", name.name), _reading("value", name.name)]
+        life.steps += [_reading(what, name.name) for what in offered]
+    life.steps += [_reading("hook", hook) for hook in life.hooks]
+
+
+ACTIONS: Final[tuple[tuple[frozenset[str], int, Action], ...]] = (
+    (frozenset(), 8, _apply),
+    (frozenset(), 8, _join),
+    (frozenset({"arrays"}), 1, _product),
+    (frozenset({"arrays"}), 1, _view),
+    (frozenset(), 1, _another_leaf),
+    (frozenset(), 4, _loss),
+    (frozenset(), 3, _backward),
+    (frozenset({"double_backward"}), 1, _grad),
+    (frozenset({"detach"}), 2, _detach),
+    (frozenset({"no_grad"}), 3, _enter),
+    (frozenset({"no_grad"}), 4, _leave),
+    (frozenset({"set_requires_grad"}), 2, _toggle),
+    (frozenset(), 1, _delete),
+    (frozenset({"in_place"}), 9, _write),
+    (frozenset({"hooks"}), 3, _hook),
+    (frozenset({"hooks", "unhook"}), 1, _unhook),
+    (frozenset({"retain_grad"}), 2, _retain),
+    (frozenset({"zero_grad"}), 2, _zero),
+    (frozenset(), 2, _read),
+)
+"""What may be done, with the features that it needs, each as often as its number says."""

@@ -1,0 +1,75 @@
+"""What becomes of the tangents of a scenario whose leaves change?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.scenario import Constant, Jvp, Leaf, Scenario, Step
+from refgrad.scenario.steps.jvp import Tangent
+from refgrad.strategies.simpler_values import simpler_constants
+
+
+def with_fitting_tangents(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps with each tangent in its leaf's shape and dtype, and none for what is no leaf any more."""
+    given = tuple(steps)
+    leaves = {step.name: step.value for step in given if isinstance(step, Leaf) and step.requires_grad}
+    return tuple(
+        replace(step, tangents=tuple(_fitting(step, leaves).items())) if isinstance(step, Jvp) else step
+        for step in given
+    )
+
+
+def without_tangents(scenario: Scenario) -> Scenario:
+    """Return the scenario without directional derivatives, and without what is made or read of them."""
+    gone: set[str] = set()
+    kept: list[Step] = []
+    for step in scenario.steps:
+        if not isinstance(step, Jvp) and gone.isdisjoint(step.uses):
+            kept.append(step)
+        elif step.defines is not None:
+            gone.add(step.defines)
+    return Scenario(tuple(kept))
+
+
+def _fitting(step: Jvp, leaves: dict[str, Constant]) -> dict[str, Constant]:
+    return {name: _fitted(tangent, leaves[name]) for name, tangent in step.tangents if name in leaves}
+
+
+def _fitted(tangent: Constant, leaf: Constant) -> Constant:
+    if (tangent.dtype, tangent.shape) == (leaf.dtype, leaf.shape):
+        return tangent
+    return Constant.of(resized(tangent.to_numpy(), leaf.shape), leaf.dtype)
+
+
+def resized(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return an array of another shape: the entries that were, repeated where there are too few, or ones for none."""
+    old = array if array.size else np.ones(1)
+    if old.ndim == len(shape) and all(a >= b for a, b in zip(old.shape, shape, strict=True)):
+        new = old[tuple(slice(length) for length in shape)]
+    else:
+        new = np.resize(old, shape)
+    return np.ascontiguousarray(new).reshape(shape)
+
+
+def simpler_tangents(step: Jvp) -> Iterator[Jvp]:
+    """Yield the step with a tangent less, or with a tangent of simpler numbers."""
+    for at, (leaf, tangent) in enumerate(step.tangents):
+        if len(step.tangents) > 1:
+            yield replace(step, tangents=(*step.tangents[:at], *step.tangents[at + 1 :]))
+        for simpler in simpler_constants(tangent):
+            yield replace(step, tangents=_with(step, at, (leaf, simpler)))
+
+
+def renamed_tangents(step: Jvp, names: dict[str, str]) -> Jvp:
+    """Return the step with other names for the output and the leaves; one that is not given stays."""
+    tangents = tuple((names.get(leaf, leaf), tangent) for leaf, tangent in step.tangents)
+    return replace(step, output=names.get(step.output, step.output), tangents=tangents)
+
+
+def _with(step: Jvp, at: int, tangent: Tangent) -> tuple[Tangent, ...]:
+    return (*step.tangents[:at], tangent, *step.tangents[at + 1 :])

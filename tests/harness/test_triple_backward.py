@@ -1,0 +1,119 @@
+"""Is an engine caught whose first and second derivatives are right, but not the third?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from refgrad.adapters.reference import ADAPTER
+from refgrad.harness import Engine, examine, find_adapter, registered_engines, start
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario, parse
+from refgrad.strategies import (
+    double_backward_scenario,
+    operator_scenario,
+    second_order_scenario,
+    third_order_scenario,
+    triple_backward_scenario,
+)
+
+WITHOUT_A_TERM = """
+import refgrad.engine as torch
+
+def without_a_term(value, term, x):  # the right value, gradient and second derivative, but the third lacks this term
+    step = x - x.detach()
+    return value - step * step * step * term.detach() / 6
+"""
+
+FAULTS = {
+    "exp": "without_a_term(torch.exp({x}), torch.exp({x}), {x})",
+    "sin": "without_a_term(torch.sin({x}), -2 * torch.cos({x}), {x})",
+    "tanh": "without_a_term(torch.tanh({x}), torch.cosh({x}) * 1e-3, {x})",
+    "log": "without_a_term(torch.log({x}), 2e-6 / ({x} * {x} * {x}), {x})",
+}
+"""Operators whose third derivative is gone, of the wrong sign, off by a thousandth, and off by a millionth of it."""
+
+SEEDS = range(15)
+FAILED = {"wrong", "inaccurate"}
+
+DIFFERENTIABLE = [name for name, operator in operator_table().items() if operator.differentiable_arguments]
+
+CUBE = """
+x = leaf float64[] {0x1.8p+0} requires_grad
+s = multiply x x
+l = multiply s x
+h = grad l x
+g = grad h x
+backward g
+read grad x
+read value h
+read value g
+"""
+
+
+def faulty(operator: str) -> Engine:
+    spelled = {**ADAPTER.operators, operator: FAULTS[operator]}
+    return Engine(replace(ADAPTER, name="faulty", setup=WITHOUT_A_TERM, operators=spelled))
+
+
+@pytest.mark.parametrize("operator", FAULTS)
+def test_a_third_derivative_that_is_wrong_is_caught(operator: str) -> None:
+    engine = faulty(operator)
+    outcomes = [examine(third_order_scenario(seed, operator), engine).outcome for seed in SEEDS]
+    assert set(outcomes) <= {"passed", *FAILED}
+    assert sum(outcome in FAILED for outcome in outcomes) >= len(SEEDS) // 3
+
+
+@pytest.mark.parametrize("operator", FAULTS)
+def test_nothing_but_the_third_derivative_is_wrong_in_it(operator: str) -> None:
+    engine = faulty(operator)
+    for seed in SEEDS:
+        assert examine(operator_scenario(seed, operator), engine).outcome == "passed"
+        assert examine(second_order_scenario(seed, operator), engine).outcome == "passed"
+
+
+@pytest.mark.parametrize("operator", DIFFERENTIABLE)
+def test_the_reference_engine_passes(operator: str) -> None:
+    for seed in range(5):
+        assert examine(third_order_scenario(seed, operator), start(ADAPTER)).outcome in {"passed", "inconclusive"}
+
+
+def test_the_reference_engine_passes_on_graphs() -> None:
+    outcomes = [examine(triple_backward_scenario(seed), start(ADAPTER)).outcome for seed in range(60)]
+    assert set(outcomes) <= {"passed", "inconclusive"}
+    assert outcomes.count("passed") > 55
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ["refgrad", "torch", "autograd"])
+def test_a_gradient_of_a_gradient_is_recorded_again(name: str) -> None:
+    if name != "refgrad":
+        pytest.importorskip(name)
+    assert name in registered_engines()
+    engine = start(find_adapter(name))
+    assert examine(parse(CUBE), engine).outcome == "passed"
+    for operator in ("exp", "tanh", "multiply", "divide", "matmul", "prod"):
+        for seed in SEEDS:
+            assert examine(third_order_scenario(seed, operator), engine).outcome == "passed"
+
+
+def test_what_follows_from_a_gradient_that_need_not_be_recorded_is_open() -> None:
+    text = (
+        "x = leaf float64[] {0x1p+0} requires_grad\nl = relu x\nh = grad l x\ng = grad h x\nbackward g\nread grad x\n"
+    )
+    silent = start(replace(ADAPTER, name="silent", gradient="None"))
+    assert examine(parse(text), start(ADAPTER)).outcome == "passed"
+    assert examine(parse(text), silent).outcome == "passed"
+
+
+def fails(scenario: Scenario, engine: Engine) -> bool:
+    return examine(scenario, engine).outcome in FAILED
+
+
+def test_graphs_find_it_too() -> None:
+    engine = faulty("exp")
+    with_exp = [s for s in map(triple_backward_scenario, range(150)) if "exp" in s.operators]
+    assert any(fails(scenario, engine) for scenario in with_exp)
+    twice = [s for s in map(double_backward_scenario, range(150)) if "exp" in s.operators]
+    assert not any(fails(scenario, engine) for scenario in twice)

@@ -1,0 +1,42 @@
+"""Is nothing claimed about what an engine makes of a value that does not exist?"""
+
+from __future__ import annotations
+
+import pytest
+from flint import arb
+
+from refgrad.harness import examine, find_adapter, start
+from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.oracles import CertifiedOracle, undefined_between
+from refgrad.oracles.ball_functions import ball_functions
+from refgrad.scenario import parse
+
+OUTSIDE = """\
+x = leaf float64[2] {-0x1p-40 0x1p+0} requires_grad
+y = leaf float64[2] {0x1.8p+0 0x1.8p+0}
+a = power x y
+b = index a index=(1:1,)
+backward b seed float64[0] {}
+read grad x
+"""
+
+
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"polygamma"}))
+def test_what_is_not_a_number_stays_so(name: str) -> None:
+    """polygamma's first parameter is a whole number that formulas write down."""
+    function, count = ball_functions(64)[name], len(FUNCTIONS[name].parameters)
+    for which in range(1, 2**count):
+        arguments = [arb.nan() if which >> place & 1 else arb("0.3") for place in range(count)]
+        assert not arb(function(*arguments)).is_finite()
+
+
+def test_the_value_that_does_not_exist_is_named() -> None:
+    oracle = CertifiedOracle(parse(OUTSIDE))
+    assert undefined_between(oracle, "x", {"b"}) == "a"
+    assert undefined_between(CertifiedOracle(parse(OUTSIDE.replace("-0x1p-40", "0x1p-40"))), "x", {"b"}) is None
+
+
+def test_an_engine_that_multiplies_zeros_by_it_is_not_blamed() -> None:
+    finding = examine(parse(OUTSIDE), start(find_adapter("refgrad")))
+    assert finding.outcome == "inconclusive"
+    assert finding.message == "the gradient of x is not a number, and a has no value at this point"
