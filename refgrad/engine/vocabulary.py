@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import pi
 from types import MappingProxyType
 from typing import Any
@@ -95,10 +96,14 @@ def _spoken(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]
 
 def _constant_function(name: str) -> Callable[..., Tensor]:
     if set(FUNCTIONS[name].derivatives) != {"0"}:
-        message = f"formulas may call {name!r}, but no row of the operator table says how to differentiate it again"
-        raise LookupError(message)
+        return partial(_refused, name)
     function = _on_values(ON_NUMBERS[name])
     return lambda *arguments: Tensor(function(*arguments))
+
+
+def _refused(name: str, *_: Any) -> Tensor:
+    message = f"formulas may call {name!r}, but no row of the operator table says how to differentiate it again"
+    raise LookupError(message)
 
 
 def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:

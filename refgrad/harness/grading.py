@@ -297,7 +297,7 @@ class Grader:
                 finding.failed
                 and self.runnable(scenario)
                 and is_about(check, scenario)
-                and belongs_to_dtype(check, scenario, self.engine)
+                and belongs_to_dtype(check, scenario, self.engine, finding.outcome)
                 and belongs_to_forward_mode(check, scenario, self.engine)
             )
 

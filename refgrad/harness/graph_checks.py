@@ -27,6 +27,9 @@ KEPT_DTYPES: Final = "dtypes/gradients_keep"
 MIXED_DTYPES: Final = "dtypes/mixed"
 """And the one for graphs of two dtypes."""
 
+LEFT_ALONE: Final = frozenset({"linear_algebra"})
+"""Families that are tried by themselves only: in a graph, matrices are all but singular, and libraries refuse them."""
+
 TRIED_IN_DTYPE: Final = 3
 """So many scenarios tell whether an operator runs at all."""
 
@@ -95,7 +98,7 @@ def judge_graphs(grader: Grader, check: GraphCheck) -> Verdict:
 def _of_double_backward(grader: Grader, check: GraphCheck) -> Verdict:
     if "double_backward" not in grader.engine.adapter.features:
         return grader.verdict(check, "unsupported", message="the engine has no double_backward")
-    profile = grader.profile(operators=frozenset(o.name for o in operator_table().values() if grader.bends(o)))
+    profile = grader.profile(operators=frozenset(o.name for o in operator_table().values() if grader.bends(o) and o.family not in LEFT_ALONE))
     return _search(grader, check, lambda seed: grader.seeded(double_backward_scenario(seed, profile)))
 
 
@@ -116,7 +119,8 @@ def _of_precision(grader: Grader, check: GraphCheck) -> Verdict:
 
 
 def _sound(grader: Grader) -> list[str]:
-    return [operator.name for operator in operator_table().values() if grader.sound(operator)]
+    rows = (row for row in operator_table().values() if row.family not in LEFT_ALONE)
+    return [row.name for row in rows if grader.sound(row)]
 
 
 def _profile(grader: Grader, operators: Collection[str], *, several: bool, **fields: Any) -> Profile:
@@ -147,8 +151,13 @@ def _search(grader: Grader, check: GraphCheck, make: Callable[[int], Scenario]) 
         return grader.verdict(check, "inconclusive", message=message)
 
 
-def belongs_to_dtype(check: Check, scenario: Scenario, engine: Engine) -> bool:
-    """Whether a failure is this check's: one about a dtype leaves to others what fails in float64 too."""
+def belongs_to_dtype(check: Check, scenario: Scenario, engine: Engine, outcome: Outcome) -> bool:
+    """Whether a failure is this check's: one about a dtype leaves to others what fails in float64 too.
+
+    A refusal is none: libraries leave operators out of a dtype, for some attributes or in company of another dtype.
+    """
     if not isinstance(check, GraphCheck) or check.dtype == "float64":
         return True
+    if outcome == "unexpected-error":
+        return False
     return not examine(with_dtypes(scenario, lambda _: "float64"), engine).failed

@@ -45,7 +45,7 @@ def sigmoid(x: Any) -> Any:
 
 SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {name: _special(name) for name in ("erf", "erfc", "erfcx", "erfinv", "digamma", "i0", "i1", "i0e", "i1e")}
-    | {"lgamma": _special("gammaln"), "polygamma": _polygamma}
+    | {"lgamma": _special("gammaln"), "polygamma": _polygamma, "besseli": lambda n, x: _scipy("iv")(n, x)}
 )
 """The functions that are scipy's: numpy has none of them, or (i0) a less accurate one."""
 

@@ -53,6 +53,10 @@ class Graph:
         """All names that ``output`` depends on, itself included; by what every engine records, if ``firm``."""
         return _closure([output], lambda name: self._parents(name, firm=firm))
 
+    def _passes_by_a_composite(self, name: str) -> bool:
+        """Whether a name is made by an operator of several steps, which may pass nothing on (what is overwritten)."""
+        return any(node.composite for node in map(self.nodes.get, self.ancestors(name)) if node is not None)
+
     def _parents(self, name: str, *, firm: bool = False) -> tuple[str, ...]:
         node = self.nodes.get(name)
         return () if node is None else node.firm if firm else node.parents
@@ -101,7 +105,8 @@ class Graph:
         saved = {name for slope in slopes for name in slope.saved if self.tracked(name)}
         empty = any(0 in self.shapes[name] for name in between)
         heard = self._heard(between, leaf)
-        firm = {n for slope in slopes if slope.parent in heard for n in slope.bends if self.tracked(n) and not empty}
+        bends = {n for slope in slopes if slope.parent in heard for n in slope.bends if self.tracked(n) and not empty}
+        firm = {name for name in bends if not self._passes_by_a_composite(name)}
         inherited = {name for node in nodes if node.is_gradient for name in node.parents}
         parents = saved | inherited
         return Node(tuple(sorted(parents)), bool(parents), tuple(sorted(firm)), unsure=not firm)

@@ -35,6 +35,7 @@ POINTS = 24
 POINTS_OF: Mapping[str, tuple[tuple[float, float], ...]] = MappingProxyType({
     "arccosh": ((1.3, 0.0), (2.7, 0.0)),
     "polygamma": ((0, 0.7), (2, 1.3)),
+    "besseli": ((1, 0.7), (2, 1.3)),
 })
 """Where functions are differentiated that have a domain of their own."""
 

@@ -72,9 +72,10 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "digamma": _of_one("polygamma(1, x)"),
     "polygamma": Function(("n", "x"), ("0", "polygamma(n + 1, x)"), frozenset({"n"})),
     "i0": _of_one("i1(x)"),
-    "i1": _of_one("i0(x) - (0.5 if x == 0 else out / x)"),
+    "i1": _of_one("(i0(x) + besseli(2, x)) / 2"),
+    "besseli": Function(("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), frozenset({"n"})),
     "i0e": _of_one("i1e(x) - (out if x > 0 else -out)"),
-    "i1e": _of_one("i0e(x) - (0.5 if x == 0 else out / x) - (out if x > 0 else -out)"),
+    "i1e": _of_one("exp(-abs(x)) * (i0(x) + besseli(2, x)) / 2 - (out if x > 0 else -out)"),
 })
 
 STEPS = frozenset({"sign", "floor", "trunc", "round"})

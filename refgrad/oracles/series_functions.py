@@ -151,7 +151,13 @@ def _less(x: Any, y: Any) -> Decision:
 
 
 def _equal(x: Any, y: Any) -> Decision:
-    return equal(constant(x), constant(y))
+    """Equal at the point is not equal beside it: what holds there alone has no derivative."""
+    same = equal(constant(x), constant(y))
+    return None if same and (_moves(x) or _moves(y)) else same
+
+
+def _moves(number: Any) -> bool:
+    return type(number) is arb_series and number.length() > 1
 
 
 def _sign(x: Any) -> Any:

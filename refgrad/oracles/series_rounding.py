@@ -8,7 +8,7 @@ differentiated, the slopes are wider by what rounding makes of those terms.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -41,7 +41,7 @@ def usual_series(operator: Operator, bits: int, order: int) -> Derivative:
     """
     plain = usual_derivative(operator, bits)
     parameters = (*operator.argument_names, *operator.attribute_names, "out")
-    functions = {**series_functions(bits), "tanh": _usual_tanh(order)}
+    functions = {**series_functions(bits), "tanh": _usual_tanh(order), "i1": _usual_i1(order, series_functions(bits))}
     named = [operator.partials.get(name) for name in operator.argument_names]
     slopes = [None if partial is None else partial.function(parameters, functions) for partial in named]
     noise = _differences(operator, named, bits)
@@ -86,6 +86,23 @@ def _usual_tanh(order: int) -> Callable[[Any], Any]:
     return tanh
 
 
+def _usual_i1(order: int, functions: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """Return the Bessel function likewise: it changes by i0(x) - y / x, whose derivatives cancel near 0."""
+
+    def i1(number: Any) -> arb_series:
+        y: arb_series = functions["i1"](number)
+        x = number if type(number) is arb_series else arb_series([arb(number)])
+        if x[0].contains(0):
+            return y
+        start, smooth = y[0], functions["i0"](x)
+        y = arb_series([start])
+        for _ in range(order):
+            y = primitive(start, smooth - y / x, x)
+        return y
+
+    return i1
+
+
 def _carried(start: Any, numbers: tuple[Any, ...], partials: list[Any]) -> Any:
     """Return the value that begins with ``start`` and changes as the numbers do, by these partials."""
     moving = [(x, by) for x, by in zip(numbers, partials, strict=True) if type(x) is arb_series]
@@ -102,7 +119,7 @@ def _differences(
     Where a slope only chooses, an engine may have written the choice as a quotient (HIPS autograd: the slope of |x| is
     x / |x|) and is left with what rounding makes of 1 / |x| - x² / |x|³. Where it is made of exponentials, an engine
     may find its change from the slope (PyTorch: that of softplus's slope z is z (1 - z)), which is a small part of it
-    where the slope is near 1; the operands that such a slope is multiplied with are so many times more (silu: x z).
+    where the slope is near 1, and not small in units of the slope where that is near 0; the operands that such a slope is multiplied with are so many times more (silu: x z).
     """
     choosing = [n for n, name in enumerate(operator.argument_names) if _chooses(operator, name)]
     exponential = [
@@ -115,7 +132,7 @@ def _differences(
             speeds = sum((speed(number) for number in numbers), _still())
             for n, factors in exponential:
                 size = sum((abs(arb(constant(numbers[factor]))) for factor in factors), arb(1))
-                found.append((n, change_noise(partials[n] * size, speeds, bits)))
+                found.append((n, change_noise((abs(arb(constant(partials[n]))) + 1) * size, speeds, bits)))
         return found
 
     return differences

@@ -88,6 +88,7 @@ SPECIAL_BALLS: Mapping[str, Any] = MappingProxyType({
     "lgamma": of_ball(lambda x: x.lgamma() if x > 0 else arb.nan()),
     "digamma": of_ball(lambda x: x.digamma() if x > 0 else arb.nan()),
     "polygamma": polygamma,
+    "besseli": lambda order, x: bessel(whole(order))(x),
     "i0": bessel(0),
     "i1": bessel(1),
     "i0e": scaled_bessel(0),

@@ -126,6 +126,7 @@ SPECIAL_SERIES: Mapping[str, Any] = MappingProxyType({
     "lgamma": _composed(log_gamma_coefficients),
     "digamma": lambda x: _polygamma(0, x),
     "polygamma": _polygamma,
+    "besseli": lambda order, x: _bessel(whole(order))(x),
     "i0": _bessel(0),
     "i1": _bessel(1),
     "i0e": _scaled_bessel(0),

@@ -131,6 +131,7 @@ class Symbols:
             "lgamma": s.loggamma,
             "digamma": s.digamma,
             "polygamma": s.polygamma,
+            "besseli": s.besseli,
             "i0": lambda x: s.besseli(0, x),
             "i1": lambda x: s.besseli(1, x),
             "i0e": lambda x: s.exp(-x if self.greater(x, 0) else x) * s.besseli(0, x),

@@ -7,8 +7,11 @@ import numpy
 
 numpy.set_printoptions(floatmode="unique")  # every digit
 
+import math
 import autograd
 import autograd.numpy as np
+import autograd.scipy.signal
+from autograd.scipy import special
 
 def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)

@@ -7,9 +7,11 @@ import numpy
 
 numpy.set_printoptions(floatmode="unique")  # every digit
 
+import math
 import numpy as np
 import mygrad as mg
 from mygrad.nnet import activations
+from mygrad.nnet.layers import batchnorm
 
 a = mg.tensor(np.array(1.0), constant=not True)
 b = mg.minimum(a, a)

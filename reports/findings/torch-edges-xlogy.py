@@ -10,8 +10,11 @@ numpy.set_printoptions(floatmode="unique")  # every digit
 import numpy as np
 import torch
 
-a = torch.tensor(np.array(0.0))
-b = torch.tensor(np.array(0.0), requires_grad=True)
+def as_numpy(x):  # NumPy has no bfloat16
+    return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
+
+a = torch.tensor(np.array(0.0), dtype=torch.float64)
+b = torch.tensor(np.array(0.0), dtype=torch.float64, requires_grad=True)
 c = torch.xlogy(a, b)
 c.backward(None, retain_graph=False)
-print(b.grad if b.grad is None else b.grad.clone().numpy())  # gradient of b
+print(b.grad if b.grad is None else as_numpy(b.grad.detach().clone()))  # gradient of b

@@ -83,6 +83,15 @@ def polygamma(order: int, x: Any) -> arb_series:
     return straight(x, of_order(order), of_order(order + 1))
 
 
+def besseli(order: int, x: Any) -> arb_series:
+    """By its recurrence (DLMF 10.29.1)."""
+    return straight(
+        x,
+        lambda a: a.bessel_i(arb(order)),
+        lambda a: (a.bessel_i(arb(order - 1)) + a.bessel_i(arb(order + 1))) / 2,
+    )
+
+
 SERIES_FUNCTIONS: Mapping[str, Any] = {
     **{name: decided(name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")},
     **{name: BALL_FUNCTIONS[name] for name in ("logical_and", "logical_or", "logical_not")},
@@ -121,6 +130,7 @@ SERIES_FUNCTIONS: Mapping[str, Any] = {
     "erfinv": lambda x: straight(x, arb.erfinv, lambda a: 1 / arb_series([a.erfinv(), 1]).erf()[1]),
     "lgamma": lambda x: lifted(x).lgamma(),
     "digamma": lambda x: polygamma(0, x),
+    "besseli": lambda n, x: besseli(int(lifted(n)[0].unique_fmpz()), x),
     "polygamma": lambda n, x: polygamma(int(lifted(n)[0].unique_fmpz()), x),
     "i0": lambda x: straight(x, lambda a: a.bessel_i(arb(0)), lambda a: a.bessel_i(arb(1))),
     "i1": lambda x: straight(x, lambda a: a.bessel_i(arb(1)), lambda a: (a.bessel_i(arb(0)) + a.bessel_i(arb(2))) / 2),

@@ -19,6 +19,7 @@ from tests.oracles.ball_series import SERIES_FUNCTIONS, directional_derivative, 
 POINTS = {
     "arccosh": (1.75,),
     "polygamma": (2, 0.625),
+    "besseli": (2, 0.625),
     "arctan2": (0.625, -1.5),
     "hypot": (0.625, -1.5),
     "maximum": (0.5, 2.0),

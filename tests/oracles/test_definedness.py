@@ -21,9 +21,9 @@ read grad x
 """
 
 
-@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"polygamma"}))
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"polygamma", "besseli"}))
 def test_what_is_not_a_number_stays_so(name: str) -> None:
-    """polygamma's first parameter is a whole number that formulas write down."""
+    """The first parameter of polygamma and besseli is a whole number that formulas write down."""
     function, count = ball_functions(64)[name], len(FUNCTIONS[name].parameters)
     for which in range(1, 2**count):
         arguments = [arb.nan() if which >> place & 1 else arb("0.3") for place in range(count)]

@@ -199,3 +199,14 @@ def test_a_direction_of_another_leaf_leaves_a_leaf_where_it_is() -> None:
     oracle = CertifiedOracle(scenario)
     assert the_ball(oracle.gradient("x", (("g", None),)).balls).is_zero()
     assert the_ball(oracle.gradient("y", (("g", None),)).balls).is_zero()
+
+
+@pytest.mark.parametrize(("operator", "third"), [("i1", 3 / 8), ("i0", 0.0), ("sinh", 1.0), ("tanh", -2.0)])
+def test_a_third_derivative_at_zero_is_that_of_the_function_and_not_of_a_branch_at_zero(
+    operator: str, third: float
+) -> None:
+    """I₁(x) = x / 2 + x³ / 16 + … (DLMF 10.25.2)."""
+    text = f"x = leaf float64[] {{0x0p+0}} requires_grad\ny = {operator} x\nh = grad y x\ng = grad h x\n"
+    (ball,) = CertifiedOracle(parse(text)).gradient("x", (("g", None),)).balls.ravel()
+    assert ball.overlaps(arb(third))
+    assert float(ball.rad()) < 1e-20

@@ -144,7 +144,9 @@ def test_series_of_special_functions_are_the_taylor_series_of_mpmath(name: str, 
 POINTS = {"arccosh": (1.75,), "arctan2": (0.625, -1.5), "hypot": (0.625, -1.5), "maximum": (0.5, 2.0)}
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN_ANEW.keys() & SERIES_FUNCTIONS.keys() - {"pi"} - BY_MPMATH.keys()))
+@pytest.mark.parametrize(
+    "name", sorted(WRITTEN_ANEW.keys() & SERIES_FUNCTIONS.keys() - {"pi", "besseli"} - BY_MPMATH.keys())
+)
 def test_series_functions_agree_with_others_that_were_written_anew(name: str) -> None:
     both = SERIES_FUNCTIONS[name], WRITTEN_ANEW[name]
     if name in {"number", "where", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}:

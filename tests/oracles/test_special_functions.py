@@ -16,7 +16,7 @@ from refgrad.oracles.special_balls import SPECIAL_BALLS
 from refgrad.oracles.special_series import SPECIAL_SERIES
 
 STEPS = ("trunc", "round")
-SMOOTH = sorted(SPECIAL_BALLS.keys() - {*STEPS, "polygamma"})
+SMOOTH = sorted(SPECIAL_BALLS.keys() - {*STEPS, "polygamma", "besseli"})
 POINTS: dict[str, tuple[float, ...]] = {**dict.fromkeys(SMOOTH, (0.375, 2.75)), "erfinv": (0.375, -0.625)}
 POINTS |= dict.fromkeys(("erf", "erfc", "erfcx", "i0", "i1"), (-0.75, 0.0, 2.75))
 POINTS |= dict.fromkeys(("cbrt", "i0e", "i1e"), (-0.75, 2.75))

@@ -1,5 +1,5 @@
-# A finding of refgrad on autograd, version 1.9.1: edges/prod is missing.
-# prod: at its edges the gradient is an element of the subdifferential.
+# A finding of refgrad on autograd, version 1.9.1: operators/prod is missing.
+# prod: value and gradient are right, for any shape, attribute and seed.
 # Found: step 4, `read grad a`: the gradient of a is entry (1,): nan, but the truth is 1.0000000000000000: A factor's
 # derivative is the product of the others, whatever the factor is: the product divided by the factor is 0 / 0.
 
@@ -7,8 +7,11 @@ import numpy
 
 numpy.set_printoptions(floatmode="unique")  # every digit
 
+import math
 import autograd
 import autograd.numpy as np
+import autograd.scipy.signal
+from autograd.scipy import special
 
 def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)

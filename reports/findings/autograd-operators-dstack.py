@@ -1,0 +1,27 @@
+# A finding of refgrad on autograd, version 1.9.1: operators/dstack is wrong.
+# dstack: value and gradient are right, for any shape, attribute and seed.
+# Found: step 4, `read grad a`: the gradient of a is 0.0, but the truth is 1.0000000000000000 (relative error 1.0e+00,
+# 4.5e+15 times what rounding explains)
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import math
+import autograd
+import autograd.numpy as np
+import autograd.scipy.signal
+from autograd.scipy import special
+
+def vjp(function, primals):
+    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
+    return output, pullback
+
+a = np.array(1.0)
+
+def program_b(a):
+    b = np.dstack([a])
+    return b
+
+output_b, pullback_of_b = vjp(program_b, [a])
+print(pullback_of_b(np.array([[[1.0]]])))  # cotangents of a

@@ -1,0 +1,27 @@
+# A finding of refgrad on autograd, version 1.9.1: operators/repeat is unexpected-error.
+# repeat: value and gradient are right, for any shape, attribute and seed.
+# Found: step 3, `backward b seed float64[0] {}`: raised TypeError: 'numpy.float64' object cannot be interpreted as an
+# integer
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import math
+import autograd
+import autograd.numpy as np
+import autograd.scipy.signal
+from autograd.scipy import special
+
+def vjp(function, primals):
+    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
+    return output, pullback
+
+a = np.array(1.0)
+
+def program_b(a):
+    b = np.repeat(a, 0, None)
+    return b
+
+output_b, pullback_of_b = vjp(program_b, [a])
+print(pullback_of_b(np.zeros((0,))))  # cotangents of a

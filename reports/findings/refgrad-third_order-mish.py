@@ -1,0 +1,18 @@
+# A finding of refgrad on refgrad, version 0.1.0: third_order/mish is wrong.
+# mish: its second derivatives can be differentiated, and the third ones are right.
+# Found: step 6, `read grad a`: the gradient of a is entry (1,): -0.256, but the truth is -0.096000000000000000
+# (relative error 1.7e+00, 1.29e+14 times what rounding explains)
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import numpy as np
+import refgrad.engine as torch
+
+a = torch.tensor(np.array([1.0, -0.0]), requires_grad=True)
+b = torch.mish(a)
+c = torch.grad(b, a, torch.tensor(np.array([1.0, 1.0])), create_graph=True)[0]
+d = torch.grad(c, a, torch.tensor(np.array([1.0, 1.0])), create_graph=True)[0]
+d.backward(torch.tensor(np.array([1.0, 1.0])), retain_graph=False)
+print(a.grad if a.grad is None else a.grad.detach().numpy())  # gradient of a
