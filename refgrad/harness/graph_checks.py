@@ -98,7 +98,9 @@ def judge_graphs(grader: Grader, check: GraphCheck) -> Verdict:
 def _of_double_backward(grader: Grader, check: GraphCheck) -> Verdict:
     if "double_backward" not in grader.engine.adapter.features:
         return grader.verdict(check, "unsupported", message="the engine has no double_backward")
-    profile = grader.profile(operators=frozenset(o.name for o in operator_table().values() if grader.bends(o) and o.family not in LEFT_ALONE))
+    profile = grader.profile(
+        operators=frozenset(o.name for o in operator_table().values() if grader.bends(o) and o.family not in LEFT_ALONE)
+    )
     return _search(grader, check, lambda seed: grader.seeded(double_backward_scenario(seed, profile)))
 
 

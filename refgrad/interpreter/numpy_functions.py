@@ -38,6 +38,10 @@ def _polygamma(n: int, x: Any) -> Any:
     return found.astype(np.float16) if getattr(x, "dtype", None) == np.float16 else found
 
 
+def _besseli(n: int, x: Any) -> Any:
+    return _scipy("iv")(n, x)
+
+
 def sigmoid(x: Any) -> Any:
     """1 / (1 + e⁻ˣ) without an exponential that overflows."""
     return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
@@ -45,7 +49,7 @@ def sigmoid(x: Any) -> Any:
 
 SPECIAL: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {name: _special(name) for name in ("erf", "erfc", "erfcx", "erfinv", "digamma", "i0", "i1", "i0e", "i1e")}
-    | {"lgamma": _special("gammaln"), "polygamma": _polygamma, "besseli": lambda n, x: _scipy("iv")(n, x)}
+    | {"lgamma": _special("gammaln"), "polygamma": _polygamma, "besseli": _besseli}
 )
 """The functions that are scipy's: numpy has none of them, or (i0) a less accurate one."""
 

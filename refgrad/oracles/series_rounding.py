@@ -119,7 +119,8 @@ def _differences(
     Where a slope only chooses, an engine may have written the choice as a quotient (HIPS autograd: the slope of |x| is
     x / |x|) and is left with what rounding makes of 1 / |x| - x² / |x|³. Where it is made of exponentials, an engine
     may find its change from the slope (PyTorch: that of softplus's slope z is z (1 - z)), which is a small part of it
-    where the slope is near 1, and not small in units of the slope where that is near 0; the operands that such a slope is multiplied with are so many times more (silu: x z).
+    where the slope is near 1, and not small in units of the slope where that is near 0; the operands that such a slope
+    is multiplied with are so many times more (silu: x z).
     """
     choosing = [n for n, name in enumerate(operator.argument_names) if _chooses(operator, name)]
     exponential = [
