@@ -68,12 +68,17 @@ def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype:
     return rounded(np.array(choices.decimals(low, high, math.prod(shape)), dtype=np.float64), dtype).reshape(shape)
 
 
+def _takes_tiny_numbers(operator: Operator) -> bool:
+    """Whether they tell anything: beside a jump, quotients underflow onto its other side in every floating format."""
+    return operator.elementwise and all(edge.kind != "jump" for edge in operator.edges)
+
+
 def special_array(choices: Choices, operator: Operator, array: Array, low: float, high: float) -> Array:
     """Return the array with some entries replaced by numbers of one hard kind, where the range has any."""
     kinds = [
         (float(array.flat[0]),),
         (low, high),
-        *([ZEROS, TINY if operator.elementwise else SMALL] if low < 0 < high else []),
+        *([ZEROS, TINY if _takes_tiny_numbers(operator) else SMALL] if low < 0 < high else []),
     ]
     numbers = choices.choice(kinds)
     entries = [choices.choice(numbers) if choices.boolean(REPLACED) else entry for entry in array.ravel().tolist()]

@@ -1,6 +1,6 @@
 # A finding of refgrad on torch, version 2.13.0+cpu: third_order/i1 is wrong.
 # i1: its second derivatives can be differentiated, and the third ones are right.
-# Found: step 6, `read grad a`: the gradient of a is entry (1,): 0.0, but the truth is 0.50000000000000000 (relative
+# Found: step 6, `read grad a`: the gradient of a is entry (1,): 0.0, but the truth is 0.37500000000000000 (relative
 # error 1.0e+00, 2.25e+15 times what rounding explains)
 
 import numpy
