@@ -18,7 +18,8 @@ class Node:
     ``slopes`` say, for every parent that it sends a cotangent to, what that depends on. Of ``parents`` only the
     ``firm`` ones are recorded by every engine. ``freed`` is None where an engine may have freed it. What is
     ``composite`` is several applications, or an engine's own one: nobody knows what that saves. ``kept`` are the pieces
-    of memory that it is bound to need as they were; it may need those of ``near`` too.
+    of memory that it is bound to need as they were; it may need those of ``near`` too. What ``overwrites`` may pass
+    nothing on.
     """
 
     parents: tuple[str, ...]
@@ -27,6 +28,7 @@ class Node:
     slopes: tuple[Slope, ...] = ()
     freed: bool | None = False
     composite: bool = False
+    overwrites: bool = False
     kept: tuple[Place, ...] = ()
     near: tuple[Place, ...] = ()
     origins: tuple[tuple[str, bool], ...] = ()
@@ -53,9 +55,9 @@ class Graph:
         """All names that ``output`` depends on, itself included; by what every engine records, if ``firm``."""
         return _closure([output], lambda name: self._parents(name, firm=firm))
 
-    def _passes_by_a_composite(self, name: str) -> bool:
-        """Whether a name is made by an operator of several steps, which may pass nothing on (what is overwritten)."""
-        return any(node.composite for node in map(self.nodes.get, self.ancestors(name)) if node is not None)
+    def _overwritten(self, name: str) -> bool:
+        """Whether an operator on the way to a name may pass nothing on: all of an operand may have been overwritten."""
+        return any(node.overwrites for node in map(self.nodes.get, self.ancestors(name)) if node is not None)
 
     def _parents(self, name: str, *, firm: bool = False) -> tuple[str, ...]:
         node = self.nodes.get(name)
@@ -106,7 +108,7 @@ class Graph:
         empty = any(0 in self.shapes[name] for name in between)
         heard = self._heard(between, leaf)
         bends = {n for slope in slopes if slope.parent in heard for n in slope.bends if self.tracked(n) and not empty}
-        firm = {name for name in bends if not self._passes_by_a_composite(name)}
+        firm = {name for name in bends if not self._overwritten(name)}
         inherited = {name for node in nodes if node.is_gradient for name in node.parents}
         parents = saved | inherited
         return Node(tuple(sorted(parents)), bool(parents), tuple(sorted(firm)), unsure=not firm)

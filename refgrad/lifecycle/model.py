@@ -50,6 +50,9 @@ from refgrad.scenario import (
 )
 from refgrad.scenario import Hook as HookStep
 
+OVERWRITING = "scattering"
+"""The family of operators that put entries into an array: where none of its own is left, engines may not record it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
@@ -191,6 +194,7 @@ class Model(Marking):
             parents,
             slopes,
             composite=operator_table()[step.operator].composite is not None,
+            overwrites=operator_table()[step.operator].family == OVERWRITING,
             kept=tuple(memories[name] for name in needed) if sure else (),
             near=() if sure else tuple(memories.values()),
             origins=tuple((tensor.name, tensor.node is not None) for tensor in tensors[:-1]),
