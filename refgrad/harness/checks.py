@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from refgrad.harness.behaviours import Behaviour, all_behaviours
 from refgrad.harness.verdict import Level
@@ -17,114 +17,77 @@ GraphKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorCheck:
+class CheckOfOperator:
+    """What the checks about one operator share: ``CHAPTER/NAME``, a level, and what is held against the engine."""
+
+    operator: Operator
+
+    chapter: ClassVar[str]
+    claim: ClassVar[str]
+    level: ClassVar[Level] = "MUST"
+
+    @property
+    def id(self) -> str:
+        """``CHAPTER/NAME``."""
+        return f"{self.chapter}/{self.operator.name}"
+
+    @property
+    def statement(self) -> str:
+        """What is held against the engine."""
+        return f"{self.operator.name}: {self.claim}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCheck(CheckOfOperator):
     """Value and gradient of one operator at points where it is smooth."""
 
-    operator: Operator
-    level: Level = "MUST"
-
-    @property
-    def id(self) -> str:
-        """``operators/NAME``."""
-        return f"operators/{self.operator.name}"
-
-    @property
-    def statement(self) -> str:
-        """What is held against the engine."""
-        return f"{self.operator.name}: value and gradient are right, for any shape, attribute and seed."
+    chapter: ClassVar[str] = "operators"
+    claim: ClassVar[str] = "value and gradient are right, for any shape, attribute and seed."
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeCheck:
+class EdgeCheck(CheckOfOperator):
     """Gradient of one operator at its declared edges, where any legal convention will do."""
 
-    operator: Operator
-    level: Level = "MUST"
-
-    @property
-    def id(self) -> str:
-        """``edges/NAME``."""
-        return f"edges/{self.operator.name}"
-
-    @property
-    def statement(self) -> str:
-        """What is held against the engine."""
-        return f"{self.operator.name}: at its edges the gradient is an element of the subdifferential."
+    chapter: ClassVar[str] = "edges"
+    claim: ClassVar[str] = "at its edges the gradient is an element of the subdifferential."
 
 
 @dataclass(frozen=True, slots=True)
-class SecondOrderCheck:
+class SecondOrderCheck(CheckOfOperator):
     """Gradients of one operator's gradients, at points where it is smooth."""
 
-    operator: Operator
-    level: Level = "MUST"
-
-    @property
-    def id(self) -> str:
-        """``second_order/NAME``."""
-        return f"second_order/{self.operator.name}"
-
-    @property
-    def statement(self) -> str:
-        """What is held against the engine."""
-        return f"{self.operator.name}: its gradient can be differentiated, and the second derivatives are right."
+    chapter: ClassVar[str] = "second_order"
+    claim: ClassVar[str] = "its gradient can be differentiated, and the second derivatives are right."
 
 
 @dataclass(frozen=True, slots=True)
-class ThirdOrderCheck:
+class ThirdOrderCheck(CheckOfOperator):
     """Gradients of gradients of one operator's gradients, at points where it is smooth."""
 
-    operator: Operator
-    level: Level = "SHOULD"
-
-    @property
-    def id(self) -> str:
-        """``third_order/NAME``."""
-        return f"third_order/{self.operator.name}"
-
-    @property
-    def statement(self) -> str:
-        """What is held against the engine."""
-        return f"{self.operator.name}: its second derivatives can be differentiated, and the third ones are right."
+    chapter: ClassVar[str] = "third_order"
+    claim: ClassVar[str] = "its second derivatives can be differentiated, and the third ones are right."
+    level: ClassVar[Level] = "SHOULD"
 
 
 @dataclass(frozen=True, slots=True)
-class ContractCheck:
+class ContractCheck(CheckOfOperator):
     """What else one operator's backward rule may touch: nothing."""
 
-    operator: Operator
-    level: Level = "MUST"
-
-    @property
-    def id(self) -> str:
-        """``contracts/NAME``."""
-        return f"contracts/{self.operator.name}"
-
-    @property
-    def statement(self) -> str:
-        """What is held against the engine."""
-        return (
-            f"{self.operator.name}: its backward leaves operands and seeds as they are, gives the same when it is "
-            "walked again, and no two gradients share memory."
-        )
+    chapter: ClassVar[str] = "contracts"
+    claim: ClassVar[str] = (
+        "its backward leaves operands and seeds as they are, gives the same when it is walked again, and no two "
+        "gradients share memory."
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardModeCheck:
+class ForwardModeCheck(CheckOfOperator):
     """Directional derivatives of one operator, and its gradient at the same point."""
 
-    operator: Operator
-    level: Level = "SHOULD"
-
-    @property
-    def id(self) -> str:
-        """``forward_mode/NAME``."""
-        return f"forward_mode/{self.operator.name}"
-
-    @property
-    def statement(self) -> str:
-        """What is held against the engine."""
-        return f"{self.operator.name}: forward mode gives its directional derivatives, whichever operands move."
+    chapter: ClassVar[str] = "forward_mode"
+    claim: ClassVar[str] = "forward mode gives its directional derivatives, whichever operands move."
+    level: ClassVar[Level] = "SHOULD"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
         return Finding("crashed", "the engine's process died while it ran this scenario")
     lowered = lower(scenario, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
-    predictions, observations = lowered.predictions, observe(scenario, engine)
+    predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
     written = _written_seed(observations) if seeds else None
     return written or confront(predictions, observations, oracle, engine.adapter)
 

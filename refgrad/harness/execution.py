@@ -110,13 +110,15 @@ def start(adapter: AnyAdapter) -> Engine:
     return Engine(adapter)
 
 
-def observe(scenario: Scenario, engine: Engine) -> tuple[Observation, ...]:
+def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:
     """Run a scenario on an engine, step by step; a step that fails does not keep the others from being tried.
 
-    Warnings are the engine's own affair and are not shown.
+    Warnings are the engine's own affair and are not shown. With ``seeds`` those of a tape engine are looked at again
+    after each backward.
     """
     engine.watch(scenario)
-    run = _TapeRun(engine, scenario) if isinstance(engine.adapter, TapeAdapter) else _FunctionalRun(engine, scenario)
+    tape = isinstance(engine.adapter, TapeAdapter)
+    run = _TapeRun(engine, scenario, [] if seeds else None) if tape else _FunctionalRun(engine, scenario)
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"), run.recording():
         return tuple(_attempt(run, step) for step in scenario.steps)
 
@@ -132,8 +134,8 @@ def _attempt(run: _TapeRun | _FunctionalRun, step: object) -> Observation:
 class _TapeRun:
     engine: Engine
     scenario: Scenario
+    watched: list[tuple[Any, Constant]] | None = None
     tensors: dict[str, Any] = field(default_factory=dict)
-    seeds: list[tuple[Any, Constant]] = field(default_factory=list)
     life: Life = field(init=False)
 
     def __post_init__(self) -> None:
@@ -188,16 +190,17 @@ class _TapeRun:
         if seed is None:
             return None
         made = self.engine.seed(seed.to_numpy().copy(), seed.dtype)
-        self.seeds.append((made, seed))
+        if self.watched is not None:
+            self.watched.append((made, seed))
         return made
 
     def changed_seeds(self) -> tuple[str, ...]:
         """Return the seeds so far that are no longer what they were, as they were: a backward may read them only."""
-        value = self.engine.adapter.value
-        now = [m if isinstance(m, np.ndarray) else self.engine.look(value, None, x=m).array for m, _ in self.seeds]
+        value, watched = self.engine.adapter.value, self.watched or []
+        now = [m if isinstance(m, np.ndarray) else self.engine.look(value, None, x=m).array for m, _ in watched]
         return tuple(
             seed.to_text()
-            for array, (_, seed) in zip(now, self.seeds, strict=True)
+            for array, (_, seed) in zip(now, watched, strict=True)
             if array is not None and not np.array_equal(array, seed.to_numpy().astype(array.dtype), equal_nan=True)
         )
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from refgrad.interpreter import Float64, evaluate
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
+from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario, Step
 from refgrad.strategies.choices import Choices, SeededChoices
 from refgrad.strategies.generation import STANDARD
-from refgrad.strategies.leaves import random_array
-from refgrad.strategies.losses import SEED_RANGE
+from refgrad.strategies.losses import random_seed
 from refgrad.strategies.profile import Profile
 from refgrad.strategies.second_order import scenario_with_entries
 
@@ -36,10 +33,10 @@ def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> 
     used = {name for step in first.applications for name in step.arguments}
     leaves = [leaf for leaf in first.leaves if leaf.requires_grad and leaf.name in used]
     chosen = choices.choice(leaves)
-    factor = Leaf("factor", _drawn(choices, chosen.value.shape, profile), requires_grad=False)
+    factor = Leaf("factor", random_seed(choices, chosen.value.shape, profile), requires_grad=False)
     between = Apply("between", "multiply", (chosen.name, factor.name))
     reduction, walk = _reduced(choices, first, backward, profile)
-    other = Backward(between.name, _drawn(choices, chosen.value.shape, profile))
+    other = Backward(between.name, random_seed(choices, chosen.value.shape, profile))
     gradients = [Read("grad", leaf.name) for leaf in leaves]
     values = [Read("value", name) for name in (*(leaf.name for leaf in first.leaves), backward.output)]
     kept = Backward(walk.output, walk.seed, retain_graph=True)
@@ -55,8 +52,4 @@ def _reduced(
     if backward.seed is None or not shape or not choices.boolean(REDUCED):
         return (), backward
     total = Apply("total", "sum", (backward.output,), (("axis", 0),))
-    return (total,), Backward(total.name, _drawn(choices, shape[1:], profile))
-
-
-def _drawn(choices: Choices, shape: tuple[int, ...], profile: Profile) -> Constant:
-    return Constant.of(np.asarray(random_array(choices, *SEED_RANGE, shape, profile.dtype)), profile.dtype)
+    return (total,), Backward(total.name, random_seed(choices, shape[1:], profile))

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from refgrad.operators import Operator
+from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, Backward, Constant, Read, Scenario, Step
 from refgrad.strategies.admission import MARGIN
+from refgrad.strategies.choices import Choices
 from refgrad.strategies.draft import Draft, Value
 from refgrad.strategies.leaves import accepted_range, random_array
 from refgrad.strategies.precision import with_wider_leaves
-from refgrad.strategies.profile import GenerationError, reducing_operators
+from refgrad.strategies.profile import GenerationError, Profile, reducing_operators
 
 SEED_RANGE: Final = (-3.0, 3.0)
 INTERIOR: Final = 0.25
@@ -123,5 +125,9 @@ def _rebuilt(draft: Draft, output: Value, built: int) -> tuple[Apply, ...]:
 def _seed(draft: Draft, output: Value) -> Constant | None:
     if not draft.profile.seeds or (output.shape == () and not draft.choices.boolean(0.3)):
         return None
-    dtype = draft.profile.dtype
-    return Constant.of(random_array(draft.choices, *SEED_RANGE, output.shape, dtype), dtype)
+    return random_seed(draft.choices, output.shape, draft.profile)
+
+
+def random_seed(choices: Choices, shape: Shape, profile: Profile) -> Constant:
+    """Return a seed, or a factor, of either sign in the profile's dtype."""
+    return Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype), profile.dtype)

@@ -7,11 +7,10 @@ from typing import Final
 
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step
+from refgrad.scenario import Apply, Backward, Grad, Leaf, Read, Scenario, Step
 from refgrad.strategies.choices import Choices, SeededChoices
 from refgrad.strategies.generation import STANDARD, random_scenario
-from refgrad.strategies.leaves import random_array
-from refgrad.strategies.losses import SEED_RANGE
+from refgrad.strategies.losses import random_seed
 from refgrad.strategies.profile import GenerationError, Profile
 from refgrad.strategies.single_operator import operator_scenario
 
@@ -79,7 +78,7 @@ def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: boo
     shape = seed_shape(backward)
     output = backward.output
     if weighted:
-        weights = Leaf("w", _random_constant(choices, shape, profile), requires_grad=True)
+        weights = Leaf("w", random_seed(choices, shape, profile), requires_grad=True)
         steps += [weights, Apply("weighted", "multiply", (output, "w"))]
         leaves.append(weights)
         output = "weighted"
@@ -88,14 +87,10 @@ def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: boo
     if choices.boolean(penalty):
         steps.append(Apply("penalty", "multiply", ("h", "h")))
         start = "penalty"
-    cotangent = _random_constant(choices, leaf.value.shape, profile)
+    cotangent = random_seed(choices, leaf.value.shape, profile)
     read = [choices.choice(leaves)] if choices.boolean(ONE_READ) else leaves
     reads: list[Step] = [*(Read("grad", leaf.name) for leaf in read), Read("value", "h")]
     return Scenario((*steps, Backward(start, cotangent), *reads))
-
-
-def _random_constant(choices: Choices, shape: tuple[int, ...], profile: Profile) -> Constant:
-    return Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype), profile.dtype)
 
 
 def applications_to(scenario: Scenario, output: str) -> list[Apply]:

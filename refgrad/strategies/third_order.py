@@ -7,11 +7,10 @@ from typing import Final, Literal
 
 from refgrad.operators import operator_table
 from refgrad.operators.curvature import bending
-from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step
+from refgrad.scenario import Apply, Backward, Grad, Leaf, Read, Scenario, Step
 from refgrad.strategies.choices import Choices, SeededChoices
 from refgrad.strategies.generation import STANDARD, random_scenario
-from refgrad.strategies.leaves import random_array
-from refgrad.strategies.losses import SEED_RANGE
+from refgrad.strategies.losses import random_seed
 from refgrad.strategies.profile import GenerationError, Profile
 from refgrad.strategies.second_order import applications_to, reached, scenario_with_entries, seed_shape
 
@@ -79,14 +78,14 @@ def _thrice(first: Scenario, choices: Choices, profile: Profile, bend: Bend) -> 
     if choices.boolean(WEIGHTED_GRADIENT):
         steps += _weighted(choices, profile, "h", "v", leaf.value.shape)
         start, leaves = "v_h", [*leaves, *_leaf_of(steps)]
-    steps.append(Grad("g", start, other.name, _seed(choices, profile, leaf.value.shape)))
+    steps.append(Grad("g", start, other.name, random_seed(choices, leaf.value.shape, profile)))
     reads: list[Step] = [*(Read("grad", leaf.name) for leaf in leaves), Read("value", "h"), Read("value", "g")]
-    return Scenario((*steps, Backward("g", _seed(choices, profile, other.value.shape)), *reads))
+    return Scenario((*steps, Backward("g", random_seed(choices, other.value.shape, profile)), *reads))
 
 
 def _weighted(choices: Choices, profile: Profile, name: str, weights: str, shape: tuple[int, ...]) -> list[Step]:
     return [
-        Leaf(weights, _seed(choices, profile, shape), requires_grad=True),
+        Leaf(weights, random_seed(choices, shape, profile), requires_grad=True),
         Apply(f"{weights}_{name}" if name == "h" else f"{weights}_output", "multiply", (name, weights)),
     ]
 
@@ -94,10 +93,6 @@ def _weighted(choices: Choices, profile: Profile, name: str, weights: str, shape
 def _leaf_of(steps: list[Step]) -> list[Leaf]:
     """Return the leaf that the last steps multiplied by."""
     return [step for step in steps[-2:] if isinstance(step, Leaf)]
-
-
-def _seed(choices: Choices, profile: Profile, shape: tuple[int, ...]) -> Constant:
-    return Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype), profile.dtype)
 
 
 def _felt(first: Scenario, output: str, leaves: list[Leaf]) -> list[Leaf]:
