@@ -53,6 +53,9 @@ GOAL = 1e-9
 LATE_GOAL = 1e-8
 """Relative error at which nothing is tried but smaller steps."""
 
+FAIR = 1e-6
+"""Relative error at which nothing more is tried where it is that of rounding, which grows as steps shrink."""
+
 SHRINKING = (1.0, 0.5, 0.25, 0.125)
 ROUNDING_SAFETY = 16.0
 TRUNCATION_SAFETY = 4.0
@@ -107,6 +110,7 @@ class _Search:
     def __init__(self, function: _Function) -> None:
         self.function, self.goal = function, GOAL
         self.values, self.errors = np.zeros(function.base.size), np.full(function.base.size, np.inf)
+        self.settled = np.zeros(function.base.size, dtype=bool)
 
     def run(self) -> None:
         """Try every step on the entries that are still uncertain, the most promising first."""
@@ -128,11 +132,16 @@ class _Search:
             self._sides(np.where(base == 0, step, np.nan))
 
     def _open(self) -> npt.NDArray[np.intp]:
-        return np.flatnonzero(~(self.errors <= self.goal * np.maximum(1.0, np.abs(self.values))))
+        return np.flatnonzero(~(self._within(self.goal) | (self.settled & self._within(FAIR))))
+
+    def _within(self, goal: float) -> npt.NDArray[np.bool_]:
+        return self.errors <= goal * np.maximum(1.0, np.abs(self.values))
 
     def _central(self, steps: Floats, noise: Noise) -> None:
         for entries in self._chunks(steps, 2 * len(SHRINKING)):
-            self._improve(entries, *_differences(self.function, entries, steps[entries], noise))
+            values, errors, rounding = _differences(self.function, entries, steps[entries], noise)
+            self._improve(entries, values, errors)
+            self.settled[entries] |= errors <= 2 * rounding
 
     def _sides(self, steps: Floats) -> None:
         for entries in self._chunks(steps, SHIFTS.size):
@@ -196,8 +205,8 @@ def _path(scenario: Scenario, outputs: set[str]) -> tuple[Apply, ...]:
 
 def _differences(
     function: _Function, entries: npt.NDArray[np.intp], steps: Floats, noise: Noise
-) -> tuple[Floats, Floats]:
-    """Return slope and error bound of each of the entries."""
+) -> tuple[Floats, Floats, Floats]:
+    """Return slope and error bound of each of the entries, and how much of the bound is for rounding."""
     count = len(entries)
     shifts = np.array([sign * factor for factor in SHRINKING for sign in (1.0, -1.0)])
     points = np.repeat(function.base[:, None], count * len(shifts), axis=1).reshape(-1, len(shifts), count)
@@ -213,7 +222,7 @@ def _differences(
     rounding = ROUNDING_SAFETY * noise.deviation / (steps * SHRINKING[-1]) + 2.0**-52 * np.abs(extrapolated[2])
     smooth = bends[-1] <= bends[0] / STRAIGHTENING + ROUNDING_SAFETY * noise.deviation
     told = smooth & ~_crossing(taken, len(shifts), count) & (truncation + rounding <= np.abs(extrapolated[2]) + 1.0)
-    return extrapolated[2], np.where(told, truncation + rounding, np.inf)
+    return extrapolated[2], np.where(told, truncation + rounding, np.inf), rounding
 
 
 def _crossing(taken: list[Pattern], points: int, stencils: int) -> npt.NDArray[np.bool_]:

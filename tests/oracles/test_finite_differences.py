@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from types import MappingProxyType
 
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.differentiate import derivative, jacobian
 
-from refgrad.interpreter import ScenarioEvaluationError
+from refgrad.interpreter import BatchedFloat64, ScenarioEvaluationError, evaluate
 from refgrad.oracles import CertifiedOracle, Difference, finite_differences
 from refgrad.oracles.finite_differences import STEPS
-from refgrad.scenario import Constant, parse
+from refgrad.scenario import Constant, Scenario, parse
 from refgrad.strategies import Profile, operator_scenario, random_scenario
 from tests.oracles.agreement import compare, only_backward
 from tests.oracles.programs import FEW_CANCEL, leaf, program
@@ -224,6 +225,22 @@ def test_a_large_leaf_is_differentiated_in_several_batches() -> None:
     found = difference(["a = log x", "b = multiply a a", "l = sum b"], x=x)["x"]
     assert np.abs(found.value - 2 * np.log(x) / x).max() < 1e-8
     assert (np.abs(found.value - 2 * np.log(x) / x) <= found.error).all()
+
+
+def test_where_rounding_is_all_that_is_left_no_smaller_step_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = Counter[str]()
+    module = sys.modules[finite_differences.__module__]
+
+    def counted(scenario: Scenario, system: BatchedFloat64) -> object:
+        points["evaluated"] += next(iter(system.points.values())).shape[-1]
+        return evaluate(scenario, system)
+
+    monkeypatch.setattr(module, "evaluate", counted)
+    size = 200
+    found = difference(["a = exp x", "l = sum a"], x=np.full(size, 2.0))["x"]
+    assert (found.error < 1e-6 * found.value).all()
+    assert (found.error > 1e-9 * found.value).all()
+    assert points["evaluated"] < 10 * size, "eight points an entry, and those that show the noise"
 
 
 def test_shapes_that_do_not_fit_are_an_error() -> None:
