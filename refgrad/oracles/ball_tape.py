@@ -16,22 +16,16 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from refgrad.interpreter import evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles.arithmetic import Arithmetic, Derivative
 from refgrad.oracles.quotients import is_product, with_quotient_noise
-from refgrad.oracles.second_order import sent_through
-from refgrad.scenario import Constant, Grad, Jvp, Leaf, Scenario
+from refgrad.scenario import Grad, Jvp, Leaf
 
 Edges = tuple[tuple[int, Any], ...]
 ObjectArray = npt.NDArray[np.object_]
-Contribution = tuple[str, Constant | None]
-Scales = tuple[tuple[str, float], ...]
 Differentiate = Callable[[Grad, Mapping[str, Any]], ObjectArray]
 CONSTANT = -1
 ONE = 1
-
-__all__ = ["Arithmetic", "Ball", "BallTape", "BallTrace", "Contribution", "ObjectArray", "Scales"]
 
 
 class Ball:
@@ -111,16 +105,16 @@ class BallTape:
             return array.astype(object)
         numbers = self.arithmetic.leaf(leaf.name, array.astype(np.float64).ravel().tolist())
         if not leaf.requires_grad:
-            return _filled(array.shape, [Ball(number, CONSTANT, self.edges) for number in numbers])
+            return filled(array.shape, [Ball(number, CONSTANT, self.edges) for number in numbers])
         self.leaf_slots[leaf.name] = len(self.edges)
-        return _filled(array.shape, self._entered(numbers))
+        return filled(array.shape, self._entered(numbers))
 
     def gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
         """Return a recorded gradient, which stands on the tape like a leaf: how it came about is no part of it."""
         balls, number = self.differentiate(step, values), self.arithmetic.number
         self.gradient_slots[step.name] = len(self.edges)
         entries = [x if type(x) is number else number(x) for x in balls.ravel().tolist()]
-        return _filled(balls.shape, self._entered(entries))
+        return filled(balls.shape, self._entered(entries))
 
     def tangent(self, step: Jvp, values: Mapping[str, Any]) -> ObjectArray:
         """Return a directional derivative, as constants; it is not a number where the output or what it is made of is.
@@ -137,7 +131,7 @@ class BallTape:
             starts.update(enumerate(map(self.arithmetic.enter, numbers), self.leaf_slots[leaf]))
         tangents = self.push(starts)
         arrived = [self._tangent(ball, tangents) for ball in values[step.output].ravel().tolist()]
-        return _filled(values[step.output].shape, arrived)
+        return filled(values[step.output].shape, arrived)
 
     def _tangent(self, ball: Any, tangents: list[Any]) -> Ball:
         number = self.arithmetic.number
@@ -161,7 +155,7 @@ class BallTape:
         still = self.arithmetic.still
         entries = value.ravel().tolist()
         balls = [Ball(still(x.value), CONSTANT, self.edges) if type(x) is Ball else x for x in entries]
-        return _filled(value.shape, balls)
+        return filled(value.shape, balls)
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of balls."""
@@ -174,12 +168,12 @@ class BallTape:
             derivative = bound(derivative, **attributes)
         if len(arguments) == 1:
             (x,) = arguments
-            return _filled(x.shape, self._unary(derivative, x.ravel().tolist()))
+            return filled(x.shape, self._unary(derivative, x.ravel().tolist()))
         shape = np.broadcast_shapes(*(a.shape for a in arguments))
         columns = [(a if a.shape == shape else np.broadcast_to(a, shape)).ravel().tolist() for a in arguments]
         if len(columns) == 2:  # noqa: PLR2004 (the common case, without the general one's packing)
-            return _filled(shape, self._binary(derivative, *columns))
-        return _filled(shape, [self._many(derivative, balls) for balls in zip(*columns, strict=True)])
+            return filled(shape, self._binary(derivative, *columns))
+        return filled(shape, [self._many(derivative, balls) for balls in zip(*columns, strict=True)])
 
     def _unary(self, derivative: Derivative, balls: list[Ball]) -> list[Ball]:
         tape, number = self.edges, self.arithmetic.number
@@ -230,7 +224,7 @@ class BallTape:
         if all(type(entry) is Ball for entry in flat):
             return array
         number = self.arithmetic.number
-        return _filled(
+        return filled(
             array.shape, [x if type(x) is Ball else Ball(number(int(x or 0)), CONSTANT, self.edges) for x in flat]
         )
 
@@ -270,90 +264,8 @@ class BallTape:
         return cotangents
 
 
-class BallTrace:
-    """A scenario's forward part, evaluated once in balls; gradients of any of its outputs follow by sweeps."""
-
-    def __init__(self, scenario: Scenario, arithmetic: Arithmetic) -> None:
-        """Evaluate the forward part; raises ScenarioEvaluationError where shapes do not fit."""
-        self.scenario = scenario
-        self.arithmetic = arithmetic
-        self.tape = BallTape(arithmetic, self._gradient)
-        with arithmetic.context():
-            self.values = evaluate(scenario, self.tape)
-
-    def value(self, name: str) -> ObjectArray:
-        """Return the balls of a named value, in its shape; a truth value is 1 or 0."""
-        entries = self.values[name].ravel().tolist()
-        balls = [entry.value if type(entry) is Ball else arb(int(entry)) for entry in entries]
-        return _filled(self.values[name].shape, balls)
-
-    def vjp(self, contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
-        """Return, for each leaf, the sum over (output, seed) of what the seed (ones if None) sends to it.
-
-        An output that has no value, as a logarithm of -1, has no derivative either, whatever 1 / x is there.
-        """
-        with self.arithmetic.context():
-            return self._pulled(self.values, contributions)
-
-    def arriving(self, at: str, contributions: tuple[Contribution, ...], scales: Scales) -> ObjectArray:
-        """Return what arrives at a name whose entries no other shares, with the cotangents of names multiplied."""
-        with self.arithmetic.context():
-            factors = self._factors(scales)
-            if at in self.tape.leaf_slots:
-                return self._pulled(self.values, contributions, factors)[at]
-            cotangents = self.tape.sweep(self._starts(self.values, contributions), factors)
-            entries = [cotangents[ball.slot] for ball in self.values[at].ravel().tolist()]
-            return _filled(self.values[at].shape, [arb(0) if entry is None else entry for entry in entries])
-
-    def _factors(self, scales: Scales) -> dict[int, arb]:
-        return {ball.slot: arb(factor) for name, factor in scales for ball in self.values[name].ravel().tolist()}
-
-    def _gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
-        """Return the gradient that a step records; it is not a number where the step cannot but fail."""
-        shape = values[step.leaf].shape
-        if step.seed is not None and step.seed.shape != values[step.output].shape:
-            return _filled(shape, [arb.nan()] * values[step.leaf].size)
-        return self._pulled(values, ((step.output, step.seed),))[step.leaf]
-
-    def _pulled(
-        self,
-        values: Mapping[str, Any],
-        contributions: tuple[Contribution, ...],
-        factors: Mapping[int, arb] | None = None,
-    ) -> dict[str, ObjectArray]:
-        cotangents = self.tape.sweep(self._starts(values, contributions), factors)
-        totals = {
-            name: _filled(values[name].shape, self._arrived(cotangents, start, values[name].size))
-            for name, start in self.tape.leaf_slots.items()
-        }
-        for name, start in self.tape.gradient_slots.items():
-            stretch = slice(start, start + values[name].size)
-            if any(cotangent is not None for cotangent in cotangents[stretch]):
-                arrived = self._arrived(cotangents, start, values[name].size)
-                for leaf, share in sent_through(name, arrived, self.scenario, self.arithmetic, BallTrace).items():
-                    totals[leaf] = np.add(totals[leaf], share, out=np.empty(share.shape, dtype=object))
-        return totals
-
-    def _starts(self, values: Mapping[str, Any], contributions: tuple[Contribution, ...]) -> dict[int, Any]:
-        starts: dict[int, Any] = {}
-        for output, seed in contributions:
-            for ball, number in zip(values[output].ravel().tolist(), self._seed(values[output], seed), strict=True):
-                if ball.slot >= 0:
-                    start = number if self.arithmetic.is_finite(ball.value) else arb.nan()
-                    starts[ball.slot] = starts[ball.slot] + start if ball.slot in starts else start
-        return starts
-
-    def _seed(self, output: ObjectArray, seed: Constant | None) -> list[Any]:
-        if seed is None:
-            return [arb(1)] * output.size
-        return [self.arithmetic.enter(x) for x in seed.to_numpy().astype(np.float64).ravel().tolist()]
-
-    def _arrived(self, cotangents: list[Any], start: int, size: int) -> list[Any]:
-        zero = arb(0)
-        return [zero if c is None else c for c in cotangents[start : start + size]]
-
-
-def _filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
+def filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
+    """Return an array of objects that has these entries, row by row."""
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
     return array.reshape(shape)

@@ -23,7 +23,8 @@ from flint import arb
 
 from refgrad.interpreter import expanded
 from refgrad.oracles.arithmetic import Arithmetic
-from refgrad.oracles.ball_tape import BallTrace, Contribution, ObjectArray, Scales
+from refgrad.oracles.ball_tape import ObjectArray
+from refgrad.oracles.ball_trace import BallTrace, Contribution, Scales
 from refgrad.oracles.ranged import RangedArithmetic, plain_ball
 from refgrad.scenario import Constant, Scenario
 from refgrad.scenario.formats import FLOAT64, Format, coarsest
