@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from refgrad.cli.confirm import confirm
 from refgrad.cli.grade import grade
 from refgrad.cli.listing import listing
 from refgrad.cli.report import report
@@ -20,6 +21,7 @@ def main() -> None:
     """Hold automatic differentiation engines against what must happen."""
 
 
+main.add_command(confirm)
 main.add_command(grade)
 main.add_command(listing)
 main.add_command(report)

@@ -1,5 +1,6 @@
 """What is told of a run, and how? Documents (ENGINE.json), texts of verdicts, pages, and scripts of findings."""
 
+from refgrad.report.confirmation import Confirmation, confirm
 from refgrad.report.document import (
     SCHEMA_NAME,
     ReportError,
@@ -16,9 +17,11 @@ from refgrad.report.pages import write_pages
 
 __all__ = [
     "SCHEMA_NAME",
+    "Confirmation",
     "Finding",
     "ReportError",
     "build_document",
+    "confirm",
     "describe_engine",
     "document_path",
     "failure_text",

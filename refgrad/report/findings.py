@@ -35,7 +35,7 @@ class Finding:
     def script(self) -> str:
         """A program that prints what the engine gives; its head says what is true."""
         head = "\n".join(self._remarks())
-        ending = '\nprint("no error was raised")\n' if self._ends_silently() else ""
+        ending = '\nprint("no error was raised")\n' if self.ends_silently else ""
         return f"{head}\n\n{EVERY_DIGIT}\n{self.verdict.reproduction.rstrip()}\n{ending}"
 
     def _remarks(self) -> Iterable[str]:
@@ -43,7 +43,8 @@ class Finding:
         for text in (self.verdict.statement, f"Found: {self.verdict.message}"):
             yield from (f"# {line}" for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
-    def _ends_silently(self) -> bool:
+    @property
+    def ends_silently(self) -> bool:
         """Whether the program ends with a backward that should have failed, and would print nothing of it."""
         return self.verdict.verdict == "wrong" and isinstance(parse(self.verdict.scenario).steps[-1], Backward)
 

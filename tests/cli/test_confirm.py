@@ -1,0 +1,39 @@
+"""Does ``refgrad confirm`` run the programs of a report by themselves?"""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Terminal
+from tests.report.example import write_example
+
+
+def test_a_program_that_shows_the_number_confirms_its_finding(terminal: Terminal) -> None:
+    write_example(terminal.folder)
+    result = terminal.invoke("confirm", "example.json")
+    assert result.output == "example.json: 1 findings, 1 confirmed\n"
+    assert result.exit_code == 0
+
+
+def test_a_program_that_shows_something_else_is_told_with_what_it_shows(terminal: Terminal) -> None:
+    path = write_example(terminal.folder)
+    path.write_text(path.read_text().replace("the gradient of x is 0.1,", "the gradient of x is 0.7,"))
+    result = terminal.invoke("confirm", "example.json")
+    assert result.output.splitlines() == [
+        "operators/exp: refuted",
+        "  the report:  step 4, `read grad x`: the gradient of x is 0.7, but the truth is 4.48",
+        "  its program: [0.1                0.3333333333333333]",
+        "example.json: 1 findings, 1 refuted",
+    ]
+    assert result.exit_code == 1
+
+
+def test_an_interpreter_that_is_not_there_is_wrong_usage(terminal: Terminal) -> None:
+    write_example(terminal.folder)
+    result = terminal.invoke("confirm", "example.json", "--python", "no-such-python")
+    assert result.exit_code == 2
+    assert "no-such-python" in result.stderr
+
+
+def test_a_file_that_is_no_report_is_wrong_usage(terminal: Terminal) -> None:
+    result = terminal.invoke("confirm", "nothing.json")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: nothing.json cannot be read as a report: ")

@@ -1,0 +1,67 @@
+"""Is a finding confirmed by what its program says alone, and refuted by anything else?"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from refgrad.report import Finding, confirm
+from refgrad.scenario import Scenario, parse
+from tests.report.example import SCENARIO, SILENT, VERDICTS
+
+NUMBERS = "import numpy as np\n\nprint(np.array([0.1, 1 / 3]))\n"
+ENTRY = "step 4, `read grad x`: the gradient of x is entry (1,): 0.3333333333333333, but the truth is 1"
+SINGLE = parse("x = leaf float32[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nread grad x\n")
+
+
+def finding(message: str, program: str, scenario: Scenario = SCENARIO) -> Finding:
+    verdict = replace(VERDICTS[4], message=message, reproduction=program, scenario=scenario.text)
+    return Finding("example", "1", verdict)
+
+
+@pytest.mark.parametrize(
+    ("message", "program", "answer"),
+    [
+        (ENTRY, NUMBERS, "confirmed"),
+        (ENTRY, "print(0.3333333333333334)\n", "refuted"),
+        (ENTRY, NUMBERS + "raise ValueError\n", "refuted"),
+        ("the gradient of x is nan: there is one", "print(float('nan'))\n", "confirmed"),
+        ("the gradient of x is nan: there is one", "print(0.5)\n", "refuted"),
+        ("raised ValueError: no", "raise ValueError('no')\n", "confirmed"),
+        ("raised LinAlgError: no", "import numpy\nraise numpy.linalg.LinAlgError('no')\n", "confirmed"),
+        ("raised ValueError: no", "raise TypeError('no')\n", "refuted"),
+        ("raised ValueError: no", "print('ValueError')\n", "refuted"),
+        ("it has the dtype float64, but it should be float32", "print(1.0, 'float64')\n", "confirmed"),
+        ("it has the dtype float64, but it should be float32", "print(1.0, 'float32')\n", "refuted"),
+        ("moving x by 1 changes the output by 2 according to it", NUMBERS, "nothing to compare"),
+        ("moving x by 1 changes the output by 2 according to it", "import nothing_that_exists\n", "refuted"),
+        (ENTRY, "import refgrad\n" + NUMBERS, "refuted"),
+    ],
+)
+def test_a_program_is_held_against_the_message_of_its_verdict(message: str, program: str, answer: str) -> None:
+    assert confirm(finding(message, program)).answer == answer
+
+
+def test_numbers_of_single_precision_are_compared_in_that() -> None:
+    message = "the gradient of x is 0.10000000149011612, but the truth is 4"
+    assert confirm(finding(message, NUMBERS, SINGLE)).answer == "confirmed"
+    assert confirm(finding(message, NUMBERS)).answer == "refuted"
+
+
+def test_an_error_that_does_not_come_is_confirmed_by_a_program_that_ends() -> None:
+    message = "an error was due, but the engine carried on silently"
+    assert confirm(finding(message, "x = 1\n", SILENT)).answer == "confirmed"
+    assert confirm(finding(message, "raise ValueError\n", SILENT)).answer == "refuted"
+
+
+def test_what_a_program_said_is_shown() -> None:
+    assert confirm(finding(ENTRY, "print('[1. 2.]')\n")).shown == "[1. 2.]"
+    assert confirm(finding(ENTRY, "import refgrad\n")).shown.endswith("import of refgrad halted; None in sys.modules")
+
+
+def test_a_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[confirm.__module__], "SECONDS", 0.5)
+    confirmation = confirm(finding(ENTRY, "while True:\n    pass\n"))
+    assert (confirmation.answer, confirmation.shown) == ("refuted", "no answer after 0.5 s")
