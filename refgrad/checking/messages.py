@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 from types import MappingProxyType
 
 import numpy as np
@@ -12,6 +13,7 @@ from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import Array, Arrays, Seeds, Subject
 from refgrad.harness import TapeAdapter
+from refgrad.harness.reproduction import with_setup
 from refgrad.harness.template import Template
 
 PRINTED_ENTRIES = 64
@@ -60,7 +62,7 @@ def wrong_entry(subject: Subject, sighting: Sighting, symptoms: Symptoms, method
         f"  it is off by:    {discrepancy.error:.3g}{_relative(discrepancy)}{_explained(discrepancy)}",
         f"  what to do:      {advice(discrepancy, symptoms)}",
         "  to see it:",
-        *(f"    {line}" for line in program(subject, sighting)),
+        indent(with_setup(subject.engine.adapter, "\n".join(program(subject, sighting))).rstrip(), "    "),
     ]
     return "\n".join(lines)
 
@@ -113,7 +115,7 @@ def _advice_on_number(observed: float, truth: float) -> str:
 
 
 def program(subject: Subject, sighting: Sighting) -> list[str]:
-    """Return the lines of a program that prints the entry; ``function`` stands for the function under test."""
+    """Return the lines, below the imports, of a program that prints the entry of ``function``'s gradient."""
     discrepancy, seeds, point = sighting.discrepancy, sighting.seeds, sighting.point
     adapter = subject.engine.adapter
     names = [f"x{i}" for i in range(len(subject.inputs))]

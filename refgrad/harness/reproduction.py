@@ -26,6 +26,11 @@ def reproduce(scenario: Scenario, engine: Engine) -> str:
         body = "\n".join(_tape_lines(scenario, adapter, engine.operators))
     else:
         body = "\n".join(_functional_lines(scenario, adapter, engine.operators))
+    return with_setup(adapter, body)
+
+
+def with_setup(adapter: AnyAdapter, body: str) -> str:
+    """Return a program of an engine's library with the imports, and those functions, that it needs."""
     head = _needed(adapter.setup, body)
     imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
     return f"{imports}{head}\n\n{body}\n"

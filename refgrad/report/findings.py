@@ -46,7 +46,8 @@ class Finding:
     @property
     def ends_silently(self) -> bool:
         """Whether the program ends with a backward that should have failed, and would print nothing of it."""
-        return self.verdict.verdict == "wrong" and isinstance(parse(self.verdict.scenario).steps[-1], Backward)
+        steps = parse(self.verdict.scenario).steps
+        return self.verdict.verdict == "wrong" and bool(steps) and isinstance(steps[-1], Backward)
 
 
 def findings(document: Mapping[str, Any]) -> list[Finding]:

@@ -59,7 +59,7 @@ def mygrad() -> Library:
 
 def hips_autograd() -> Library:
     library = pytest.importorskip("autograd", reason="measures HIPS autograd: pip install 'refgrad[autograd]'")
-    numpy = pytest.importorskip("autograd.numpy")
+    numpy = pytest.importorskip("autograd.numpy", reason="measures HIPS autograd: pip install 'refgrad[autograd]'")
 
     def gradients(loss: Loss, leaves: Any) -> Arrays:
         return library.grad(lambda arrays: loss(*arrays))(leaves)  # type: ignore[no-any-return]

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import refgrad.engine
 from refgrad import check_gradients
 from refgrad.engine import tensor
 from refgrad.harness import find_adapter, start
 from tests.benchmarks.checked_graphs import generated
 
-engine: Any = pytest.importorskip("refgrad.engine")
+engine: Any = refgrad.engine
 both_ways = pytest.mark.parametrize("method", ["auto", "differences"])
 Method = Literal["auto", "differences"]
 

@@ -9,7 +9,9 @@ import pytest
 
 from refgrad.checking import check_gradients
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+pytestmark = pytest.mark.engines
 
 
 def inputs(seed: int, *shapes: tuple[int, ...]) -> tuple[Any, ...]:

@@ -74,7 +74,7 @@ def test_what_people_write_is_certified(kind: str) -> None:
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
-        (torch.erf, "it calls erf, which the operator table does not have"),
+        (lambda x: torch.mvlgamma(x + 3, 2), "it calls mvlgamma, which the operator table does not have"),
         (lambda x: x * x.detach().numpy().sum(), "it calls numpy, which takes a value out of the calculation"),
         (lambda x: x * x.sum().item(), "it calls item, which takes a value out of the calculation"),
     ],
@@ -108,7 +108,7 @@ def test_the_program_in_the_message_shows_the_fault() -> None:
     report = check_gradients(function, point(2, 2), raise_exception=False)
     program = report.message.split("  to see it:\n")[1].replace("\n    ", "\n").strip()
     shown: list[Any] = []
-    exec(program, {"torch": torch, "np": np, "function": function, "print": shown.append})
+    exec(program, {"function": function, "print": shown.append})
     assert repr(float(shown[0])) in report.message
 
 

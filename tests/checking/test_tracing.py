@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import refgrad.engine
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.harness import find_adapter, start
 from refgrad.interpreter import Float64, evaluate
 
-engine: Any = pytest.importorskip("refgrad.engine")
+engine: Any = refgrad.engine
 
 X = np.random.default_rng(3).uniform(0.4, 1.6, (3, 4))
 Function = Callable[..., Any]

@@ -182,7 +182,7 @@ def test_scenarios_with_recorded_gradients_are_made_small() -> None:
 @pytest.mark.parametrize("name", ["refgrad", "torch", "autograd"])
 def test_reproductions_print_what_was_observed(name: str) -> None:
     if name != "refgrad":
-        pytest.importorskip(name)
+        pytest.importorskip(name, reason=f"needs refgrad[{name}]")
     assert name in registered_engines()
     engine = start(find_adapter(name))
     scenario = parse(DIFFERENTIATED_TWICE)

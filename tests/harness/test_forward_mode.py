@@ -127,7 +127,7 @@ def test_forward_mode_is_offered_by_those_that_spell_it() -> None:
 @pytest.mark.parametrize("text", [PUSHED, INDEPENDENT], ids=["dependent", "independent"])
 def test_reproductions_print_the_tangents_that_were_observed(name: str, text: str) -> None:
     if name != "refgrad":
-        pytest.importorskip(name)
+        pytest.importorskip(name, reason=f"needs refgrad[{name}]")
     engine, scenario = start(find_adapter(name)), parse(text)
     assert examine(scenario, engine).outcome == "passed"
     out = io.StringIO()

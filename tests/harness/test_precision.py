@@ -84,8 +84,9 @@ def test_a_dtype_that_there_is_not_is_refused() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", *HALVES])
+@pytest.mark.engines
 def test_the_printed_program_shows_what_was_observed_and_its_dtype(dtype: str) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs refgrad[torch]")
     engine = start(find_adapter("torch"))
     scenario = parse(square(dtype))
     assert examine(scenario, engine).outcome == "passed"

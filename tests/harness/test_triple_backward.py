@@ -89,7 +89,7 @@ def test_the_reference_engine_passes_on_graphs() -> None:
 @pytest.mark.parametrize("name", ["refgrad", "torch", "autograd"])
 def test_a_gradient_of_a_gradient_is_recorded_again(name: str) -> None:
     if name != "refgrad":
-        pytest.importorskip(name)
+        pytest.importorskip(name, reason=f"needs refgrad[{name}]")
     assert name in registered_engines()
     engine = start(find_adapter(name))
     assert examine(parse(CUBE), engine).outcome == "passed"

@@ -15,15 +15,17 @@ MASK[:, 0] = True
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.engines
 def test_attention_is_that_of_torch(is_causal: bool) -> None:  # noqa: FBT001
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     attention = torch.nn.functional.scaled_dot_product_attention
     expected = attention(*map(torch.tensor, (QUERY, KEY, VALUE)), is_causal=is_causal)
     assert_close(applied("scaled_dot_product_attention", QUERY, KEY, VALUE, is_causal=is_causal), expected)
 
 
+@pytest.mark.engines
 def test_a_mask_leaves_keys_out_as_in_torch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     attention = torch.nn.functional.scaled_dot_product_attention
     expected = attention(*map(torch.tensor, (QUERY, KEY, VALUE, MASK)))
     assert_close(applied("masked_dot_product_attention", QUERY, KEY, VALUE, MASK), expected)

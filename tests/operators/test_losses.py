@@ -33,18 +33,20 @@ REDUCTIONS = ["mean", "sum", "none"]
         ("triplet_margin_loss", (X, Y, Z), {"margin": 0.5, "eps": 0.1}),
     ],
 )
+@pytest.mark.engines
 def test_losses_of_numbers_are_those_of_torch(
     name: str, arrays: tuple[Any, ...], attributes: dict[str, Any], reduction: str
 ) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     expected = getattr(torch.nn.functional, name)(*map(torch.tensor, arrays), **attributes, reduction=reduction)
     assert_close(applied(name, *arrays, **attributes, reduction=reduction), expected)
 
 
 @pytest.mark.parametrize("reduction", ["batchmean", "sum", "none"])
 @pytest.mark.parametrize(("y", "log_target"), [(TRUTHS, False), (Y, True)])
+@pytest.mark.engines
 def test_divergences_are_those_of_torch(y: Any, log_target: bool, reduction: str) -> None:  # noqa: FBT001
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     expected = torch.nn.functional.kl_div(torch.tensor(X), torch.tensor(y), reduction=reduction, log_target=log_target)
     assert_close(applied("kl_div", X, y, reduction=reduction, log_target=log_target), expected)
 
@@ -60,10 +62,11 @@ def test_divergences_are_those_of_torch(y: Any, log_target: bool, reduction: str
         ("cosine_embedding_loss", (X, Y), ~POSITIVE[:, 0], {"margin": -0.2}),
     ],
 )
+@pytest.mark.engines
 def test_losses_of_signs_are_those_of_torch(
     name: str, arrays: tuple[Any, ...], positive: Any, attributes: dict[str, Any], reduction: str
 ) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     signs = torch.tensor(np.where(positive, 1.0, -1.0))
     expected = getattr(torch.nn.functional, name)(*map(torch.tensor, arrays), signs, **attributes, reduction=reduction)
     assert_close(applied(name, *arrays, positive, **attributes, reduction=reduction), expected)
@@ -76,10 +79,11 @@ def test_losses_of_signs_are_those_of_torch(
 @pytest.mark.parametrize(
     ("name", "attributes"), [("nll_loss", {}), ("cross_entropy", {}), ("cross_entropy", {"label_smoothing": 0.3})]
 )
+@pytest.mark.engines
 def test_losses_of_classes_are_those_of_torch(
     name: str, attributes: dict[str, Any], shape: tuple[int, ...], target: Any, reduction: str
 ) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     if 0 in shape and reduction == "mean":
         return  # there is no mean of no losses
     x = np.random.default_rng(5).normal(size=shape)
@@ -90,8 +94,9 @@ def test_losses_of_classes_are_those_of_torch(
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.engines
 def test_classes_may_have_probabilities(smoothing: float, reduction: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     expected = torch.nn.functional.cross_entropy(
         torch.tensor(X), torch.tensor(SHARES), label_smoothing=smoothing, reduction=reduction
     )
@@ -100,8 +105,9 @@ def test_classes_may_have_probabilities(smoothing: float, reduction: str) -> Non
 
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize(("x", "target"), [(X, (1, 3)), (X[0], 2)])
+@pytest.mark.engines
 def test_margins_between_classes_are_those_of_torch(x: Any, target: Any, p: int) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     expected = torch.nn.functional.multi_margin_loss(torch.tensor(x), torch.tensor(target), p, 0.7)
     assert_close(applied("multi_margin_loss", x, target=target, p=p, margin=0.7), expected)
 

@@ -28,8 +28,9 @@ def test_what_is_standardized_has_the_mean_0_and_the_variance_1(axis: Any) -> No
     assert np.allclose(found.var(axis=axis), 1, rtol=1e-13)
 
 
+@pytest.mark.engines
 def test_layers_are_those_of_torch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     functional, x, weight, bias = torch.nn.functional, *map(torch.tensor, (X, WEIGHT, BIAS))
     last, eps = x.swapaxes(1, 2), 0.1
     assert_close(
@@ -57,16 +58,18 @@ def test_layers_are_those_of_torch() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7])
+@pytest.mark.engines
 def test_responses_are_normalised_by_the_channels_around_as_in_torch(size: int) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     expected = torch.nn.functional.local_response_norm(torch.tensor(X), size, 0.7, 0.6, 1.5)
     assert_close(applied("local_response_norm", X, size=size, alpha=0.7, beta=0.6, k=1.5), expected)
 
 
 @pytest.mark.parametrize("eps", [1e-12, 2.0])
 @pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.engines
 def test_directions_are_those_of_torch(axis: int, eps: float) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
     functional, x, y = torch.nn.functional, torch.tensor(X), torch.tensor(X[::-1].copy())
     assert_close(applied("normalize", X, axis=axis, eps=eps), functional.normalize(x, dim=axis, eps=eps))
     expected = functional.cosine_similarity(x, y, dim=axis, eps=eps)

@@ -24,8 +24,9 @@ def forward(name: str, *arrays: Any, **attributes: Any) -> Any:
 
 @pytest.mark.parametrize("name", [name for name in WINDOWS if name != "convolve"])
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.engines
 def test_a_window_is_that_of_pytorch(name: str, seed: int) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs refgrad[torch]")
     finding = examine(operator_scenario(seed, name), start(find_adapter("torch")))
     assert finding.outcome == "passed", finding
 

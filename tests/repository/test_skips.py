@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.harness import registered_engines
 from tests.repository.sources import TESTS, name_of, python_files, syntax_tree
 
 MARKS = frozenset({"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"})
-CALLS = frozenset({"pytest.skip", "pytest.xfail"})
+CALLS = frozenset({"pytest.skip", "pytest.xfail", "pytest.importorskip"})
 REASONS = frozenset({"reason", "msg"})
+MARKS_OF_ENGINES = ("mark.engines", "mark.benchmark_run")
 
 
 def unexplained(tree: ast.Module) -> Iterator[str]:
@@ -31,6 +33,43 @@ def explained(name: str, call: ast.Call | None) -> bool:
     return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)
 
 
+def unmarked(tree: ast.Module) -> Iterator[str]:
+    """Every test that needs an engine which may not be installed, and does not say so by its mark."""
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    named = {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in assigned}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and needs_an_engine(node):
+            texts = ["pytestmark", *(ast.unparse(decorator) for decorator in node.decorator_list)]
+            if not any(mark in f"{text} {named.get(text, '')}" for text in texts for mark in MARKS_OF_ENGINES):
+                yield f"line {node.lineno}: {node.name}"
+
+
+def needs_an_engine(test: ast.FunctionDef) -> bool:
+    """Whether a test asks for an engine by its name, or by that of a parameter."""
+    calls = [node for node in ast.walk(test) if isinstance(node, ast.Call)]
+    asked = [call.args[0] for call in calls if ast.unparse(call.func) == "pytest.importorskip"]
+    return any(not isinstance(name, ast.Constant) or name.value in registered_engines() for name in asked)
+
+
+@pytest.mark.parametrize("path", python_files(TESTS), ids=name_of)
+def test_a_test_that_needs_an_engine_is_marked(path: Path) -> None:
+    assert list(unmarked(syntax_tree(path))) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("def test_a(): pytest.importorskip('torch')", 1),
+        ("@pytest.mark.slow\ndef test_a(): pytest.importorskip('torch')", 1),
+        ("@pytest.mark.engines\ndef test_a(): pytest.importorskip('torch')", 0),
+        ("each = pytest.mark.engines\n@each\ndef test_a(): pytest.importorskip('torch')", 0),
+        ("pytestmark = pytest.mark.engines\ndef test_a(): pytest.importorskip('torch')", 0),
+    ],
+)
+def test_this_very_check_sees_what_lacks_a_mark(source: str, count: int) -> None:
+    assert len(list(unmarked(ast.parse(source)))) == count
+
+
 @pytest.mark.parametrize("path", python_files(TESTS), ids=name_of)
 def test_a_skip_or_an_expected_failure_has_a_reason(path: Path) -> None:
     assert list(unexplained(syntax_tree(path))) == []
@@ -47,6 +86,8 @@ def test_a_skip_or_an_expected_failure_has_a_reason(path: Path) -> None:
         ("@pytest.mark.skip('because')\ndef test_a(): ...", 0),
         ("@pytest.mark.skipif(True, reason='because')\ndef test_a(): ...", 0),
         ("pytest.skip(f'because of {x}')", 0),
+        ("pytest.importorskip('torch')", 1),
+        ("pytest.importorskip('torch', reason='needs torch')", 0),
         ("with pytest.raises(pytest.skip.Exception): ...", 0),
     ],
 )
