@@ -11,7 +11,7 @@ from refgrad.harness.graph_checks import Grader
 from refgrad.harness.verdict import Outcome, Verdict
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from refgrad.strategies import contract_scenario, forward_scenario, third_order_scenario, without_tangents
+from refgrad.strategies import LAYOUTS, contract_scenario, forward_scenario, third_order_scenario, without_tangents
 
 NEEDED_OPERATORS: Final = ("multiply", "sum")
 """The operators by which the other walk reaches one leaf alone, and the output's cotangent is one array seen often."""
@@ -35,7 +35,8 @@ def judge_contract(grader: Grader, check: ContractCheck) -> Verdict:
     if obstacle is not None:
         return grader.verdict(check, *obstacle)
     name = check.operator.name
-    profile = grader.profile(operators=frozenset({name, *NEEDED_OPERATORS}))
+    views = {view for view in LAYOUTS if grader.sound(operator_table()[view])}
+    profile = grader.profile(operators=frozenset({name, *NEEDED_OPERATORS, *views}))
     examples = grader.settings.effort.per_contract
     return grader.search(check, lambda seed: grader.seeded(contract_scenario(seed, name, profile)), examples)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -65,6 +65,7 @@ def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
 def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     table = operator_table()
     values: dict[str, Any] = {}
+    truths = {leaf.name for leaf in scenario.leaves if leaf.value.dtype == "bool"}
     for number, step in enumerate(scenario.steps, 1):
         if isinstance(step, Leaf):
             values[step.name] = system.leaf(step)
@@ -79,6 +80,7 @@ def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
             if operator.composite is not None and not getattr(system, "composites", False):
                 message = f"step {number}: {step.operator} is a composite operator: write the scenario out before"
                 raise ScenarioEvaluationError(message)
+            _check_kinds(number, step, operator, truths)
             arguments = [values[name] for name in step.arguments]
             try:
                 attributes = operator.bind(keywords(step)) if operator.attributes else {}
@@ -88,6 +90,19 @@ def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
                 message = f"step {number}: {step.operator} of shapes {shapes}: {error}"
                 raise ScenarioEvaluationError(message) from error
     return values
+
+
+def _check_kinds(number: int, step: Apply, operator: Operator, truths: Collection[str]) -> None:
+    """Refuse truth values where an operator takes numbers, and numbers where it takes truth values."""
+    if not truths and all(argument.dtype == "float" for argument in operator.arguments):
+        return
+    last = len(operator.arguments) - 1
+    for place, name in enumerate(step.arguments):
+        argument = operator.arguments[min(place, last)]
+        if (name in truths) != (argument.dtype == "bool"):
+            wanted, given = ("numbers", "truth values") if name in truths else ("truth values", "numbers")
+            message = f"step {number}: {operator.name} takes {wanted} for {argument.name!r}, but {name!r} holds {given}"
+            raise ScenarioEvaluationError(message)
 
 
 def _gradient(number: int, step: Grad, values: Mapping[str, Any], system: NumberSystem) -> Any:

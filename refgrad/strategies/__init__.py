@@ -4,6 +4,7 @@ from refgrad.strategies.choices import Choices, DrawnChoices, SeededChoices
 from refgrad.strategies.contracts import contract_scenario
 from refgrad.strategies.forward_mode import forward_scenario
 from refgrad.strategies.generation import generate, random_scenario, scenarios
+from refgrad.strategies.layouts import LAYOUTS
 from refgrad.strategies.life_draft import ALL_FEATURES, LIFECYCLE_OPERATORS, LifecycleProfile
 from refgrad.strategies.lifecycles import lifecycle_scenario, lifecycles
 from refgrad.strategies.precision import with_dtypes
@@ -18,6 +19,7 @@ from refgrad.strategies.third_order import third_order_scenario, triple_backward
 __all__ = [
     "ALL_FEATURES",
     "EXAMPLES",
+    "LAYOUTS",
     "LIFECYCLE_OPERATORS",
     "Choices",
     "Counterexample",

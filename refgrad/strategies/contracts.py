@@ -8,6 +8,7 @@ from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario, Step
 from refgrad.strategies.choices import Choices, SeededChoices
 from refgrad.strategies.generation import STANDARD
+from refgrad.strategies.layouts import laid_out
 from refgrad.strategies.losses import random_seed
 from refgrad.strategies.profile import Profile
 from refgrad.strategies.second_order import scenario_with_entries
@@ -15,20 +16,27 @@ from refgrad.strategies.second_order import scenario_with_entries
 REDUCED: Final = 0.5
 """How often the output is summed over its first axis, so that its cotangent is one array seen several times."""
 
+VIEWED: Final = 0.5
+"""How often one of the operands is a view, if the profile allows an operator that makes one."""
+
 ANOTHER: Final = 2**71
 """What is added to a seed, so that what is drawn here has nothing to do with what the scenario was made of."""
+
+YET_ANOTHER: Final = 2**72
 
 
 def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
     """Return the scenario, following from a seed, that walks one operator's rule twice, and another one in between.
 
     The walk in between reaches one of the leaves alone. Gradients that share memory with each other, with a seed or
-    with an operand then change what they should not; all of these are read.
+    with an operand then change what they should not; all of these are read. Operands may be views, whose memory does
+    not lie in the order of their entries.
 
     Raises :class:`GenerationError` where the profile admits none.
     """
     choices = SeededChoices(seed + ANOTHER)
-    first = scenario_with_entries(seed, operator, profile)
+    plain = scenario_with_entries(seed, operator, profile)
+    first = laid_out(plain, SeededChoices(seed + YET_ANOTHER), profile, VIEWED)
     ((at, backward),) = first.backwards
     used = {name for step in first.applications for name in step.arguments}
     leaves = [leaf for leaf in first.leaves if leaf.requires_grad and leaf.name in used]

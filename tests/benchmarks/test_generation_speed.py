@@ -47,7 +47,6 @@ def test_a_drawn_scenario_of_the_standard_profile(benchmark: Benchmark) -> None:
     @settings(
         max_examples=100,
         database=None,
-        deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

@@ -34,7 +34,7 @@ def test_generated_graphs_pass(near: bool, method: Method) -> None:  # noqa: FBT
 
 
 @both_ways
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(numbers=st.lists(st.floats(-2, 2), min_size=1, max_size=4))
 def test_smooth_functions_pass_anywhere(method: Method, numbers: list[float]) -> None:
     check(lambda x: (x.sin() * x.exp()).sum() / (x * x + 1).sum(), np.array(numbers), method=method)

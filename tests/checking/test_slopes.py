@@ -35,7 +35,7 @@ def slopes_at(function: Callable[[Floats], Floats], x: float) -> Slopes:
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(x=st.floats(-3, 3))
 def test_the_true_slope_lies_in_the_interval(name: str, x: float) -> None:
     assume(name != "float32 inside" or abs(x) > FINER_THAN_THE_STEPS)

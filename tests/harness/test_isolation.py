@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from refgrad.harness.isolation import (
     applications_alone,
+    shows_arrays,
     with_one_leaf,
     with_operands_read,
     with_own_operands,
@@ -31,6 +32,13 @@ read grad x
 read grad y
 read value a
 """)
+
+
+def test_what_is_about_flags_errors_or_changes_is_not_about_arrays_alone() -> None:
+    assert shows_arrays(TWICE)
+    assert not shows_arrays(parse("x = leaf float64[] {0x1p+1} requires_grad\na = exp x\nbackward a\n"))
+    assert not shows_arrays(parse(f"{TWICE.text}backward b\n"))
+    assert not shows_arrays(parse(f"{TWICE.text}enter no_grad\nd = exp x\nleave\nread value d\n"))
 
 
 def test_an_operand_that_is_taken_twice_gets_a_leaf_of_its_own() -> None:

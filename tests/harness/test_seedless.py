@@ -13,7 +13,7 @@ from refgrad.scenario import Backward
 from refgrad.strategies import random_scenario
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32))
 def test_weights_replace_seeds(seed: int) -> None:
     scenario = random_scenario(seed)

@@ -38,7 +38,7 @@ def test_a_batch_equals_a_loop_over_its_points(name: str) -> None:
                 np.testing.assert_allclose(value.stretched(POINTS)[..., i], expected, rtol=1e-14, atol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_the_first_point_of_a_batch_is_the_scenario_itself(seed: int) -> None:
     scenario = expanded(random_scenario(seed))
@@ -63,3 +63,19 @@ def test_values_come_in_order_of_definition() -> None:
     values = evaluate(parse("x = leaf float64[] {0x1p+1}\ny = exp x\nread value y\nz = negative y"), Float64())
     assert list(values) == ["x", "y", "z"]
     assert values["z"] == -np.exp(2.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("a = flip c", "step 3: flip takes numbers for 'x', but 'c' holds truth values"),
+        ("a = add x c", "step 3: add takes numbers for 'y', but 'c' holds truth values"),
+        ("a = concatenate x c", "step 3: concatenate takes numbers for 'arrays', but 'c' holds truth values"),
+        ("a = where x x x", "step 3: where takes truth values for 'condition', but 'x' holds numbers"),
+        ("a = masked_fill x x", "step 3: masked_fill takes truth values for 'mask', but 'x' holds numbers"),
+    ],
+)
+def test_truth_values_are_no_numbers(line: str, complaint: str) -> None:
+    scenario = parse(f"x = leaf float64[1] {{0x1p+0}} requires_grad\nc = leaf bool[1] {{true}}\n{line}\n")
+    with pytest.raises(ScenarioEvaluationError, match=complaint):
+        evaluate(scenario, Float64())

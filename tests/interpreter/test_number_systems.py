@@ -70,7 +70,7 @@ def fraction_array(
     return result.reshape(array.shape)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 4), st.data())
 def test_any_leaves_may_vary_over_any_number_of_points(name: str, seed: int, points: int, data: st.DataObject) -> None:
     """A batch equals the loop over its points, for leaves that vary beside leaves that do not."""

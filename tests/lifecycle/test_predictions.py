@@ -102,7 +102,7 @@ def test_a_scenario_says_which_features_it_needs(text: str, features: set[str]) 
     assert required_features(parse(text)) == features
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32))
 def test_contributions_are_the_successful_backward_calls_since_the_last_reset(seed: int) -> None:
     scenario = random_scenario(seed)

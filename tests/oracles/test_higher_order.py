@@ -68,7 +68,7 @@ def test_what_is_made_of_a_gradient_of_a_gradient_goes_on_through_it(formula: st
         assert contains(oracle.gradient(leaf, (("r", None),)).balls[()], sympy.diff(result, symbol).subs(PLACE))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(number=st.integers(0, 2**32))
 def test_the_tape_agrees_with_series_alone_at_order_three(number: int) -> None:
     scenario = random_scenario(number, SMALL)

@@ -16,7 +16,7 @@ from refgrad.strategies.tangents import resized, with_fitting_tangents
 OPERATORS = [name for name, operator in operator_table().items() if operator.differentiable_arguments]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(name=st.sampled_from(OPERATORS), seed=st.integers(0, 2**64 - 1))
 def test_one_operator_is_differentiated_in_both_directions(name: str, seed: int) -> None:
     scenario = forward_scenario(seed, name)

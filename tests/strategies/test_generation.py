@@ -32,7 +32,7 @@ PROFILES = {
 
 
 @pytest.mark.parametrize("name", PROFILES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS)
 def test_a_seeded_scenario_satisfies_its_profile(name: str, seed: int) -> None:
     assert complaints(random_scenario(seed, PROFILES[name]), PROFILES[name]) == []
@@ -40,7 +40,7 @@ def test_a_seeded_scenario_satisfies_its_profile(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["standard", "without seeds", "scalars", "without accumulation", "edges"])
 def test_a_drawn_scenario_satisfies_its_profile(name: str) -> None:
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(scenarios(PROFILES[name]))
     def check(scenario: Scenario) -> None:
         assert complaints(scenario, PROFILES[name]) == []
@@ -49,7 +49,7 @@ def test_a_drawn_scenario_satisfies_its_profile(name: str) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_scenario_survives_its_text_and_its_json(seed: int) -> None:
     scenario = random_scenario(seed)
     assert parse(scenario.text) == scenario

@@ -63,7 +63,7 @@ def test_a_seed_makes_the_same_lifecycle_again() -> None:
     assert lifecycle_scenario(7) == lifecycle_scenario(7)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(lifecycles())
 def test_lifecycles_can_be_drawn(scenario: Scenario) -> None:
     assert parse(scenario.text) == scenario

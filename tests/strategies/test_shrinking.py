@@ -78,7 +78,7 @@ def test_what_is_read_stays_where_the_failure_needs_it() -> None:
     """)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), bits=st.integers(1, 2**16 - 1))
 def test_whatever_fails_stays_within_the_rules_and_gets_no_heavier(seed: int, bits: int) -> None:
     """An arbitrary predicate: a hash of the operators and the number of steps."""

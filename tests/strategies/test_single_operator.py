@@ -17,7 +17,7 @@ SEEDS = range(60)
 
 
 @pytest.mark.parametrize("profile", [Profile(), Profile(seeds=False), Profile(dtype="float32")], ids=repr)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(name=st.sampled_from(OPERATORS), seed=st.integers(0, 2**64 - 1))
 def test_a_scenario_applies_the_operator_once(profile: Profile, name: str, seed: int) -> None:
     scenario = operator_scenario(seed, name, profile)
