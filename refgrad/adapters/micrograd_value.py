@@ -12,6 +12,9 @@ ADAPTER = TapeAdapter(
     backward="{output}.backward()",
     gradient="{leaf}.grad",
     zero_grad="setattr({leaf}, 'grad', 0)",
+    zero_grad_to_zeros="setattr({leaf}, 'grad', 0)",
+    node="{x}",
+    parents="list({node}._prev)",
     operators={
         "add": "{x} + {y}",
         "subtract": "{x} - {y}",
@@ -23,6 +26,6 @@ ADAPTER = TapeAdapter(
         "reciprocal": "{x} ** -1",
     },
     scalars_only=True,
-    policy=Policy(frees="never", implicit_seed="ones"),
+    policy=Policy(frees="never", implicit_seed="ones", keeps="all"),
     lacks=frozenset({"error:no-graph"}),
 )

@@ -28,14 +28,61 @@ def l2_norm(x, axis, keepdims):
     flat, kept = flattened(x, axis)
     length = mg.linalg.norm(flat, axis=-1)
     return mg.reshape(length, kept) if keepdims else length
+
+def written(x, write):
+    try:
+        return write(x)
+    except ValueError as error:
+        if "read-only" in str(error):  # memory that a graph needs is guarded, until a backward has cleared that
+            raise NotImplementedError(str(error)) from error
+        raise
 """,
     leaf="mg.tensor({array}, constant=not {requires_grad})",
-    constant="{array}",
+    constant="{array} if {array}.dtype == bool else mg.tensor({array}, constant=True)",
     value="np.asarray({x})",
     backward="{output}.backward({seed})",
     gradient="{leaf}.grad",
     dtypes=("float64", "float32", "float16"),
     zero_grad="{leaf}.null_grad()",
+    no_grad="mg.no_autodiff",  # what is computed in there may be constant or not: `constant` tells nothing of recording
+    in_place={
+        "add": "written({x}, lambda x: x.__iadd__({y}))",
+        "multiply": "written({x}, lambda x: x.__imul__({y}))",
+        "copy": "written({x}, lambda x: x.__setitem__(..., {y}))",
+    },
+    in_place_at={
+        "add": "written({x}, lambda x: x.__setitem__({index}, x[{index}] + {y}))",
+        "multiply": "written({x}, lambda x: x.__setitem__({index}, x[{index}] * {y}))",
+        "copy": "written({x}, lambda x: x.__setitem__({index}, {y}))",
+    },
+    node="{x}",
+    parents="[None if v.constant else v for v in {node}.creator.variables] if {node}.creator else []",
+    aliases={
+        "add": ("{x} + {y}", "mg.add_sequence({x}, {y})"),
+        "subtract": ("{x} - {y}",),
+        "multiply": ("{x} * {y}", "mg.multiply_sequence({x}, {y})"),
+        "divide": ("{x} / {y}",),
+        "power": ("{x} ** {y}",),
+        "negative": ("-{x}",),
+        "square": ("{x} ** 2",),
+        "reciprocal": ("1 / {x}", "{x} ** -1"),
+        "matmul": ("{x} @ {y}",),
+        "max": ("mg.amax({x}, axis={axis}, keepdims={keepdims})", "{x}.max(axis={axis}, keepdims={keepdims})"),
+        "min": ("mg.amin({x}, axis={axis}, keepdims={keepdims})", "{x}.min(axis={axis}, keepdims={keepdims})"),
+        "sum": ("{x}.sum(axis={axis}, keepdims={keepdims})",),
+        "mean": ("{x}.mean(axis={axis}, keepdims={keepdims})",),
+        "prod": ("{x}.prod(axis={axis}, keepdims={keepdims})",),
+        "var": ("{x}.var(axis={axis}, ddof={correction}, keepdims={keepdims})",),
+        "std": ("{x}.std(axis={axis}, ddof={correction}, keepdims={keepdims})",),
+        "cumsum": ("{x}.cumsum(axis={axis})",),
+        "cumprod": ("{x}.cumprod(axis={axis})",),
+        "clip": ("{x}.clip({lower}, {upper})",),
+        "reshape": ("{x}.reshape({shape})",),
+        "ravel": ("{x}.ravel()", "{x}.flatten()"),
+        "squeeze": ("{x}.squeeze({axis})",),
+        "swapaxes": ("{x}.swapaxes({axis1}, {axis2})",),
+        "moveaxis": ("{x}.moveaxis({source}, {destination})",),
+    },
     alike=("mg", "activations"),
     unlike=frozenset({"sign", "floor", "ceil", "trunc", "remainder", "fmod"}),
     operators=spell(
@@ -89,7 +136,12 @@ def l2_norm(x, axis, keepdims):
         "where_number": "mg.where({condition}, {x}, {value})",
         "take": "{x}[(slice(None),) * ({axis} % {x}.ndim) + (np.array({indices}, dtype=int),)]",
     },
-    policy=Policy(frees="always", implicit_seed="ones"),
-    lacks=frozenset({"accumulate", "error:no-graph", "error:seed-shape"}),
+    policy=Policy(frees="connected", implicit_seed="ones", keeps="all", accumulates="replaces"),
+    lacks=frozenset({
+        "error:no-graph",
+        "error:seed-shape",
+        "error:leaf-in-place",
+        "error:modified-in-place",
+    }),
     errors={"freed-graph": "InvalidBackprop"},
 )

@@ -1,5 +1,6 @@
 """How is PyTorch driven?"""
 
+from refgrad.adapters.pytorch_names import aliases
 from refgrad.harness import TapeAdapter
 from refgrad.lifecycle import Policy
 
@@ -102,9 +103,13 @@ def positive_qr(x):  # LAPACK leaves the signs of R's diagonal open
     requires_grad="{x}.requires_grad",
     is_leaf="{x}.is_leaf",
     recorded="{x}.grad_fn is not None",
+    node="torch.autograd.graph.get_gradient_edge({x}).node",
+    parents="[node for node, _ in {node}.next_functions]",
     grad="torch.autograd.grad({output}, {leaf}, {seed}, create_graph=True)[0]",
     jvp="jvp({function}, {primals}, {tangents})",
+    aliases=aliases(),
     alike=("torch",),
+    inventory="refgrad.adapters.inventories.pytorch:inventories",
     unlike=frozenset({"prelu"}),  # its weights are those of channels
     operators={
         "matmul": "torch.matmul({x}, {y})",

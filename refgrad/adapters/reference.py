@@ -43,8 +43,11 @@ def jvp(function, primals, tangents):  # a pullback is linear in its cotangent, 
     requires_grad="{x}.requires_grad",
     is_leaf="{x}.is_leaf",
     recorded="{x}.grad_fn is not None",
+    node="{x}.node",
+    parents="[node for node, _ in {node}.next_functions]",
     grad="torch.grad({output}, {leaf}, {seed}, create_graph=True)[0]",
     jvp="jvp({function}, {primals}, {tangents})",
+    aliases={"transpose": ("torch.permute_dims({x}, axes={axes})",)},  # the others are one function under two names
     operators=spell("torch"),
     errors={
         "freed-graph": "RuntimeError: Trying to backward through the graph a second time",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from refgrad.cli.confirm import confirm
+from refgrad.cli.coverage import coverage_command
 from refgrad.cli.grade import grade
 from refgrad.cli.listing import listing
 from refgrad.cli.report import report
@@ -22,6 +23,7 @@ def main() -> None:
 
 
 main.add_command(confirm)
+main.add_command(coverage_command)
 main.add_command(grade)
 main.add_command(listing)
 main.add_command(report)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any, Self
+
+next_key: Callable[[], int] = count().__next__
 
 
 class Watch:
@@ -18,13 +21,13 @@ class Watch:
 
 
 class Handle:
-    """Takes a hook away again."""
+    """Takes a hook away again, and never another: a key that was given once is not given again."""
 
     __slots__ = ("hooks", "key")
 
     def __init__(self, hooks: dict[int, Callable[[Any], Any]], hook: Callable[[Any], Any]) -> None:
         self.hooks = hooks
-        self.key = max(hooks, default=-1) + 1
+        self.key = next_key()
         hooks[self.key] = hook
 
     def remove(self) -> None:

@@ -11,6 +11,7 @@ from refgrad.harness.adapter import (
 from refgrad.harness.behaviours import Behaviour, BehaviourError, all_behaviours
 from refgrad.harness.examination import examine
 from refgrad.harness.execution import Engine, EngineStartError, observe, start
+from refgrad.harness.inventory import Inventory, inventories_of
 from refgrad.harness.journal import Journal, JournalError
 from refgrad.harness.phrasebook import spell
 from refgrad.harness.registry import engine_version, find_adapter, registered_engines
@@ -30,6 +31,7 @@ __all__ = [
     "EngineStartError",
     "Finding",
     "FunctionalAdapter",
+    "Inventory",
     "Journal",
     "JournalError",
     "Outcome",
@@ -39,6 +41,7 @@ __all__ = [
     "engine_version",
     "examine",
     "find_adapter",
+    "inventories_of",
     "observe",
     "registered_engines",
     "reproduce",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +27,7 @@ FEATURES: Mapping[str, str] = MappingProxyType({
     "error:implicit-seed": "a backward from a non-scalar without a seed is an error",
     "error:seed-shape": "a seed of another shape than its output is an error",
     "error:no-graph": "a backward from something that needs no gradient is an error",
+    "graph": "the nodes that were recorded can be walked",
     **LIFE_FEATURES,
 })
 
@@ -55,12 +56,23 @@ class Adapter:
 
     ``jvp`` takes ``{function}`` (of the leaves that move), ``{primals}`` and ``{tangents}`` (lists of as many tensors),
     and gives a pair: the output, and its tangent, of which nothing is recorded.
+
+    ``forget`` is run after every so many scenarios: it has the library let go of what it keeps of computations that do
+    not come again, such as the programs that it compiled for shapes.
+
+    ``aliases`` are further spellings of operators that are spelled or called alike, with the same fields: a library may
+    have two functions for one operator, of which one is wrong. What ``alike`` finds under several names has them all by
+    itself. Every application in a scenario uses one of the spellings; which one follows from its attributes and leaves.
+
+    ``inventory`` names a function as ``module:function`` that lists the engine's own differentiable operators; see
+    :class:`refgrad.harness.Inventory`.
     """
 
     name: str
     setup: str
     leaf: str
     operators: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     alike: tuple[str, ...] = ()
     unlike: frozenset[str] = frozenset()
     value: str = "np.asarray({x})"
@@ -74,20 +86,26 @@ class Adapter:
     errors: Mapping[ErrorKind, str] = field(default_factory=dict)
     lacks: frozenset[str] = frozenset()
     jvp: str | None = None
+    forget: str | None = None
+    inventory: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse unknown operators, features and fields."""
         table = operator_table()
-        for name, text in self.operators.items():
+        for where, name, text in self._spellings():
             if name not in table:
-                raise self.error(f"operators[{name!r}]: there is no such operator; see `refgrad list operators`")
-            self.check(f"operators[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
+                raise self.error(f"{where}[{name!r}]: there is no such operator; see `refgrad list operators`")
+            self.check(f"{where}[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
         self.check("leaf", self.leaf, {"array", "scalar", "requires_grad", "dtype"})
         self.check("constant", self.constant_text, {"array", "scalar", "requires_grad", "dtype"})
         self.check("value", self.value, {"x"})
         self.check("value_dtype", self.value_dtype_text, {"x"})
         if self.jvp is not None:
             self.check("jvp", self.jvp, {"function", "primals", "tangents"})
+        if self.forget is not None:
+            self.check("forget", self.forget, set())
+        if self.inventory is not None and not all(self.inventory.partition(":")):
+            raise self.error(f"inventory: {self.inventory!r} is not of the form module:function")
         object.__setattr__(self, "dtypes", self.dtypes or (self.dtype,))
         for dtype in {self.dtype, *self.dtypes} - FORMATS.keys():
             raise self.error(f"dtypes: {dtype!r} is not among {sorted(FORMATS)}")
@@ -95,6 +113,14 @@ class Adapter:
             raise self.error(f"dtypes: {self.dtype!r}, which is dtype, is not among {list(self.dtypes)}")
         for feature in self.lacks - FEATURES.keys():
             raise self.error(f"lacks {feature!r}, which is not a feature; there are {sorted(FEATURES)}")
+
+    def _spellings(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the field, the operator and the text of every spelling."""
+        yield from (("operators", name, text) for name, text in self.operators.items())
+        for name, texts in self.aliases.items():
+            if not isinstance(texts, tuple):
+                raise self.error(f"aliases[{name!r}]: {texts!r} is not a tuple of texts")
+            yield from (("aliases", name, text) for text in texts)
 
     @property
     def constant_text(self) -> str:
@@ -149,6 +175,8 @@ class TapeAdapter(Adapter):
     ``retain_grad`` makes a computed ``{x}`` keep its gradient, which ``gradient`` reads; ``zero_grad_to_zeros`` makes
     the gradient of ``{leaf}`` zeros if it has one; ``requires_grad``, ``is_leaf`` and ``recorded`` tell of ``{x}``
     whether gradients flow to it, whether it was made rather than computed from such, and whether it has a node.
+    ``node`` gives the node of such an ``{x}``, or what stands for it where tensors are their own nodes, and ``parents``
+    the list of those that a ``{node}`` leads to, in the order of its operands, with None for what needs no gradient.
     """
 
     backward: str
@@ -170,6 +198,8 @@ class TapeAdapter(Adapter):
     requires_grad: str | None = None
     is_leaf: str | None = None
     recorded: str | None = None
+    node: str | None = None
+    parents: str | None = None
 
     def __post_init__(self) -> None:
         """Check the templates of a tape engine too."""
@@ -184,6 +214,8 @@ class TapeAdapter(Adapter):
             self.check("grad", self.grad, {"output", "leaf", "seed"})
         for name, text, template in given_templates(self):
             self.check(name, text, set(template.fields))
+        if (self.node is None) != (self.parents is None):
+            raise self.error("node and parents: there must be both, or neither")
         for writes in (self.in_place, self.in_place_at):
             if writes and set(writes) != set(WRITES):
                 raise self.error(f"in_place: there must be a template for each of {list(WRITES)}")
@@ -202,7 +234,8 @@ class TapeAdapter(Adapter):
     def features(self) -> frozenset[str]:
         """What the templates and the policy offer, less what the adapter says the engine lacks."""
         fields = Template(self.backward).fields
-        offered = {"accumulate", "error:no-graph"} | super().features
+        offered = {"error:no-graph"} | super().features
+        offered |= {"accumulate"} if self.policy.accumulates == "adds" else set()
         offered |= {"seed", "error:seed-shape"} if "seed" in fields else set()
         offered |= {"retain_graph"} if "retain_graph" in fields or self.policy.frees == "never" else set()
         offered |= {"error:freed-graph"} if self.policy.frees != "never" else set()

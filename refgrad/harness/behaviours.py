@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
+from refgrad.harness.probes import Probing
 from refgrad.harness.verdict import Level
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
+
+TOLD: Final = frozenset({"level", "statement", "rationale", "source"})
+"""What every row says; the rest of it is what tests it."""
 
 
 class BehaviourError(ValueError):
@@ -20,7 +24,7 @@ class BehaviourError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """A statement about engines, with the scenarios that test it."""
+    """A statement about engines, with the scenarios that test it, or a probe that does what no scenario can."""
 
     id: str
     chapter: str
@@ -28,7 +32,8 @@ class Behaviour:
     statement: str
     rationale: str
     source: str
-    scenarios: tuple[Scenario, ...]
+    scenarios: tuple[Scenario, ...] = ()
+    probing: Probing | None = None
 
 
 @cache
@@ -51,18 +56,31 @@ def _behaviour(path: Path, name: str, row: Mapping[str, Any]) -> Behaviour:
     def fault(problem: str) -> BehaviourError:
         return BehaviourError(f"{path.name}: behaviour {name!r}: {problem}")
 
-    keys = {"level", "statement", "rationale", "source", "scenarios"}
-    if set(row) != keys:
-        odd = min(set(row) ^ keys)
-        raise fault(f"{'lacks' if odd in keys else 'has the unknown key'} {odd!r}")
+    if lacking := TOLD - set(row):
+        raise fault(f"lacks {min(lacking)!r}")
     if row["level"] not in get_args(Level):
         raise fault(f"has the level {row['level']!r}; there are {list(get_args(Level))}")
-    if not row["scenarios"]:
-        raise fault("has no scenario")
     try:
-        scenarios = tuple(parse(text) for text in row["scenarios"])
+        scenarios, probing = _tested({key: value for key, value in row.items() if key not in TOLD})
     except ScenarioError as error:
         raise fault(f"a scenario is malformed: {error}") from error
-    return Behaviour(
-        f"{path.stem}/{name}", path.stem, row["level"], row["statement"], row["rationale"], row["source"], scenarios
-    )
+    except ValueError as error:
+        raise fault(str(error)) from error
+    told = (row["level"], row["statement"], row["rationale"], row["source"])
+    return Behaviour(f"{path.stem}/{name}", path.stem, *told, scenarios, probing)
+
+
+def _tested(rest: Mapping[str, Any]) -> tuple[tuple[Scenario, ...], Probing | None]:
+    """Return what tests a behaviour: scenarios, or a probe with its parameters.
+
+    Raises ScenarioError for a malformed scenario, and ValueError for anything else that is odd.
+    """
+    if ("probe" in rest) == ("scenarios" in rest):
+        raise ValueError("must have 'scenarios' or a 'probe', and not both")
+    if "probe" in rest:
+        return (), Probing(rest["probe"], {key: value for key, value in rest.items() if key != "probe"})
+    if odd := set(rest) - {"scenarios"}:
+        raise ValueError(f"has the unknown key {min(odd)!r}")
+    if not rest["scenarios"]:
+        raise ValueError("has no scenario")
+    return tuple(parse(text) for text in rest["scenarios"]), None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from refgrad.harness.behaviours import Behaviour, all_behaviours
+from refgrad.harness.claims import Claim, all_claims
 from refgrad.harness.verdict import Level
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
@@ -151,10 +152,28 @@ class LifecycleCheck:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimCheck:
+    """What an adapter says of its engine, or does not say."""
+
+    claim: Claim
+    level: Level = "MUST"
+
+    @property
+    def id(self) -> str:
+        """``claims/NAME``."""
+        return self.claim.id
+
+    @property
+    def statement(self) -> str:
+        """The claim's own."""
+        return self.claim.statement
+
+
 OfOperator = OperatorCheck | EdgeCheck | SecondOrderCheck | ThirdOrderCheck | ContractCheck | ForwardModeCheck
 """The checks that are about one operator."""
 
-Check = OfOperator | BehaviourCheck | GraphCheck | LifecycleCheck
+Check = OfOperator | BehaviourCheck | GraphCheck | LifecycleCheck | ClaimCheck
 
 GRAPH_CHECKS = (
     GraphCheck("one_backward", "Random graphs with sharing, fan-out and several leaves have the right gradients."),
@@ -187,6 +206,7 @@ def all_checks() -> tuple[Check, ...]:
         *(ForwardModeCheck(operator) for operator in operators if operator.differentiable_arguments),
         *GRAPH_CHECKS,
         LifecycleCheck(),
+        *(ClaimCheck(claim) for claim in all_claims()),
     )
 
 

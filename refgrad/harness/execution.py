@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,17 @@ from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.harness.forward_mode import push
 from refgrad.harness.life import Life
 from refgrad.harness.observation import Observation
+from refgrad.harness.relevance import needed_results, relevant_leaves
+from refgrad.harness.spelling import chosen, spellings
 from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
-from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Detach, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad
 
 Array = npt.NDArray[Any]
+
+REMEMBERED: Final = 50
+"""How many scenarios an engine runs before it forgets: JAX keeps some 10 MB of each, in programs for shapes."""
 
 
 class EngineStartError(RuntimeError):
@@ -45,27 +50,38 @@ class Engine:
         """Called with every scenario before it is run, so that it is known should the engine take the process down."""
         self.lethal: frozenset[str] = frozenset()
         """Ids of scenarios that have taken a process down: they are not run again."""
+        self._runs = 0
+
+    @cached_property
+    def spellings(self) -> Mapping[str, tuple[str, ...]]:
+        """How each operator that the library has can be spelled."""
+        return spellings(self.adapter, self.namespace)
 
     @cached_property
     def operators(self) -> Mapping[str, str]:
-        """How each operator is spelled: those of the adapter, and those that the library calls by the table's names."""
-        found = {
-            operator.name: f"{module}.{name}({', '.join(f'{{{a}}}' for a in operator.argument_names)})"
-            for module in reversed(self.adapter.alike)
-            for operator in operator_table().values()
-            for name in reversed((operator.name, *operator.aliases))
-            if operator.elementwise
-            and not operator.attributes
-            and operator.name not in self.adapter.unlike
-            and hasattr(eval(module, self.namespace), name)
-        }
-        return {**found, **self.adapter.operators}
+        """How each operator is spelled in the first place."""
+        return {name: texts[0] for name, texts in self.spellings.items()}
+
+    def spelling(self, step: Apply, scenario: Scenario) -> str:
+        """How one application in a scenario is spelled."""
+        return chosen(self.spellings[step.operator], step, scenario)
+
+    def offers(self, operator: Operator) -> bool:
+        """Whether the library has an operator."""
+        return operator.name in self.operators and (operator.elementwise or not self.adapter.scalars_only)
 
     def run(self, template: str, **fields: Any) -> Any:
         """Run a template of the adapter with its fields."""
         if template not in self._compiled:
             self._compiled[template] = Template(template).compile(self.namespace)
         return self._compiled[template](**fields)
+
+    def begin(self, scenario: Scenario) -> None:
+        """Get ready for a scenario, which may be the one after which the library forgets."""
+        self.watch(scenario)
+        self._runs += 1
+        if self.adapter.forget is not None and self._runs % REMEMBERED == 0:
+            self.run(self.adapter.forget)
 
     def make(self, constant: Constant, *, requires_grad: bool) -> Any:
         """Make a tensor of the library."""
@@ -79,8 +95,8 @@ class Engine:
         """Make the cotangent of an output."""
         return self.run(Template(self.adapter.seed).of_dtype(dtype).text, array=array)
 
-    def apply(self, step: Apply, arguments: list[Any]) -> Any:
-        """Apply an operator to tensors of the library."""
+    def apply(self, step: Apply, arguments: list[Any], scenario: Scenario | None = None) -> Any:
+        """Apply an operator to tensors of the library, spelled as in a scenario if that is given."""
         operator = operator_table()[step.operator]
         variadic = operator.arguments[0].variadic
         fields = (
@@ -88,7 +104,8 @@ class Engine:
             if variadic
             else dict(zip(operator.argument_names, arguments, strict=True))
         )
-        return self.run(self.operators[step.operator], **fields, **operator.bind(keywords(step)))
+        spelling = self.operators[step.operator] if scenario is None else self.spelling(step, scenario)
+        return self.run(spelling, **fields, **operator.bind(keywords(step)))
 
     def read(self, template: str, **fields: Any) -> Array | None:
         """Read an array out of the library; None stays None."""
@@ -116,7 +133,7 @@ def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple
     Warnings are the engine's own affair and are not shown. With ``seeds`` those of a tape engine are looked at again
     after each backward.
     """
-    engine.watch(scenario)
+    engine.begin(scenario)
     tape = isinstance(engine.adapter, TapeAdapter)
     run = _TapeRun(engine, scenario, [] if seeds else None) if tape else _FunctionalRun(engine, scenario)
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"), run.recording():
@@ -150,11 +167,11 @@ class _TapeRun:
             case Leaf(name=name):
                 self.tensors[name] = self.engine.make(step.value, requires_grad=step.requires_grad)
             case Apply(name=name):
-                self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
+                self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments], self.scenario)
             case Grad(name=name):
                 self.tensors[name] = self.gradient(step, adapter)
-            case Jvp(name=name, output=output):
-                self.tensors[name] = push(step, self.engine, self.tensors, needed_results(self.scenario, output))
+            case Jvp(name=name):
+                self.tensors[name] = push(step, self.engine, self.tensors, self.scenario)
             case Backward(output=output, seed=seed):
                 self.engine.run(
                     adapter.backward,
@@ -219,11 +236,11 @@ class _FunctionalRun:
             case Leaf(name=name):
                 self.tensors[name] = self.engine.make(step.value, requires_grad=step.requires_grad)
             case Apply(name=name):
-                self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments])
+                self.tensors[name] = self.engine.apply(step, [self.tensors[a] for a in step.arguments], self.scenario)
             case Grad(name=name):
                 self.tensors[name] = self.gradient(step, self.tensors)
-            case Jvp(name=name, output=output):
-                self.tensors[name] = push(step, self.engine, self.tensors, needed_results(self.scenario, output))
+            case Jvp(name=name):
+                self.tensors[name] = push(step, self.engine, self.tensors, self.scenario)
             case Backward():
                 self.backward(step)
             case ZeroGrad(name=name):
@@ -279,7 +296,7 @@ class _FunctionalRun:
                 if isinstance(step, Grad):
                     tensors[step.name] = self.gradient(step, tensors)
                 else:
-                    tensors[step.name] = self.engine.apply(step, [tensors[a] for a in step.arguments])
+                    tensors[step.name] = self.engine.apply(step, [tensors[a] for a in step.arguments], self.scenario)
             return tensors[output]
 
         return program
@@ -290,22 +307,3 @@ def _added(total: Observation, another: Observation) -> Observation:
     assert total.array is not None
     assert another.array is not None
     return Observation(np.asarray(total.array + another.array), dtype=another.dtype)
-
-
-def needed_results(scenario: Scenario, output: str) -> list[Apply | Grad]:
-    """The applications and recorded gradients that ``output`` depends on, in order."""
-    needed = {output}
-    found: list[Apply | Grad] = []
-    for step in reversed(tuple(scenario.definitions.values())):
-        if step.name in needed and not isinstance(step, Leaf | Jvp | Detach):
-            needed.update(step.uses)
-            found.append(step)
-    return found[::-1]
-
-
-def relevant_leaves(scenario: Scenario, output: str) -> list[str]:
-    """The leaves that require grad and that ``output`` depends on, in order."""
-    used: set[str] = {output}
-    for step in needed_results(scenario, output):
-        used.update(step.uses)
-    return [leaf.name for leaf in scenario.leaves if leaf.requires_grad and leaf.name in used]

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from refgrad.scenario import Apply, Grad, Jvp
+from refgrad.harness.relevance import needed_results
+from refgrad.scenario import Apply, Jvp, Scenario
 
 if TYPE_CHECKING:
     from refgrad.harness.execution import Engine
 
 
-def push(step: Jvp, engine: Engine, tensors: Mapping[str, Any], results: Sequence[Apply | Grad]) -> Any:
-    """Return the tangent of an output when leaves move; ``results`` are the steps that the output depends on.
+def push(step: Jvp, engine: Engine, tensors: Mapping[str, Any], scenario: Scenario) -> Any:
+    """Return the tangent of an output when leaves move.
 
-    The applications among them are run again as a function of the leaves that move; whatever else the output is made
-    of stands still, and is taken from ``tensors``.
+    The applications that the output depends on are run again as a function of the leaves that move; whatever else the
+    output is made of stands still, and is taken from ``tensors``.
     """
+    results = needed_results(scenario, step.output)
 
     def function(*primals: Any) -> Any:
         moved = {**tensors, **dict(zip(step.leaves, primals, strict=True))}
         for result in results:
             if isinstance(result, Apply):
-                moved[result.name] = engine.apply(result, [moved[name] for name in result.arguments])
+                moved[result.name] = engine.apply(result, [moved[name] for name in result.arguments], scenario)
         return moved[step.output]
 
     assert engine.adapter.jvp is not None

@@ -17,6 +17,7 @@ from refgrad.harness.behaviours import all_behaviours
 from refgrad.harness.checks import (
     BehaviourCheck,
     Check,
+    ClaimCheck,
     ContractCheck,
     EdgeCheck,
     ForwardModeCheck,
@@ -29,17 +30,20 @@ from refgrad.harness.checks import (
     chapter,
     is_about,
 )
+from refgrad.harness.claim_checks import judge_claim
 from refgrad.harness.examination import examine
 from refgrad.harness.execution import Engine
 from refgrad.harness.graph_checks import KEPT_DTYPES, belongs_to_dtype, judge_graphs
 from refgrad.harness.isolation import (
     applications_alone,
+    shows_arrays,
     with_one_leaf,
     with_operands_read,
     with_own_operands,
     without_constants,
 )
 from refgrad.harness.lifecycle_checks import judge_lifecycles
+from refgrad.harness.probe_checks import judge_probe
 from refgrad.harness.reproduction import reproduce
 from refgrad.harness.rule_checks import belongs_to_forward_mode, judge_contract, judge_forward_mode, judge_third_order
 from refgrad.harness.seedless import without_seeds
@@ -47,7 +51,7 @@ from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Finding, Outcome, Verdict, worst
 from refgrad.lifecycle import required_features
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Read, Scenario
+from refgrad.scenario import Scenario
 from refgrad.strategies import (
     Profile,
     edge_scenario,
@@ -99,6 +103,8 @@ class Grader:
                 return judge_forward_mode(self, check)
             case LifecycleCheck():
                 return judge_lifecycles(self, check)
+            case ClaimCheck():
+                return judge_claim(self, check)
             case GraphCheck():
                 return judge_graphs(self, check)
 
@@ -116,7 +122,7 @@ class Grader:
             chosen = [b for b in all_behaviours() if b.id.startswith(behaviours)]
             passed: dict[frozenset[str], bool] = {}
             for scenario in (s for b in chosen for s in b.scenarios if self.runnable(s)):
-                if any(isinstance(step, Read) for step in scenario.steps):
+                if shows_arrays(scenario):
                     so_far = passed.get(scenario.operators, True)
                     passed[scenario.operators] = so_far and not self.examined(scenario, behaviours).failed
             self._shown_right[behaviours] = passed
@@ -223,6 +229,8 @@ class Grader:
         return self.sound(operator) and self.of_second_order(operator).verdict == "passed"
 
     def _of_behaviour(self, check: BehaviourCheck) -> Verdict:
+        if check.behaviour.probing is not None:
+            return judge_probe(self, check, check.behaviour.probing)
         given = check.behaviour.scenarios
         tried = [self.isolated(s) for s in given] if check.behaviour.chapter in ABOUT_OPERATORS else given
         scenarios = [s for s in tried if self.runnable(s)]
@@ -245,8 +253,7 @@ class Grader:
 
     def offers(self, operator: Operator) -> bool:
         """Whether the engine has an operator."""
-        fits = operator.elementwise or not self.engine.adapter.scalars_only
-        return operator.name in self.engine.operators and fits
+        return self.engine.offers(operator)
 
     def sound(self, operator: Operator) -> bool:
         """Whether an operator is there and right by itself: what fails on it in a graph is the graph's doing."""

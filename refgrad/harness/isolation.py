@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from refgrad.interpreter import Float64, evaluate
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
+from refgrad.lifecycle import Fails, predict
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad
 
 SEEDS = (1.25, -0.5, 2.0, -1.75)
 """Cotangents of either sign and of any size, entry by entry."""
+
+LASTING = Leaf | Apply | Grad | Jvp | Backward | Read | ZeroGrad
+"""Steps in which no tensor changes."""
+
+
+@cache
+def shows_arrays(scenario: Scenario) -> bool:
+    """Whether a scenario is about arrays alone: it reads some, changes no tensor, and no error is due in it."""
+    reads = [step for step in scenario.steps if isinstance(step, Read)]
+    lasting = all(isinstance(step, LASTING) for step in scenario.steps)
+    return bool(reads) and lasting and not any(isinstance(p, Fails) for p in predict(scenario))
 
 
 def applications_alone(scenario: Scenario, operator: str) -> Iterator[Scenario]:

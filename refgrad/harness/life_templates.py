@@ -37,6 +37,8 @@ LIFE_TEMPLATES: Final[Mapping[str, LifeTemplate]] = MappingProxyType({
     "requires_grad": _template("x", "read_requires_grad"),
     "is_leaf": _template("x", "read_is_leaf"),
     "recorded": _template("x", "read_recorded"),
+    "node": _template("x"),
+    "parents": _template("node", "graph"),
 })
 """By the name of the adapter's member; ``in_place`` and ``in_place_at`` hold one template for each kind of write."""
 

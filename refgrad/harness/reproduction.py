@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
-from refgrad.harness.execution import Engine, needed_results, relevant_leaves
+from refgrad.harness.execution import Engine
 from refgrad.harness.life_lines import as_program, life_lines
+from refgrad.harness.relevance import needed_results, relevant_leaves
 from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
@@ -22,10 +23,11 @@ from refgrad.scenario.promotion import floating_dtypes, promoted
 def reproduce(scenario: Scenario, engine: Engine) -> str:
     """Return a program that imports nothing of refgrad and prints what the scenario reads."""
     adapter = engine.adapter
+    spelled = {step.name: engine.spelling(step, scenario) for step in scenario.applications}
     if isinstance(adapter, TapeAdapter):
-        body = "\n".join(_tape_lines(scenario, adapter, engine.operators))
+        body = "\n".join(_tape_lines(scenario, adapter, spelled))
     else:
-        body = "\n".join(_functional_lines(scenario, adapter, engine.operators))
+        body = "\n".join(_functional_lines(scenario, adapter, spelled))
     return with_setup(adapter, body)
 
 
@@ -76,7 +78,7 @@ def _leaf_line(leaf: Leaf, adapter: AnyAdapter) -> str:
     return f"{leaf.name} = {Template(template).of_dtype(leaf.value.dtype).render(fields)}"
 
 
-def _apply_line(step: Apply, operators: Mapping[str, str]) -> str:
+def _apply_line(step: Apply, spelled: Mapping[str, str]) -> str:
     operator = operator_table()[step.operator]
     first = operator.arguments[0]
     names: dict[str, str] = (
@@ -86,31 +88,31 @@ def _apply_line(step: Apply, operators: Mapping[str, str]) -> str:
     )
     attributes: dict[str, Any] = operator.bind(keywords(step))
     fields = names | {name: repr(value) for name, value in attributes.items()}
-    return f"{step.name} = {Template(operators[step.operator]).render(fields)}"
+    return f"{step.name} = {Template(spelled[step.name]).render(fields)}"
 
 
 def _seed(seed: Constant, adapter: AnyAdapter) -> str:
     return Template(adapter.seed).of_dtype(seed.dtype).render({"array": array_literal(seed)})
 
 
-def _tape_lines(scenario: Scenario, adapter: TapeAdapter, operators: Mapping[str, str]) -> Iterator[str]:
+def _tape_lines(scenario: Scenario, adapter: TapeAdapter, spelled: Mapping[str, str]) -> Iterator[str]:
     shown = 1 if all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves) else 2
-    return as_program(scenario, adapter, lambda step: _step_lines(step, scenario, adapter, operators, shown))
+    return as_program(scenario, adapter, lambda step: _step_lines(step, scenario, adapter, spelled, shown))
 
 
 def _step_lines(
-    step: Step, scenario: Scenario, adapter: TapeAdapter, operators: Mapping[str, str], shown: int
+    step: Step, scenario: Scenario, adapter: TapeAdapter, spelled: Mapping[str, str], shown: int
 ) -> Iterator[str]:
     match step:
         case Leaf():
             yield _leaf_line(step, adapter)
         case Apply():
-            yield _apply_line(step, operators)
+            yield _apply_line(step, spelled)
         case Grad(name=name, output=output, leaf=leaf, seed=seed):
             fields = {"output": output, "leaf": leaf, "seed": "None" if seed is None else _seed(seed, adapter)}
             yield f"{name} = {Template(adapter.grad or '').render(fields)}"
         case Jvp():
-            yield from _jvp_lines(scenario, step, adapter, operators)
+            yield from _jvp_lines(scenario, step, adapter, spelled)
         case Backward(output=output, seed=seed, retain_graph=retain_graph):
             text = "None" if seed is None else _seed(seed, adapter)
             fields = {"output": output, "seed": text, "retain_graph": repr(retain_graph)}
@@ -129,13 +131,13 @@ def _step_lines(
             yield from life_lines(step, adapter)
 
 
-def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, operators: Mapping[str, str]) -> Iterator[str]:
+def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, spelled: Mapping[str, str]) -> Iterator[str]:
     for leaf in scenario.leaves:
         yield _leaf_line(leaf, adapter)
     values = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "value"}
     if values or scenario.jvps:
         for defining in scenario.definitions.values():
-            yield from _result_lines(scenario, defining, adapter, operators)
+            yield from _result_lines(scenario, defining, adapter, spelled)
         yield from (
             f"print({Template(adapter.value).render({'x': name})})  # value of {name}" for name in sorted(values)
         )
@@ -144,7 +146,7 @@ def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, operators:
         names = relevant_leaves(scenario, step.output)
         if step.output not in pullbacks:
             pullbacks[step.output] = f"pullback_of_{step.output}"
-            yield from _program_lines(scenario, step.output, names, adapter, operators)
+            yield from _program_lines(scenario, step.output, names, adapter, spelled)
         text = _functional_seed(step, adapter, scenario)
         yield f"print({pullbacks[step.output]}({text}))  # cotangents of {', '.join(names)}"
 
@@ -158,23 +160,23 @@ def _functional_seed(step: Backward | Grad, adapter: FunctionalAdapter, scenario
 
 
 def _result_lines(
-    scenario: Scenario, step: Step, adapter: FunctionalAdapter, operators: Mapping[str, str]
+    scenario: Scenario, step: Step, adapter: FunctionalAdapter, spelled: Mapping[str, str]
 ) -> Iterator[str]:
     if isinstance(step, Apply):
-        yield _apply_line(step, operators)
+        yield _apply_line(step, spelled)
     elif isinstance(step, Grad):
-        yield from _program_lines(scenario, step.output, [step.leaf], adapter, operators)
+        yield from _program_lines(scenario, step.output, [step.leaf], adapter, spelled)
         yield f"{step.name} = pullback_of_{step.output}({_functional_seed(step, adapter, scenario)})[0]"
     elif isinstance(step, Jvp):
-        yield from _jvp_lines(scenario, step, adapter, operators)
+        yield from _jvp_lines(scenario, step, adapter, spelled)
 
 
-def _jvp_lines(scenario: Scenario, step: Jvp, adapter: AnyAdapter, operators: Mapping[str, str]) -> Iterator[str]:
+def _jvp_lines(scenario: Scenario, step: Jvp, adapter: AnyAdapter, spelled: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield f"def function_of_{step.name}({', '.join(step.leaves)}):"
     for result in needed_results(scenario, step.output):
         if isinstance(result, Apply):
-            yield f"    {_apply_line(result, operators)}"
+            yield f"    {_apply_line(result, spelled)}"
     yield f"    return {step.output}"
     yield ""
     fields = {
@@ -186,12 +188,12 @@ def _jvp_lines(scenario: Scenario, step: Jvp, adapter: AnyAdapter, operators: Ma
 
 
 def _program_lines(
-    scenario: Scenario, output: str, names: list[str], adapter: FunctionalAdapter, operators: Mapping[str, str]
+    scenario: Scenario, output: str, names: list[str], adapter: FunctionalAdapter, spelled: Mapping[str, str]
 ) -> Iterator[str]:
     yield ""
     yield f"def program_{output}({', '.join(names)}):"
     for step in needed_results(scenario, output):
-        yield from (f"    {line}".rstrip() for line in _result_lines(scenario, step, adapter, operators))
+        yield from (f"    {line}".rstrip() for line in _result_lines(scenario, step, adapter, spelled))
     yield f"    return {output}"
     yield ""
     call = Template(adapter.vjp).render({"function": f"program_{output}", "primals": f"[{', '.join(names)}]"})

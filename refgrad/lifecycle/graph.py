@@ -111,7 +111,8 @@ class Graph:
         firm = {name for name in bends if not self._overwritten(name)}
         inherited = {name for node in nodes if node.is_gradient for name in node.parents}
         parents = saved | inherited
-        return Node(tuple(sorted(parents)), bool(parents), tuple(sorted(firm)), unsure=not firm)
+        near = tuple(place for node in nodes for place in (*node.kept, *node.near))  # what rules read, they may save
+        return Node(tuple(sorted(parents)), bool(parents), tuple(sorted(firm)), near=near, unsure=not firm)
 
     def tracked(self, name: str | None) -> bool:
         """Whether gradients flow to a name."""
@@ -131,11 +132,19 @@ class Graph:
         return heard
 
     def free(self, visited: Iterable[str], surely: Collection[str], frees: str) -> None:
-        """Free what a backward visits; of what it may visit, nobody knows."""
-        for name in visited:
+        """Free what a backward visits, and all that is connected if that is freed too.
+
+        Of what it may visit, nobody knows.
+        """
+        met, sure = set(visited), set(surely)
+        if frees == "connected":
+            sure |= {name for name, node in self.nodes.items() if not sure.isdisjoint(node.firm)}
+            met |= {name for name, node in self.nodes.items() if not met.isdisjoint(node.parents)}
+        for name in met:
             node = self.nodes.get(name)
-            if node is not None and (frees == "always" or (frees == "saved" and node.saved)) and node.freed is not True:
-                known = name in surely and not node.composite and (node.slopes or node.firm)
+            freed = frees in {"always", "connected"} or (frees == "saved" and node is not None and node.saved)
+            if node is not None and freed and node.freed is not True:
+                known = name in sure and not (node.composite or node.unsure) and (node.slopes or node.firm)
                 node.freed = True if known else None
 
 

@@ -15,6 +15,7 @@ The predictions speak of a lowered scenario, in which no tensor ever changes: se
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -176,8 +177,16 @@ class Model(Marking):
         self.tensors[step.name] = tensor
         if recorded:
             tensor.node = step.name
+            tensor.retains = step.name in self.kept
             self.record(step, [*operands, tensor])
+            self.used(operands)
         return Succeeds()
+
+    def used(self, tensors: Iterable[Tensor]) -> None:
+        """Note that these are used in a recorded operation."""
+        if self.policy.accumulates == "replaces":
+            for tensor in tensors:
+                tensor.reset(to_zeros=False)
 
     def record(self, step: Apply, tensors: list[Tensor]) -> None:
         """Record an application to all of the tensors but the last, which is its result."""
@@ -267,6 +276,8 @@ class Model(Marking):
         if not recorded:
             return
         target.value = target.node = new
+        target.retains = target.retains or target.name in self.kept
+        self.used([target, operand])
         self.graph.shapes[new] = self.shapes[target.name]
         names = {"operand": operand.node or operand.value, "before": before or ""}
         if operand is target:
@@ -285,7 +296,7 @@ class Model(Marking):
             case "value":
                 return Value(tensor.name, "" if tensor.value == tensor.name else tensor.value)
             case "grad":
-                return tensor.shown()
+                return Open() if self.policy.keeps == "all" and tensor.node is None else tensor.shown()
             case _ if self.unsure(tensor.node):
                 return Open()
             case "requires_grad":

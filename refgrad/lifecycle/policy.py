@@ -11,12 +11,19 @@ class Policy:
     """What an engine promises about the life of its graphs.
 
     ``frees``: what a backward without retain_graph frees: the ``saved`` buffers of visited nodes, ``never`` anything,
-    or ``always`` every visited node (a second backward from the very same output is then the engine's own affair).
+    ``always`` every visited node (a second backward from the very same output is then the engine's own affair), or all
+    that is ``connected``, which is what was made of visited leaves too.
     ``implicit_seed``: whether a backward from a non-scalar without a seed is an ``error`` or means a seed of ``ones``.
     ``unrecorded_views``: whether a result that may share memory with an operand, and that was not recorded, is a
     ``constant`` like other results, or the engine's own affair (``open``) while that memory is one that requires grad.
+    ``keeps``: whether the ``leaves`` alone keep their gradients, and others if they are told to, or ``all`` tensors do;
+    then it is the engine's own affair whether something that needs no gradient has one.
+    ``accumulates``: whether a backward ``adds`` to gradients or ``replaces`` them, in which case a tensor loses its own
+    as soon as it is used in a recorded operation again.
     """
 
-    frees: Literal["saved", "never", "always"] = "saved"
+    frees: Literal["saved", "never", "always", "connected"] = "saved"
     implicit_seed: Literal["error", "ones"] = "error"
     unrecorded_views: Literal["constant", "open"] = "constant"
+    keeps: Literal["leaves", "all"] = "leaves"
+    accumulates: Literal["adds", "replaces"] = "adds"

@@ -9,7 +9,7 @@ from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.pure import PureSteps
 from refgrad.lifecycle.tensors import Hook, Tensor
 from refgrad.lifecycle.walking import Walker
-from refgrad.scenario import Detach, Enter, RequireGrad, RetainGrad, Scenario, StopRequiringGrad, Write
+from refgrad.scenario import Detach, Enter, Read, RequireGrad, RetainGrad, Scenario, StopRequiringGrad, Write
 from refgrad.scenario import Hook as HookStep
 
 CHANGES = Detach | Enter | RequireGrad | StopRequiringGrad | Write | HookStep | RetainGrad
@@ -28,10 +28,13 @@ class State:
         self.hooks: dict[str, Hook] = {}
         self.absent: set[str] = set()
         self.regions: list[bool] = [True]
-        self.changes = any(isinstance(step, CHANGES) for step in scenario.steps)
-        self.watched = {s.tensor for s in scenario.steps if isinstance(s, HookStep)} | {
-            s.name for s in scenario.steps if isinstance(s, RetainGrad)
-        }
+        made = {step.name for step in scenario.leaves}
+        read = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "grad"}
+        self.kept = read - made if policy.keeps == "all" else set()
+        """The computed tensors that keep their gradients without being told to, as far as these are looked at."""
+        self.changes = bool(self.kept) or any(isinstance(step, CHANGES) for step in scenario.steps)
+        hooked = {step.tensor for step in scenario.steps if isinstance(step, HookStep)}
+        self.watched = hooked | {s.name for s in scenario.steps if isinstance(s, RetainGrad)} | self.kept
         self.walker = Walker(self.graph, self.tensors, self.hooks, policy, self.shapes)
 
     @property

@@ -34,8 +34,10 @@ class Tensor:
         """Whether it was made rather than computed by a recorded operation."""
         return self.node is None or self.node == self.root
 
-    def receive(self, contribution: Contribution, *, surely: bool) -> None:
-        """Add to the gradient."""
+    def receive(self, contribution: Contribution, *, surely: bool, alone: bool = False) -> None:
+        """Add to the gradient, or replace it if it is kept ``alone``."""
+        if alone:
+            self.reset(to_zeros=False)
         if surely:
             self.certain = True
         elif self.gradient is None:

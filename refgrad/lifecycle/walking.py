@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,11 +43,11 @@ class Walker:
         assert output.node is not None
         visited = self.graph.ancestors(output.node)
         surely = self.graph.ancestors(output.node, firm=True)
-        refusal = self.graph.refusal(visited, surely)
+        refusal = self.if_recorded(self.graph.refusal(visited, surely), output)
         if refusal is not None:
-            cleared = self.policy.frees == "always" and bool(self.graph.nodes[output.node].freed)
+            cleared = self.policy.frees in {"always", "connected"} and bool(self.graph.nodes[output.node].freed)
             self.doubt(visited, frees=not step.retain_graph)
-            return Open() if cleared else refusal
+            return Open() if cleared or self.moved(visited) else refusal
         if self.changed_behind_gradients(visited) or self.moved(visited):
             self.doubt(visited, frees=not step.retain_graph)
             return Open()
@@ -69,9 +70,9 @@ class Walker:
             return Open()
         between = self.graph.leading_to(root, visited)
         surely = self.graph.ancestors(output.node, firm=True)
-        outcome = self.graph.refusal(between, surely & between)
-        unsure = root not in surely or self.meddled or self.moved(visited) or self.toggled(between)
-        if outcome is None and (unsure or scales_of(self.hooks.values(), between)):
+        outcome = self.if_recorded(self.graph.refusal(between, surely & between), output)
+        unsure = root not in surely or self.meddled or self.toggled(between)
+        if self.moved(visited) or (outcome is None and (unsure or scales_of(self.hooks.values(), between))):
             outcome = Open()
         if outcome is not None:
             self.doubt(visited, frees=False, grad=True)
@@ -90,6 +91,13 @@ class Walker:
         if seed is None and int(np.prod(shape)) != 1 and self.policy.implicit_seed == "error":
             return Fails("implicit-seed", others)
         return Fails("seed-shape", others) if misfit else None
+
+    def if_recorded(self, refusal: Fails | Open | None, output: Tensor) -> Fails | Open | None:
+        """Return what a walk is refused with; that nothing was recorded will do too, where that is not sure."""
+        node = self.graph.nodes.get(output.node or "")
+        if isinstance(refusal, Fails) and node is not None and node.unsure:
+            return replace(refusal, others=(*refusal.others, "no-graph"))
+        return refusal
 
     def moved(self, visited: set[str]) -> bool:
         """Whether a leaf among these has been overwritten since by something that was computed."""
@@ -120,12 +128,13 @@ class Walker:
                 if tensor.node == tensor.root:
                     plain = not scales and tensor.root == tensor.name
                     where = (output.value, seed) if plain else (output.value, seed, scales, tensor.root)
-                    tensor.receive(where, surely=tensor.root in surely)
+                    tensor.receive(where, surely=tensor.root in surely, alone=self.policy.accumulates == "replaces")
                 else:
                     tensor.unknown = tensor.unknown or tensor.node is not None
             elif tensor.retains and tensor.node in visited and tensor.node is not None:
                 tensor.unknown = tensor.unknown or tensor.node in hidden or tensor.node not in surely
-                tensor.receive((output.value, seed, scales, tensor.node), surely=True)
+                where = (output.value, seed, scales, tensor.node)
+                tensor.receive(where, surely=True, alone=self.policy.accumulates == "replaces")
         for hook in hooks:
             if hook.active and hook.node in visited:
                 hook.unknown = hook.unknown or hook.node in hidden or hook.node not in surely or self.asleep(hook)

@@ -11,7 +11,8 @@ import json
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,6 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.harness import (
-    AnyAdapter,
     Engine,
     EngineStartError,
     Inventory,
@@ -32,13 +32,16 @@ from refgrad.harness import (
 from refgrad.operators import Operator, operator_table
 from refgrad.report.document import ReportError
 from refgrad.report.markdown import markdown_templates
-from refgrad.scenario import Apply, Leaf
+from refgrad.scenario import Apply, Leaf, Scenario
 from refgrad.strategies import GenerationError, operator_scenario
 
 SCHEMA: Final = "refgrad/coverage/1"
 
 TRIALS: Final = 8
-"""Each row is run so many times: which of an engine's operators it reaches depends on shapes and attributes."""
+"""Each row is run so many times for each of its spellings, since what it reaches depends on shapes and attributes.
+
+Three times as many reach one more of PyTorch's 261 operators with a derivative, half as many three less.
+"""
 
 Document = Mapping[str, Any]
 
@@ -68,15 +71,10 @@ def coverage(name: str) -> Document:
     }
 
 
-def offers(engine: Engine, operator: Operator) -> bool:
-    """Whether an engine has a row of the table."""
-    return operator.name in engine.operators and (operator.elementwise or not engine.adapter.scalars_only)
-
-
 def _families(engine: Engine) -> dict[str, dict[str, list[str]]]:
     families: dict[str, dict[str, list[str]]] = defaultdict(lambda: {"has": [], "lacks": []})
     for operator in operator_table().values():
-        families[operator.family]["has" if offers(engine, operator) else "lacks"].append(operator.name)
+        families[operator.family]["has" if engine.offers(operator) else "lacks"].append(operator.name)
     return dict(families)
 
 
@@ -85,27 +83,39 @@ def _compared(inventory: Inventory, engine: Engine) -> dict[str, Any]:
     reached: dict[str, list[str]] = defaultdict(list)
     unseen, refused = [], []
     counting = inventory.entries.union(*inventory.undecided.values())
-    for operator in operator_table().values():
-        if not offers(engine, operator):
-            continue
+    known = counting.union(*inventory.apart.values())
+    for operator in filter(engine.offers, operator_table().values()):
         found = _reached(inventory, engine, operator)
-        seen = counting & (found or set())
-        for entry in sorted(seen):
+        for entry in counting & (found or set()):
             reached[entry].append(operator.name)
-        if not seen:
-            (refused if found is None else unseen).append(operator.name)
-    spelled = {name for group in inventory.synonyms if group & reached.keys() for name in group} - reached.keys()
+        if found is None:
+            refused.append(operator.name)
+        elif not found & known:
+            unseen.append(operator.name)
+    lacking = inventory.entries - reached.keys()
+    others = _other_names(inventory.synonyms, reached.keys(), lacking)
     return {
         "title": inventory.title,
         "source": inventory.source,
         "reached": {entry: reached[entry] for entry in sorted(reached)},
-        "spelled_otherwise": sorted(spelled & inventory.entries),
-        "lacking": sorted(inventory.entries - reached.keys() - spelled),
+        "other_names": others,
+        "lacking": sorted(lacking - others.keys()),
         "undecided": {why: sorted(names - reached.keys()) for why, names in inventory.undecided.items()},
         "apart": {why: sorted(names) for why, names in inventory.apart.items()},
         "rows_that_reach_none": unseen,
         "rows_that_were_refused": refused,
     }
+
+
+def _other_names(
+    groups: Iterable[frozenset[str]], reached: AbstractSet[str], lacking: frozenset[str]
+) -> dict[str, str]:
+    """Return, for names that no row reaches, under which other name of the same operator they are counted."""
+    others: dict[str, str] = {}
+    for group in groups:
+        shortest = min(group & reached or group, key=lambda name: (len(name), name))
+        others |= {name: shortest for name in group & lacking if name != shortest}
+    return dict(sorted(others.items()))
 
 
 def _reached(inventory: Inventory, engine: Engine, operator: Operator) -> set[str] | None:
@@ -121,33 +131,65 @@ def _reached(inventory: Inventory, engine: Engine, operator: Operator) -> set[st
 
 
 def _trials(engine: Engine, operator: Operator) -> Iterator[Trial]:
-    for seed in range(TRIALS):
+    for seed in range(TRIALS * len(engine.spellings[operator.name])):
         try:
             scenario = operator_scenario(seed, operator.name)
         except GenerationError:
             return
         step = next(step for step in scenario.steps if isinstance(step, Apply) and step.operator == operator.name)
         leaves = {leaf.name: leaf for leaf in scenario.leaves}
-        yield _trial(engine, step, [leaves[name] for name in step.arguments])
+        yield _trial(engine, scenario, step, [leaves[name] for name in step.arguments])
 
 
-def _trial(engine: Engine, step: Apply, leaves: Sequence[Leaf]) -> Trial:
+def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Leaf]) -> Trial:
     """Return the application of one step to leaves, as a function of those that require grad."""
     tensors = {leaf.name: engine.make(leaf.value, requires_grad=leaf.requires_grad) for leaf in leaves}
     moving = tuple(dict.fromkeys(leaf.name for leaf in leaves if leaf.requires_grad))
 
     def function(*primals: Any) -> Any:
         given = {**tensors, **dict(zip(moving, primals, strict=True))}
-        return engine.apply(step, [given[leaf.name] for leaf in leaves])
+        return engine.apply(step, [given[leaf.name] for leaf in leaves], scenario)
 
     return Trial(function, tuple(tensors[name] for name in moving))
 
 
-def coverage_text(document: Document) -> str:
-    """Return what is covered of one engine, for a terminal."""
-    return _render("coverage.txt", document=document)
-
-
 def coverage_page(documents: Sequence[Document]) -> str:
     """Return what is covered of several engines, as Markdown."""
-    return _render("coverage.md", documents=documents, total=len(operator_table()))
+    families = {family: len(found["has"]) + len(found["lacks"]) for family, found in documents[0]["families"].items()}
+    page = markdown_templates().get_template("coverage.md.jinja")
+    return page.render(documents=documents, families=families, total=sum(families.values())).lstrip("\n")
+
+
+def read_coverage(path: Path) -> list[Document]:
+    """Read what ``refgrad coverage --json`` wrote. Raises ReportError where the file is something else."""
+    try:
+        documents = json.loads(path.read_text(encoding="utf-8"))
+        if all(document["schema"] == SCHEMA for document in documents):
+            return list(documents)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ReportError(f"{path} cannot be read as coverage: {error}") from error
+    raise ReportError(f"{path} is not of the schema {SCHEMA}")
+
+
+def _installed() -> Iterator[Document]:
+    """Yield the coverage of the engines that can be started here."""
+    for name in registered_engines():
+        try:
+            yield coverage(name)
+        except EngineStartError as error:
+            print(error, file=sys.stderr)  # noqa: T201 (standard output is the page)
+
+
+def main() -> None:
+    """Print the page."""
+    parser = argparse.ArgumentParser(description="Print the page of what is covered of each engine.")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="written by `refgrad coverage --json`")
+    options = parser.parse_args()
+    read = [document for path in options.files for document in read_coverage(path)]
+    known = {document["engine"] for document in read}
+    here = [document for document in _installed() if document["engine"] not in known]
+    sys.stdout.write(coverage_page([*here, *read]))
+
+
+if __name__ == "__main__":
+    main()

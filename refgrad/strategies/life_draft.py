@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -41,13 +42,16 @@ class LifecycleProfile:
 
     features: frozenset[str] = ALL_FEATURES
     operators: frozenset[str] = LIFECYCLE_OPERATORS
-    length: tuple[int, int] = (4, 24)
+    length: tuple[int, int] = (6, 36)
     trouble: float = 0.15
 
 
 @dataclass(slots=True)
 class LifeMemory:
-    """How large the numbers of a piece of memory may be, and whether some engines have several tensors look at it."""
+    """How large the numbers of a piece of memory may be, and whether some engines have several tensors look at it.
+
+    Recorded gradients always count as ``viewed``: some engines have two of them share what they do not need apart.
+    """
 
     bound: float
     viewed: bool = False
@@ -74,21 +78,33 @@ class LifeDraft:
     shape: Shape
     steps: list[Step] = field(default_factory=list)
     names: list[LifeName] = field(default_factory=list)
-    hooks: list[str] = field(default_factory=list)
+    hooks: dict[str, str] = field(default_factory=dict)
+    """The hooks that were made, and the tensors that they are on."""
+    touched: set[str] = field(default_factory=set)
+    """The names of tensors that were written to, hooked, walked back from or told something: more happens to them."""
+    walked: set[str] = field(default_factory=set)
+    """The names from which a backward started."""
     roots: set[str] = field(default_factory=set)
     """The names of which gradients can be recorded."""
-    regions: int = 0
+    regions: list[bool] = field(default_factory=list)
+    """Of each region that was entered and not left, whether it records."""
     count: int = 0
+
+    @property
+    def recording(self) -> bool:
+        """Whether what is done now is recorded."""
+        return not self.regions or self.regions[-1]
 
     def fresh(self, stem: str) -> str:
         """Return a new name."""
         self.count += 1
         return f"{stem}{self.count}"
 
-    def any(self) -> LifeName:
-        """Choose a name, late ones more often than early ones."""
-        late = self.names[-6:]
-        return self.choices.choice([*late, *self.names])
+    def any(self, names: Sequence[LifeName] | None = None) -> LifeName:
+        """Choose a name, of these or of all, late ones more often than early ones, and touched ones most often."""
+        offered = self.names if names is None else names
+        touched = [name for name in offered if name.name in self.touched]
+        return self.choices.choice([*offered[-3:], *offered[-3:], *offered, *touched, *touched])
 
     def define(self, step: Leaf | Apply | Detach | Grad, shape: Shape, memory: LifeMemory, *, requires: bool) -> None:
         """Take a step that makes a tensor."""

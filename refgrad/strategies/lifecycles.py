@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from refgrad.scenario import (
     Apply,
-    AttributeValue,
     Backward,
     Constant,
     Delete,
@@ -29,10 +28,8 @@ from refgrad.scenario import (
     RequireGrad,
     RetainGrad,
     Scenario,
-    Slice,
     StopRequiringGrad,
     Unhook,
-    Write,
     ZeroGrad,
 )
 from refgrad.strategies.choices import Choices, DrawnChoices, SeededChoices
@@ -45,6 +42,7 @@ from refgrad.strategies.life_draft import (
     LifeName,
     Shape,
 )
+from refgrad.strategies.life_writes import overwrite
 
 Action: TypeAlias = Callable[[LifeDraft], None]
 
@@ -129,12 +127,12 @@ def _view(life: LifeDraft) -> None:
     if "reshape" not in life.profile.operators:
         return
     step = Apply(life.fresh("v"), "reshape", (x.name,), (("shape", x.shape),))
-    life.define(step, x.shape, memory, requires=x.requires)
+    life.define(step, x.shape, memory, requires=x.requires and life.recording)
     memory.viewed = True
 
 
 def _result(life: LifeDraft, operator: str, operands: tuple[str, ...], shape: Shape, bound: float) -> None:
-    requires = any(name.requires for name in life.names if name.name in operands)
+    requires = life.recording and any(name.requires for name in life.names if name.name in operands)
     life.define(Apply(life.fresh("a"), operator, operands), shape, LifeMemory(bound), requires=requires)
 
 
@@ -153,21 +151,31 @@ REDUCING: Final = frozenset({"sum", "mean"})
 
 def _loss(life: LifeDraft) -> None:
     """Sum what may have been built, and walk back from there."""
-    operand = life.choices.choice([name for name in life.names if name.requires] or life.names)
+    operand = life.any([name for name in life.names if name.requires] or None)
     size = int(np.prod(operand.shape))
     offered = [kind for kind in ("sum", "sum", "mean") if kind in life.profile.operators]
     if offered:
         _result(life, life.choices.choice(offered), (operand.name,), (), operand.memory.bound * size)
-    _walk(life, life.names[-1] if offered else operand)
+    recorded = offered and (life.names[-1].requires or life.trouble())
+    _walk(life, life.names[-1] if recorded else operand)
 
 
 def _backward(life: LifeDraft) -> None:
     usable = [name for name in life.names if name.requires]
-    _walk(life, life.any() if life.trouble() or not usable else life.choices.choice(usable[-6:]))
+    _walk(life, life.any() if life.trouble() or not usable else life.any(usable))
+
+
+def _again(life: LifeDraft) -> None:
+    """Walk back from where a walk began before."""
+    walked = [name for name in life.names if name.name in life.walked]
+    if walked:
+        _walk(life, life.choices.choice(walked))
 
 
 def _walk(life: LifeDraft, output: LifeName) -> None:
     keep = "retain_graph" in life.profile.features and life.choices.boolean(0.6)
+    life.walked.add(output.name)
+    life.touched.add(output.name)
     life.steps.append(Backward(output.name, _seed(life, output), keep))
 
 
@@ -185,11 +193,12 @@ def _grad(life: LifeDraft) -> None:
     if leaves and usable:
         output, leaf = life.choices.choice(usable[-6:]), life.choices.choice(leaves)
         step = Grad(life.fresh("h"), output.name, leaf.name, _seed(life, output))
-        life.define(step, leaf.shape, LifeMemory(LARGEST), requires=True)
+        life.define(step, leaf.shape, LifeMemory(LARGEST, viewed=True), requires=True)
 
 
 def _detach(life: LifeDraft) -> None:
     source = life.any()
+    life.touched.add(source.name)
     life.define(Detach(life.fresh("d"), source.name), source.shape, source.memory, requires=False)
 
 
@@ -197,17 +206,26 @@ def _enter(life: LifeDraft) -> None:
     both = ["no_grad", "no_grad", "enable_grad"] if "enable_grad" in life.profile.features else ["no_grad"]
     mode = life.choices.choice(both)
     life.steps.append(Enter("no_grad" if mode == "no_grad" else "enable_grad"))
-    life.regions += 1
+    life.regions.append(mode == "enable_grad")
 
 
 def _leave(life: LifeDraft) -> None:
     if life.regions:
         life.steps.append(Leave(life.choices.boolean(0.4)))
-        life.regions -= 1
+        life.regions.pop()
+
+
+def _update(life: LifeDraft) -> None:
+    """Overwrite something while nothing is recorded, as optimizers do."""
+    life.steps.append(Enter("no_grad"))
+    life.regions.append(False)
+    overwrite(life)
+    _leave(life)
 
 
 def _toggle(life: LifeDraft) -> None:
     name = life.any() if life.trouble() else life.choices.choice([n for n in life.names if n.leaf] or life.names)
+    life.touched.add(name.name)
     if name.requires:
         life.steps.append(StopRequiringGrad(name.name))
         name.requires = not name.leaf
@@ -225,60 +243,49 @@ def _delete(life: LifeDraft) -> None:
         life.names.remove(name)
 
 
-def _write(life: LifeDraft) -> None:
-    target, operand = life.any(), life.any()
-    index = _index(life, target.shape)
-    if index is not None and life.choices.boolean(0.7):
-        operand = life.choices.choice([name for name in life.names if not name.shape] or [operand])
-    if target.memory.viewed:
-        return  # nothing is promised of such a write, and PyTorch 2.13 does not survive all of them
-    if target.leaf and target.requires and not life.regions and not life.trouble():
-        return
-    action = life.choices.choice(["add", "multiply", "copy"])
-    bound = operand.memory.bound
-    if action != "copy":
-        bound = target.memory.bound * bound if action == "multiply" else target.memory.bound + bound
-    if max(bound, operand.memory.bound) > LARGEST or (action == "copy" and operand is target):
-        return
-    index = _index(life, target.shape)
-    if (len(operand.shape) > len(target.shape) or (index is not None and operand.shape)) and not life.trouble():
-        return
-    life.steps.append(_written(target, action, operand, index))
-    target.memory.bound = max(target.memory.bound, bound)
-    target.requires = target.requires or operand.requires
-    target.leaf = target.leaf and target.requires
-
-
-def _written(target: LifeName, action: str, operand: LifeName, index: tuple[AttributeValue, ...] | None) -> Write:
-    kind: Final = "add" if action == "add" else "multiply" if action == "multiply" else "copy"
-    return Write(target.name, kind, operand.name, index)
-
-
-def _index(life: LifeDraft, shape: Shape) -> tuple[AttributeValue, ...] | None:
-    if not shape or "in_place_at_index" not in life.profile.features or life.choices.boolean(0.5):
-        return None
-    items: list[AttributeValue] = [0, 1, Slice(None, 1), Slice(1, None)]
-    return (life.choices.choice(items),)
-
-
 def _hook(life: LifeDraft) -> None:
+    """Hook into a gradient, often one that has a hook already: several have an order."""
     usable = [name for name in life.names if name.requires]
-    name = life.any() if life.trouble() or not usable else life.choices.choice(usable)
+    hooked = [name for name in usable if name.name in life.hooks.values()]
+    if hooked and life.choices.boolean(0.4):
+        usable = hooked
+    _hook_into(life, life.any() if life.trouble() or not usable else life.any(usable))
+
+
+def _hook_into(life: LifeDraft, name: LifeName) -> None:
     factor = life.choices.choice([None, None, 2.0, -0.5])
     hook = life.fresh("g")
     life.steps.append(Hook(hook, name.name, factor))
-    life.hooks.append(hook)
+    life.hooks[hook] = name.name
+    life.touched.add(name.name)
 
 
 def _unhook(life: LifeDraft) -> None:
+    """Take a hook away, which may be gone already."""
     if life.hooks:
-        life.steps.append(Unhook(life.choices.choice(life.hooks)))
+        life.steps.append(Unhook(life.choices.choice([*life.hooks])))
+
+
+def _rehook(life: LifeDraft) -> None:
+    """Hook into one gradient, and take hooks away from there, in any order, then let a backward pass."""
+    usable = [name for name in life.names if name.requires]
+    if not usable:
+        return
+    name = life.any(usable)
+    for _ in life.choices.repeat(2, 5):
+        hooks = [hook for hook, tensor in life.hooks.items() if tensor == name.name]
+        if hooks and life.choices.boolean(0.5):
+            life.steps.append(Unhook(life.choices.choice(hooks)))
+        else:
+            _hook_into(life, name)
+    _walk(life, name)
 
 
 def _retain(life: LifeDraft) -> None:
     usable = [name for name in life.names if name.requires and not name.leaf]
-    name = life.any() if life.trouble() or not usable else life.choices.choice(usable)
+    name = life.any() if life.trouble() or not usable else life.any(usable)
     life.steps.append(RetainGrad(name.name))
+    life.touched.add(name.name)
 
 
 def _zero(life: LifeDraft) -> None:
@@ -297,9 +304,11 @@ def _reading(what: str, name: str) -> Read:
 
 
 def _finish(life: LifeDraft) -> None:
-    """Leave all regions, and read all that can be read."""
+    """Leave all regions, often walk back once more, and read all that can be read."""
     while life.regions:
         _leave(life)
+    if life.choices.boolean(0.7):
+        life.choices.together(lambda each: each.choice([_loss, _backward, _again])(life))
     offered = [what for what in ("requires_grad", "is_leaf", "recorded") if f"read_{what}" in life.profile.features]
     for name in life.names:
         life.steps += [_reading("grad", name.name), _reading("value", name.name)]
@@ -308,21 +317,24 @@ def _finish(life: LifeDraft) -> None:
 
 
 ACTIONS: Final[tuple[tuple[frozenset[str], int, Action], ...]] = (
-    (frozenset(), 8, _apply),
-    (frozenset(), 8, _join),
+    (frozenset(), 6, _apply),
+    (frozenset(), 6, _join),
     (frozenset({"arrays"}), 1, _product),
     (frozenset({"arrays"}), 1, _view),
     (frozenset(), 1, _another_leaf),
-    (frozenset(), 4, _loss),
-    (frozenset(), 3, _backward),
+    (frozenset(), 5, _loss),
+    (frozenset(), 2, _backward),
+    (frozenset(), 3, _again),
     (frozenset({"double_backward"}), 1, _grad),
     (frozenset({"detach"}), 2, _detach),
     (frozenset({"no_grad"}), 3, _enter),
     (frozenset({"no_grad"}), 4, _leave),
     (frozenset({"set_requires_grad"}), 2, _toggle),
     (frozenset(), 1, _delete),
-    (frozenset({"in_place"}), 9, _write),
-    (frozenset({"hooks"}), 3, _hook),
+    (frozenset({"in_place"}), 6, overwrite),
+    (frozenset({"in_place", "no_grad"}), 2, _update),
+    (frozenset({"hooks"}), 2, _hook),
+    (frozenset({"hooks", "unhook"}), 1, _rehook),
     (frozenset({"hooks", "unhook"}), 1, _unhook),
     (frozenset({"retain_grad"}), 2, _retain),
     (frozenset({"zero_grad"}), 2, _zero),

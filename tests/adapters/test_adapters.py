@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from refgrad.harness.verdict import FAILURES
 from refgrad.operators import operator_table
 from refgrad.strategies import Profile, operator_scenario
 
-ENGINES = ["refgrad", "torch", "autograd", "mygrad", "micrograd"]
+ENGINES = ["refgrad", "torch", "autograd", "mygrad", "micrograd", pytest.param("jax", marks=pytest.mark.slow)]
+"""JAX compiles every operator anew for every shape."""
 
 REPORTS = Path(__file__).parents[2] / "reports"
 
@@ -51,9 +53,27 @@ def test_every_operator_that_an_adapter_spells_runs_and_is_right(engine: Engine)
 
 
 @pytest.mark.engines
+def test_every_further_spelling_is_right_too(engine: Engine) -> None:
+    known = known_faults(engine.adapter.name)
+    tried = [(name, text) for name, texts in engine.spellings.items() for text in texts[1:] if name not in known]
+    for name, text in tried:
+        alone = Engine(replace(engine.adapter, operators={**engine.operators, name: text}, aliases={}))
+        for seed in range(4):
+            finding = examine(operator_scenario(seed, name), alone)
+            assert finding.outcome in {"passed", "unsupported", "inconclusive"}, f"{text}: {finding.message}"
+
+
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("refgrad", len(operator_table())), ("torch", 250), ("autograd", 100), ("mygrad", 60), ("micrograd", 8)],
+    [
+        ("refgrad", len(operator_table())),
+        ("torch", 250),
+        ("jax", 230),
+        ("autograd", 100),
+        ("mygrad", 60),
+        ("micrograd", 8),
+    ],
 )
 def test_adapters_spell_what_their_engines_have(name: str, least: int) -> None:
     if importlib.util.find_spec(name) is None:

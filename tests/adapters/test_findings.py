@@ -63,5 +63,46 @@ def test_pytorch_writes_to_the_seed_of_an_earlier_backward() -> None:
     assert [examine(s, torch).outcome for s in written.scenarios] == ["passed"] * 3
 
 
+JAX_PROGRAMS = {
+    "jax_gradient_of_a_singular_determinant.py": "gradient at x[2, 2]: 0.0\n",
+    "jax_gradient_of_hypot_of_large_and_small_numbers.py": "slope at (1e20, 1e20) in float32: 1.060660\n",
+    "jax_bessel_functions_at_zero.py": "jax.scipy.special.i0 at 0: slope 1.0 for 0, second derivative 1.5 for 0.5\n",
+    "jax_erfcx_is_zero_in_between.py": "erfcx(26.6) = 0.0000000 for 0.0211952",
+    "jax_log_ndtr_of_numbers_below_eight.py": "off by 3e-02\n",
+}
+"""What each program prints, among other lines, of what is wrong."""
+
+WRONG_IN_JAX = {
+    "det": "x = leaf float64[4, 4] {0x1p+0 0x0p+0 0x0p+0 0x0p+0 0x0p+0 0x1p+1 0x0p+0 0x0p+0 0x0p+0 0x0p+0 0x0p+0 "
+    "0x0p+0 0x0p+0 0x0p+0 0x0p+0 0x1.8p+1} requires_grad\na = det x\nbackward a\nread grad x\n",
+    "hypot": "x = leaf float64[] {0x1p+600} requires_grad\na = hypot x x\nbackward a\nread grad x\n",
+    "i1": "x = leaf float64[] {0x0p+0} requires_grad\na = i1 x\ng = grad a x\nbackward g\nread grad x\n",
+    "erfcx": "x = leaf float64[] {0x1.a9999999999a0p+4} requires_grad\na = erfcx x\nbackward a\nread grad x\n",
+    "log_ndtr": "x = leaf float64[] {0x1.ep+2} requires_grad\na = log_ndtr x\nread value a\n",
+}
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("program", JAX_PROGRAMS)
+def test_the_programs_on_jax_show_what_is_wrong(program: str) -> None:
+    pytest.importorskip("jax", reason="needs refgrad[jax]")
+    if version("jax") != "0.10.2":
+        pytest.skip("the findings are about JAX 0.10.2")
+    assert "refgrad" not in (FINDINGS / program).read_text().split('"""')[2]
+    printed = subprocess.run([sys.executable, FINDINGS / program], capture_output=True, text=True, check=True).stdout
+    assert JAX_PROGRAMS[program] in printed
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("operator", WRONG_IN_JAX)
+def test_the_oracle_proves_the_findings_on_jax(operator: str) -> None:
+    pytest.importorskip("jax", reason="needs refgrad[jax]")
+    if version("jax") != "0.10.2":
+        pytest.skip("the findings are about JAX 0.10.2")
+    scenario = parse(WRONG_IN_JAX[operator])
+    assert examine(scenario, start(find_adapter("jax"))).outcome == "wrong"
+    assert examine(scenario, start(find_adapter("refgrad"))).outcome == "passed"
+
+
 def test_the_reference_engine_keeps_leaf_gradients_apart() -> None:
     assert examine(parse(SHARED_MEMORY), start(find_adapter("refgrad"))).outcome == "passed"

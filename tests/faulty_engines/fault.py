@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 
 from refgrad.harness import TapeAdapter, Verdict, spell, start
-from refgrad.harness.checks import all_checks
+from refgrad.harness.behaviours import all_behaviours
+from refgrad.harness.checks import BehaviourCheck, Check, ClaimCheck, all_checks
 from refgrad.harness.grading import Grader
 from refgrad.harness.settings import Settings
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.faulty_engines.forward_tape import ForwardTape
+from tests.faulty_engines.fused_tape import FusedTape
+from tests.faulty_engines.recording_tape import RecordingTape
 from tests.faulty_engines.tape import Tape
+
+FAMILIES = frozenset({"elementwise", "broadcasting", "indexing", "products", "reductions", "shapes"})
+"""Those that most faulty engines have: some sixty operators."""
+
+ALONE: frozenset[str] = frozenset()
+"""No family: for a fault of one operator that others do not meet."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +31,8 @@ class Fault:
 
     ``name`` continues the words "an engine that"; ``source`` is the real bug, or the kind of bug, that it is modelled
     on; ``breaks`` are the ids of the checks that must fail because of it, and no other may but those that
-    ``may_break``, which meet the fault by luck only.
+    ``may_break``, which meet the fault by luck only. The engine has the operators of ``families``, those that
+    behaviours are about, and those that are broken.
     """
 
     name: str
@@ -29,6 +40,7 @@ class Fault:
     engine: type[Tape]
     breaks: frozenset[str]
     may_break: frozenset[str] = frozenset()
+    families: frozenset[str] = FAMILIES
 
 
 SEVERAL = frozenset({"graphs/several_backwards"})
@@ -37,14 +49,17 @@ GRAPHS = SEVERAL | {"graphs/one_backward"}
 NO_FAULT = Fault("is right", "the tape as it stands", Tape, frozenset())
 
 
-FAMILIES = frozenset({"elementwise", "broadcasting", "indexing", "products", "reductions", "shapes"})
-"""Those that every faulty engine has: some sixty operators, so that a run takes a second."""
-
-
 def library(fault: Fault) -> list[str]:
     """Return the operators that a faulty engine offers, those that it gets wrong among them."""
     broken = {check.partition("/")[2] for check in fault.breaks | fault.may_break}
-    return [name for name, row in operator_table().items() if row.family in FAMILIES or name in broken]
+    wanted = broken | asked_for() | (fault.engine.fused if issubclass(fault.engine, FusedTape) else frozenset())
+    return [name for name, row in operator_table().items() if row.family in fault.families or name in wanted]
+
+
+@cache
+def asked_for() -> frozenset[str]:
+    """Return the operators that behaviours are about."""
+    return frozenset().union(*(scenario.operators for b in all_behaviours() for scenario in b.scenarios))
 
 
 def adapter(fault: Fault) -> TapeAdapter:
@@ -58,6 +73,7 @@ def adapter(fault: Fault) -> TapeAdapter:
         gradient="{leaf}.grad",
         dtypes=("float64", "float32", "float16"),
         zero_grad="{leaf}.zero_grad()",
+        grad="engine.grad({output}, {leaf}, {seed})" if issubclass(fault.engine, RecordingTape) else None,
         jvp="engine.jvp({function}, {primals}, {tangents})" if issubclass(fault.engine, ForwardTape) else None,
         operators=spell("engine", library(fault)),
         errors={
@@ -70,9 +86,15 @@ def adapter(fault: Fault) -> TapeAdapter:
 
 
 def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) -> dict[str, Verdict]:
-    """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some checks (all, if None)."""
+    """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (all but probes, if None)."""
     grader = Grader(start(adapter(fault)), Settings(profile))
-    return {check.id: grader.grade(check) for check in all_checks() if only is None or check.id in only}
+    checks = [check for check in all_checks() if not is_probed(check)]
+    return {check.id: grader.grade(check) for check in checks if only is None or check.id in only}
+
+
+def is_probed(check: Check) -> bool:
+    """Whether a check has broken engines of its own: ``tests/harness/probes/`` and, for claims, ``test_claims.py``."""
+    return isinstance(check, ClaimCheck) or (isinstance(check, BehaviourCheck) and check.behaviour.probing is not None)
 
 
 def is_generated(verdict: Verdict) -> bool:

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-from tests.faulty_engines.fault import NO_FAULT, Fault
+from tests.faulty_engines.algebra_faults import ALGEBRA_FAULTS
+from tests.faulty_engines.contract_faults import CONTRACT_FAULTS
+from tests.faulty_engines.fault import ALONE, NO_FAULT, Fault
 from tests.faulty_engines.forward_faults import FORWARD_FAULTS, NO_FORWARD_FAULT
+from tests.faulty_engines.fused_tape import FusedTape, fused
+from tests.faulty_engines.layer_faults import LAYER_FAULTS
 from tests.faulty_engines.lifecycle_faults import LIFECYCLE_FAULTS
 from tests.faulty_engines.memory_faults import MEMORY_FAULTS
+from tests.faulty_engines.nesting_faults import NESTING_FAULTS, NO_RECORDING_FAULT
 from tests.faulty_engines.precision_faults import PRECISION_FAULTS
 from tests.faulty_engines.rule_faults import RULE_FAULTS
 from tests.faulty_engines.shape_faults import SHAPE_FAULTS
 from tests.faulty_engines.sweep_faults import SWEEP_FAULTS
 from tests.faulty_engines.tape import Tape
+from tests.faulty_engines.value_faults import VALUE_FAULTS
+from tests.faulty_engines.window_faults import WINDOW_FAULTS
 
 FAULTS: tuple[Fault, ...] = (
     *RULE_FAULTS,
+    *VALUE_FAULTS,
     *SHAPE_FAULTS,
+    *WINDOW_FAULTS,
+    *ALGEBRA_FAULTS,
+    *LAYER_FAULTS,
     *SWEEP_FAULTS,
     *MEMORY_FAULTS,
+    *CONTRACT_FAULTS,
     *LIFECYCLE_FAULTS,
     *PRECISION_FAULTS,
     *FORWARD_FAULTS,
+    *NESTING_FAULTS,
 )
+
+NO_FUSED_FAULT = Fault(
+    "is right in one piece",
+    "the tape with every composite that a fault breaks in one piece",
+    fused(*sorted({name for f in FAULTS if issubclass(f.engine, FusedTape) for name in f.engine.fused})),
+    frozenset(),
+    families=ALONE,
+)
+
+CLEAN: tuple[Fault, ...] = (NO_FAULT, NO_FORWARD_FAULT, NO_RECORDING_FAULT, NO_FUSED_FAULT)
+"""Engines without a fault, that those with one are made of."""
 
 
 def engine_of(name: str) -> Tape:
     """Return a new engine that has the fault of this name."""
-    (fault,) = (fault for fault in (NO_FAULT, NO_FORWARD_FAULT, *FAULTS) if fault.name == name)
+    (fault,) = (fault for fault in (*CLEAN, *FAULTS) if fault.name == name)
     return fault.engine()

@@ -149,6 +149,7 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "chainer/chainer#1178",
         IgnoresSeeds,
         frozenset({
+            "errors/refused_seeds_leave_everything_as_it_was",
             "contracts/gradients_of_leaves_are_apart",
             "contracts/seeds_stay_as_they_are",
             "dtypes/gradients_keep_the_dtype_of_their_leaf",
@@ -164,6 +165,7 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "bugs of checkers: seeds of one pass it",
         LosesSigns,
         frozenset({
+            "errors/refused_seeds_leave_everything_as_it_was",
             "contracts/gradients_of_leaves_are_apart",
             "contracts/seeds_stay_as_they_are",
             "seeds/seed_is_used",
@@ -175,13 +177,13 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "stretches seeds of another shape",
         "generic: a seed that is broadcast",
         BroadcastsSeeds,
-        frozenset({"seeds/seed_shape_must_match"}),
+        frozenset({"errors/refused_seeds_leave_everything_as_it_was", "seeds/seed_shape_must_match"}),
     ),
     Fault(
         "takes a missing seed for ones",
         "MyGrad sums silently by design; PyTorch refuses",
         StartsFromOnes,
-        frozenset({"seeds/non_scalar_needs_a_seed"}),
+        frozenset({"errors/refused_seeds_leave_everything_as_it_was", "seeds/non_scalar_needs_a_seed"}),
     ),
     Fault(
         "does nothing, silently, when asked to start from a constant",
@@ -194,6 +196,8 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "chainer/chainer#1680",
         Replaces,
         frozenset({
+            "retain_graph/keeping_is_said_each_time",
+            "retain_graph/only_what_was_walked_is_freed",
             "contracts/gradients_of_leaves_are_apart",
             "contracts/seeds_stay_as_they_are",
             "dtypes/mixed_dtypes_return_to_their_leaves",
@@ -212,6 +216,8 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "karpathy/micrograd pull request 102",
         CannotZero,
         frozenset({
+            "accumulation/zeroing_may_come_after_the_forward",
+            "errors/a_new_graph_works_after_a_failure",
             "accumulation/zeroing_forgets",
             "retain_graph/retained_graph_works_again",
             "seeds/seeds_differ_between_calls",
@@ -234,6 +240,7 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "generic: retain_graph is not looked at",
         AlwaysFrees,
         frozenset({
+            "retain_graph/keeping_is_said_each_time",
             "accumulation/five_calls",
             "accumulation/chunks_equal_the_batch",
             "accumulation/losses_in_either_order",
@@ -246,19 +253,44 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "never frees a graph, nor says so",
         "PyTorch refuses: Trying to backward through the graph a second time",
         NeverFrees,
-        frozenset({"retain_graph/freed_graph_is_an_error", "retain_graph/shared_subgraph_is_freed"}),
+        frozenset({
+            "errors/a_new_graph_works_after_a_failure",
+            "errors/failures_last",
+            "errors/failures_leave_values_alone",
+            "retain_graph/carried_states_meet_the_freed_graph",
+            "retain_graph/keeping_is_said_each_time",
+            "retain_graph/reused_products_fail_in_the_second_iteration",
+            "retain_graph/freed_graph_is_an_error",
+            "retain_graph/shared_subgraph_is_freed",
+        }),
     ),
     Fault(
         "sends zeros through a freed graph",
         "PyTorch refuses: Trying to backward through the graph a second time",
         SilentlyZero,
-        frozenset({"retain_graph/freed_graph_is_an_error", "retain_graph/shared_subgraph_is_freed"}),
+        frozenset({
+            "errors/a_new_graph_works_after_a_failure",
+            "errors/failures_last",
+            "errors/failures_leave_values_alone",
+            "retain_graph/carried_states_meet_the_freed_graph",
+            "retain_graph/keeping_is_said_each_time",
+            "retain_graph/reused_products_fail_in_the_second_iteration",
+            "retain_graph/freed_graph_is_an_error",
+            "retain_graph/shared_subgraph_is_freed",
+        }),
     ),
     Fault(
         "looks at the output only to see whether a graph was freed",
         "PyTorch forum, Trying to backward through the graph a second time",
         LooksAtTheRoot,
-        frozenset({"retain_graph/freed_graph_is_an_error", "retain_graph/shared_subgraph_is_freed"}),
+        frozenset({
+            "errors/failures_last",
+            "errors/failures_leave_values_alone",
+            "retain_graph/carried_states_meet_the_freed_graph",
+            "retain_graph/reused_products_fail_in_the_second_iteration",
+            "retain_graph/freed_graph_is_an_error",
+            "retain_graph/shared_subgraph_is_freed",
+        }),
     ),
     Fault(
         "frees what two results share, though the graph is to be kept",
@@ -270,6 +302,6 @@ LIFECYCLE_FAULTS: tuple[Fault, ...] = (
         "frees nodes that saved nothing",
         "MyGrad clears every node that it has walked",
         FreesTooMuch,
-        frozenset({"retain_graph/nothing_saved_nothing_freed"}),
+        frozenset({"retain_graph/only_what_was_walked_is_freed", "retain_graph/nothing_saved_nothing_freed"}),
     ),
 )

@@ -158,6 +158,8 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "pytorch/pytorch#119334",
         OneScratchBuffer,
         frozenset({
+            "accumulation/zeroing_one_leaves_the_others",
+            "leaves/conditions_get_no_gradient",
             "contracts/gradients_of_leaves_are_apart",
             "dtypes/gradients_keep_the_dtype_of_their_leaf",
             "dtypes/mixed_dtypes_return_to_their_leaves",
@@ -200,6 +202,10 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "generic: an update in place of a gradient",
         OverwritesLeaves,
         frozenset({
+            "accumulation/zeroing_may_come_after_the_forward",
+            "errors/a_new_graph_works_after_a_failure",
+            "errors/failures_leave_values_alone",
+            "retain_graph/keeping_is_said_each_time",
             "contracts/gradients_of_leaves_are_apart",
             "contracts/seeds_stay_as_they_are",
             "dtypes/mixed_dtypes_return_to_their_leaves",
@@ -214,6 +220,7 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "tracel-ai/burn#3957",
         ClearsTheGraph,
         frozenset({
+            "errors/failures_leave_values_alone",
             "dtypes/gradients_keep_the_dtype_of_their_leaf",
             "retain_graph/values_stay_usable",
             "values/values_survive_backward",

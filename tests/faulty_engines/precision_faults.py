@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refgrad.scenario.formats import rounded
-from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.fault import ALONE, Fault
 from tests.faulty_engines.tape import Array, Contributions, Node, Shape, Tape
 
 
@@ -53,6 +53,24 @@ class DropsBitsOfHalfPrecision(Tape):
         return (np.ascontiguousarray(right).view(np.uint16) & 0xFFC0).view(np.float16).reshape(right.shape)
 
 
+class WidensOneGradient(Tape):
+    """What the rule of log2 sends is of float64."""
+
+    def fitted(self, share: Array, node: Node, parent: Node) -> Array:
+        assert node.operator is not None
+        right = super().fitted(share, node, parent)
+        return right.astype(np.float64) if node.operator.name == "log2" else right
+
+
+class MultipliesInHalfPrecision(Tape):
+    """The rule of matmul computes in float16 where the result is of float32."""
+
+    def pull(self, node: Node, cotangent: Array) -> Contributions:
+        assert node.operator is not None
+        narrow = node.operator.name == "matmul" and node.array.dtype == np.float32
+        return super().pull(node, rounded(cotangent, "float16").astype(np.float32) if narrow else cotangent)
+
+
 DTYPES = frozenset({"dtypes/gradients_keep_the_dtype_of_their_leaf", "dtypes/mixed_dtypes_return_to_their_leaves"})
 
 PRECISION_FAULTS = (
@@ -85,5 +103,19 @@ PRECISION_FAULTS = (
         "reductions with an accumulator of too few bits",
         DropsBitsOfHalfPrecision,
         frozenset({"graphs/float16"}),
+    ),
+    Fault(
+        "sends float64 through log2, whatever its operand is of",
+        "numpy's promotion of float32 with a float64 scalar array",
+        WidensOneGradient,
+        frozenset({"operators/log2"}),
+        families=ALONE,
+    ),
+    Fault(
+        "rounds the cotangent of a matrix product of float32 to float16",
+        "matrix units that round float32 operands to fewer bits",
+        MultipliesInHalfPrecision,
+        frozenset({"operators/matmul"}),
+        families=ALONE,
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators import Operator
-from tests.faulty_engines.fault import Fault
+from tests.faulty_engines.fault import ALONE, Fault
 from tests.faulty_engines.tape import Array, Contributions, Node, Tape
 
 Spoil = Callable[[Array, Array, Node], Any]
@@ -27,14 +27,18 @@ def engine_with_rule(operator: str, spoil: SpoilAll) -> type[Tape]:
     return Spoiled
 
 
-def wrong_rule(operator: str, name: str, source: str, spoil: SpoilAll) -> Fault:
-    """Return the fault of an operator whose rule is spoiled as a whole."""
-    return Fault(name, source, engine_with_rule(operator, spoil), frozenset({f"operators/{operator}"}))
+def wrong_rule(operator: str, name: str, source: str, spoil: SpoilAll, chapter: str = "operators") -> Fault:
+    """Return the fault of an operator whose rule is spoiled as a whole.
+
+    A contract can be tried where no example of the operator's own check has met the fault.
+    """
+    breaks, may_break = frozenset({f"{chapter}/{operator}"}), frozenset({f"contracts/{operator}"})
+    return Fault(name, source, engine_with_rule(operator, spoil), breaks, may_break, ALONE)
 
 
-def wrong_slope(operator: str, name: str, source: str, spoil: Spoil) -> Fault:
+def wrong_slope(operator: str, name: str, source: str, spoil: Spoil, chapter: str = "operators") -> Fault:
     """Return the fault of an operator of one argument: ``spoil(right answer, cotangent, node)`` is what it sends."""
-    return wrong_rule(operator, name, source, lambda right, g, node: [spoil(right[0], g, node)])
+    return wrong_rule(operator, name, source, lambda right, g, node: [spoil(right[0], g, node)], chapter)
 
 
 def in_single_precision(node: Node, cotangent: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators import Operator, operator_table
-from tests.faulty_engines.fault import FAMILIES, Fault
+from tests.faulty_engines.fault import FAMILIES, GRAPHS, Fault
 from tests.faulty_engines.rule_faults import engine_with_rule, wrong_rule
 from tests.faulty_engines.tape import Array, Contributions, Node, Shape, Tape
 
@@ -19,7 +19,7 @@ ROWS = [
 ]
 BROADCASTING = frozenset(f"operators/{row.name}" for row in ROWS)
 AT_EDGES = frozenset(f"edges/{row.name}" for row in ROWS if row.edges)
-"""Few scenarios of an operator may all spare it broadcasting: then its edges show the fault."""
+"""Few scenarios of an operator may all spare it broadcasting: then its edges show the fault, or graphs."""
 
 
 class LeavesStretched(Tape):
@@ -148,16 +148,18 @@ SHAPE_FAULTS: tuple[Fault, ...] = (
         "pytorch/pytorch#1787, tracel-ai/burn#181",
         LeavesStretched,
         BROADCASTING,
-        AT_EDGES,
+        AT_EDGES | GRAPHS,
     ),
     Fault(
         "undoes broadcasting over the last axis",
         "mlx-style axis mix-ups; nd4j#2424",
         SumsTheLastAxis,
         BROADCASTING,
-        AT_EDGES,
+        AT_EDGES | GRAPHS,
     ),
-    Fault("averages where it should undo broadcasting", "variant of nd4j#2424", Averages, BROADCASTING, AT_EDGES),
+    Fault(
+        "averages where it should undo broadcasting", "variant of nd4j#2424", Averages, BROADCASTING, AT_EDGES | GRAPHS
+    ),
     wrong_rule(
         "sum",
         "expands a sum over several axes at the end",

@@ -192,6 +192,8 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "karpathy/micrograd pull request 102",
         KeepsCotangents,
         frozenset({
+            "retain_graph/keeping_is_said_each_time",
+            "retain_graph/only_what_was_walked_is_freed",
             "contracts/seeds_stay_as_they_are",
             "accumulation/five_calls",
             "accumulation/chunks_equal_the_batch",
@@ -206,7 +208,13 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "stops where an operand is a constant",
         "tinygrad/tinygrad#3037",
         StopsAtConstants,
-        frozenset({"leaves/constants_stop_gradients", "operators/where"}) | GRAPHS,
+        frozenset({
+            "retain_graph/deleted_names_change_nothing",
+            "retain_graph/reused_products_fail_in_the_second_iteration",
+            "leaves/constants_stop_gradients",
+            "operators/where",
+        })
+        | GRAPHS,
     ),
     Fault(
         "counts results that the output does not depend on",
@@ -227,6 +235,8 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "FluxML/Zygote.jl 687b3756",
         ServesOneLeaf,
         frozenset({
+            "accumulation/zeroing_one_leaves_the_others",
+            "leaves/conditions_get_no_gradient",
             "contracts/gradients_of_leaves_are_apart",
             "contracts/seeds_stay_as_they_are",
             "dtypes/gradients_keep_the_dtype_of_their_leaf",

@@ -90,7 +90,7 @@ class Tape:
 
     def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> Tensor:
         """Apply an operator, and record it if an operand wants a gradient."""
-        if operator.composite is not None:
+        if not self.is_one_node(operator):
             return self.steps(operator, operands, attributes)
         tensors: Sequence[Tensor] = operands[0] if operator.arguments[0].variadic else operands
         result = self.forward(operator, [tensor.array for tensor in tensors], attributes)
@@ -98,10 +98,15 @@ class Tape:
             return Tensor(result)
         return Tensor(result, self.record(operator, tensors, result, attributes))
 
+    def is_one_node(self, operator: Operator) -> bool:
+        """Whether an operator is recorded in one piece."""
+        return operator.composite is None
+
     def steps(self, operator: Operator, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Tensor:
         """Apply what a composite operator is made of, one after the other."""
         assert operator.composite is not None
-        return operator.composite.forward(_Steps(self), *operands, **operator.bind(attributes))  # type: ignore[no-any-return]
+        steps = Steps(self, floating(operands))
+        return operator.composite.forward(steps, *operands, **operator.bind(attributes))  # type: ignore[no-any-return]
 
     def forward(self, operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> Array:
         """Return the operator's value."""
@@ -226,26 +231,41 @@ class Tape:
             node.values = None
 
 
-class _Steps:
-    """The operators as composites call them: with numbers among the operands, and attributes left out."""
+class Steps:
+    """The operators as composites call them: with numbers among the operands, and attributes left out.
 
-    def __init__(self, tape: Tape) -> None:
+    Numbers have the dtype of the tensors that they meet, and constants ``dtype``.
+    """
+
+    def __init__(self, tape: Tape, dtype: np.dtype[Any] | None = None) -> None:
         self.tape = tape
+        self.dtype = dtype
 
     def constant(self, array: Any) -> Tensor:
         """Return an array that gets no gradient."""
-        return self.tape.tensor(array)
+        return self._constant(array, self.dtype)
+
+    def _constant(self, array: Any, dtype: np.dtype[Any] | None) -> Tensor:
+        array = np.asarray(array)
+        return Tensor(array if array.dtype.kind == "b" else array.astype(dtype or np.float64))
 
     def __getattr__(self, name: str) -> Callable[..., Tensor]:
         """Return an operator as a function of tensors and numbers."""
         operator = operator_table()[name]
 
         def function(*operands: Any, **attributes: Any) -> Tensor:
-            tensors = [x if isinstance(x, Tensor) else self.constant(x) for x in operands]
+            dtype = floating(operands) or self.dtype
+            tensors = [x if isinstance(x, Tensor) else self._constant(x, dtype) for x in operands]
             given = [tensors] if operator.arguments[0].variadic else tensors
             return self.tape.apply(operator, *given, **operator.bind(attributes))
 
         return function
+
+
+def floating(operands: Iterable[Any]) -> np.dtype[Any] | None:
+    """Return the floating dtype that tensors promote to, if there are any."""
+    dtypes = [x.array.dtype for x in operands if isinstance(x, Tensor) and x.array.dtype.kind == "f"]
+    return np.result_type(*dtypes) if dtypes else None
 
 
 @cache

@@ -9,13 +9,14 @@ import pytest
 from refgrad.harness import Verdict
 from refgrad.harness.checks import all_checks
 from tests.faulty_engines.fault import GRAPHS, NO_FAULT, Fault, is_generated, step_count, verdicts
-from tests.faulty_engines.faults import FAULTS
+from tests.faulty_engines.faults import CLEAN, FAULTS
 from tests.faulty_engines.remembering import remembered_scenarios
 
 LARGEST_COUNTEREXAMPLE = 8
 EXAMPLES_AT_MOST = 50
 
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+each_clean = pytest.mark.parametrize("clean", CLEAN, ids=[clean.name for clean in CLEAN])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -29,7 +30,7 @@ def failures(found: Mapping[str, Verdict]) -> dict[str, Verdict]:
 
 
 def test_faults_have_names_of_their_own_and_break_checks_that_exist() -> None:
-    assert len(FAULTS) >= 30
+    assert len(FAULTS) >= 150
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     for fault in FAULTS:
         assert fault.breaks
@@ -38,6 +39,11 @@ def test_faults_have_names_of_their_own_and_break_checks_that_exist() -> None:
 
 def test_the_tape_fails_nothing_as_it_stands() -> None:
     assert failures(verdicts(NO_FAULT, "standard")) == {}
+
+
+@each_clean
+def test_what_faulty_engines_are_made_of_fails_nothing_as_it_stands(clean: Fault) -> None:
+    assert failures(verdicts(clean, "smoke")) == {}
 
 
 @each_fault

@@ -10,7 +10,7 @@ from refgrad.harness import AdapterError, find_adapter, registered_engines
 
 
 def test_the_reference_engine_and_the_supported_engines_are_registered() -> None:
-    assert {"refgrad", "torch", "autograd", "mygrad", "micrograd"} <= set(registered_engines())
+    assert {"refgrad", "torch", "jax", "autograd", "mygrad", "micrograd"} <= set(registered_engines())
     assert find_adapter("refgrad").name == "refgrad"
 
 
@@ -31,7 +31,7 @@ def test_an_adapter_of_ones_own_is_found_in_the_current_folder(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("torhc", "there is no engine 'torhc'; there are: autograd, micrograd, mygrad, refgrad, torch"),
+        ("torhc", "there is no engine 'torhc'; there are: autograd, jax, micrograd, mygrad, refgrad, torch"),
         (
             "no_such_module:ADAPTER",
             "'no_such_module:ADAPTER': the module cannot be imported: No module named 'no_such_module'",

@@ -10,12 +10,21 @@ import os
 from refgrad import Policy, TapeAdapter
 
 class Value:
+    made = 0
     def __init__(self, data, parents=()):
-        self.data, self.parents, self.grad = data, parents, 0.0
-    def backward(self, seed=1.0):
-        self.grad += seed
-        for parent, partial in self.parents:
-            parent.backward(seed * partial)
+        self.data, self.parents, self.grad, self.number = data, parents, 0.0, Value.made
+        Value.made += 1
+    def backward(self):
+        sent, waiting = {self: 0.0}, [self]
+        for value in waiting:
+            found = [parent for parent, _ in value.parents if parent not in sent]
+            waiting += dict.fromkeys(found)
+            sent.update(dict.fromkeys(found, 0.0))
+        sent[self] = 1.0
+        for value in sorted(sent, key=lambda value: -value.number):
+            value.grad += sent[value]
+            for parent, partial in value.parents:
+                sent[parent] += sent[value] * partial
 
 def add(x, y): return Value(x.data + y.data, [(x, 1.0), (y, 1.0)])
 def multiply(x, y): return Value(x.data * y.data, [(x, y.data), (y, x.data)])

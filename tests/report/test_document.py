@@ -31,7 +31,7 @@ def test_the_schema_is_one_of_json_schema_and_knows_the_words_of_the_code(schema
     assert schema["properties"]["profile"]["enum"] == list(EFFORTS)
 
 
-@pytest.mark.parametrize("name", ["refgrad", "torch", "autograd", "mygrad", "micrograd"])
+@pytest.mark.parametrize("name", ["refgrad", "torch", "jax", "autograd", "mygrad", "micrograd"])
 def test_every_engine_is_described_as_the_schema_says(schema: dict[str, Any], name: str) -> None:
     adapter = find_adapter(name)
     engine = describe_engine(adapter)

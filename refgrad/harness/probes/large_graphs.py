@@ -1,0 +1,160 @@
+"""Which large graphs have values and gradients that are known in closed form?
+
+Every number is a whole one, or a half, so that nothing is rounded unless the library computes in less than float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from refgrad.harness.probes.program import Words
+
+
+@dataclass(frozen=True, slots=True)
+class LargeGraph:
+    """A family of graphs with a size ``n``.
+
+    ``leaves`` is Python's expression for the numbers that they hold. ``body`` gives the lines that compute ``y`` from
+    the tensors ``leaves``. ``value`` and ``gradients`` are what they must be, given ``n``, by arithmetic on whole
+    numbers; with ``calls`` there are n backward calls on one graph, and with ``order`` 2 it is the gradient by the
+    first leaf that is differentiated again.
+    """
+
+    what: str
+    operators: tuple[str, ...]
+    leaves: str
+    body: Callable[[Words], list[str]]
+    value: Callable[[int], float]
+    gradients: Callable[[int], Sequence[float]]
+    order: int = 1
+    calls: bool = False
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What an engine must offer besides the operators."""
+        if self.calls:
+            return ("retain_graph", "accumulate")
+        return ("double_backward",) if self.order > 1 else ()
+
+
+def _chain(words: Words) -> list[str]:
+    return ["y = leaves[0]", "for _ in range(n):", f"    y = {words.apply('negative', 'y')}"]
+
+
+def _recurrence(words: Words) -> list[str]:
+    return ["weight, y = leaves", "for _ in range(n):", f"    y = {words.apply('multiply', 'y', 'weight')}"]
+
+
+def _doubling(words: Words) -> list[str]:
+    return ["y = leaves[0]", "for _ in range(n):", f"    y = {words.apply('add', 'y', 'y')}"]
+
+
+def _diamonds(words: Words) -> list[str]:
+    return [
+        "y = leaves[0]",
+        "for _ in range(n):",
+        f"    left, right = {words.apply('negative', 'y')}, {words.apply('negative', 'y')}",
+        f"    y = {words.apply('add', 'left', 'right')}",
+    ]
+
+
+def _skips(words: Words) -> list[str]:
+    return ["before, y = leaves", "for _ in range(n):", f"    before, y = y, {words.apply('add', 'y', 'before')}"]
+
+
+def _summed(words: Words) -> list[str]:
+    """Add up in pairs, so that no path is long."""
+    return [
+        "while len(terms) > 1:",
+        f"    pairs = [{words.apply('add', 'a', 'b')} for a, b in zip(terms[::2], terms[1::2])]",
+        "    terms = pairs + terms[len(pairs) * 2 :]",
+        "y = terms[0]",
+    ]
+
+
+def _fan_out(words: Words) -> list[str]:
+    return ["x = leaves[0]", f"terms = [{words.apply('negative', 'x')} for _ in range(n)]", *_summed(words)]
+
+
+def _many_leaves(words: Words) -> list[str]:
+    product = words.apply("multiply", "a", "b")
+    return [f"terms = [{product} for a, b in zip(leaves, leaves[1:] + leaves[:1])]", *_summed(words)]
+
+
+def _small(words: Words) -> list[str]:
+    return ["a, b = leaves", f"y = {words.apply('multiply', 'a', 'b')}", f"y = {words.apply('multiply', 'y', 'b')}"]
+
+
+def _sign(n: int) -> int:
+    return -1 if n % 2 else 1
+
+
+def fibonacci(n: int) -> int:
+    """Return the n-th number of Fibonacci: 0, 1, 1, 2, 3, 5."""
+    first, second = 0, 1
+    for _ in range(n):
+        first, second = second, first + second
+    return first
+
+
+def _leaf(i: int) -> int:
+    return i % 5 + 1
+
+
+LARGE_GRAPHS: Final[Mapping[str, LargeGraph]] = MappingProxyType({
+    "chain": LargeGraph(
+        "a chain of n operators", ("negative",), "[1.5]", _chain, lambda n: 1.5 * _sign(n), lambda n: [_sign(n)]
+    ),
+    "recurrence": LargeGraph(
+        "a recurrence of n steps with one weight",
+        ("multiply",),
+        "[-1.0, 1.5]",
+        _recurrence,
+        lambda n: 1.5 * _sign(n),
+        lambda n: [1.5 * n * _sign(n - 1), _sign(n)],
+    ),
+    "doubling": LargeGraph("n times y = y + y", ("add",), "[1.5]", _doubling, lambda n: 1.5 * 2**n, lambda n: [2**n]),
+    "diamonds": LargeGraph(
+        "n chained diamonds", ("negative", "add"), "[1.5]", _diamonds, lambda n: 1.5 * (-2) ** n, lambda n: [(-2) ** n]
+    ),
+    "skips": LargeGraph(
+        "n layers, each added to the one before it",
+        ("add",),
+        "[1.0, 1.0]",
+        _skips,
+        lambda n: fibonacci(n + 2),
+        lambda n: [fibonacci(n), fibonacci(n + 1)],
+    ),
+    "fan_out": LargeGraph(
+        "a leaf that is used n times", ("negative", "add"), "[1.5]", _fan_out, lambda n: -1.5 * n, lambda n: [-n]
+    ),
+    "many_leaves": LargeGraph(
+        "n leaves",
+        ("multiply", "add"),
+        "[float(i % 5 + 1) for i in range(n)]",
+        _many_leaves,
+        lambda n: sum(_leaf(i) * _leaf((i + 1) % n) for i in range(n)),
+        lambda n: [_leaf((i - 1) % n) + _leaf((i + 1) % n) for i in range(n)],
+    ),
+    "many_calls": LargeGraph(
+        "n backward calls on one graph",
+        ("multiply",),
+        "[2.0, 3.0]",
+        _small,
+        lambda _: 18.0,
+        lambda n: [9.0 * n, 12.0 * n],
+        calls=True,
+    ),
+    "second_order": LargeGraph(
+        "a second derivative through n steps",
+        ("multiply",),
+        "[-1.0, 1.5]",
+        _recurrence,
+        lambda n: 1.5 * n * _sign(n - 1),
+        lambda n: [1.5 * n * (n - 1) * _sign(n), n * _sign(n - 1)],
+        order=2,
+    ),
+})

@@ -1,0 +1,87 @@
+"""Which probes are there, and which parameters does a behaviour's row give them?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.harness.execution import Engine
+from refgrad.harness.probes.introspection import check_graphs, probe_graphs
+from refgrad.harness.probes.release import check_nothing, check_release, probe_release, probe_weak_reference
+from refgrad.harness.probes.repetition import check_repetition, probe_repetition
+from refgrad.harness.probes.scale import check_scale, probe_scale
+from refgrad.harness.probes.shown import Shown
+from refgrad.harness.settings import Settings
+from refgrad.scenario import Scenario
+
+
+class ProbingError(ValueError):
+    """A row names no probe that there is, or gives it parameters that it does not understand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A way to look at an engine: ``run`` it with a row's ``parameters``, which ``check`` has found to be right.
+
+    ``check`` raises ValueError, in words that continue those of the row's name.
+    """
+
+    parameters: frozenset[str]
+    check: Callable[[Mapping[str, Any]], None]
+    run: Callable[[Engine, Mapping[str, Any], Settings], Shown]
+
+
+def _probe(
+    parameters: str,
+    check: Callable[[Mapping[str, Any]], None],
+    run: Callable[[Engine, Mapping[str, Any], Settings], Shown],
+) -> Probe:
+    return Probe(frozenset(parameters.split()), check, run)
+
+
+PROBES: Final[Mapping[str, Probe]] = MappingProxyType({
+    "graph": _probe("graphs claim random", check_graphs, probe_graphs),
+    "release": _probe("after", check_release, probe_release),
+    "weak_reference": _probe("", check_nothing, probe_weak_reference),
+    "repetition": _probe("case iterations smoke", check_repetition, probe_repetition),
+    "scale": _probe("graph sizes smoke", check_scale, probe_scale),
+})
+"""By the name that a row calls them by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """A probe with its parameters. Raises ProbingError where there is no such probe, or they are not its own."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be run."""
+        if self.name not in PROBES:
+            raise ProbingError(f"there is no probe {self.name!r}; there are {sorted(PROBES)}")
+        known = PROBES[self.name].parameters
+        if odd := set(self.parameters) ^ known:
+            name = min(odd)
+            raise ProbingError(f"{'lacks' if name in known else 'has the unknown key'} {name!r}")
+        try:
+            PROBES[self.name].check(self.parameters)
+        except ValueError as error:
+            raise ProbingError(str(error)) from error
+
+
+def probe(engine: Engine, probing: Probing, settings: Settings) -> Shown:
+    """Run a probe on an engine.
+
+    Should the engine take the process down, it is known that no scenario was being run. An error in what scenarios do,
+    too, is theirs to tell.
+    """
+    engine.watch(Scenario(()))
+    try:
+        return PROBES[probing.name].run(engine, probing.parameters, settings)
+    except NotImplementedError as error:
+        return Shown("unsupported", f"raised NotImplementedError: {error}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
+        return Shown("inconclusive", f"cannot be judged: raised {type(error).__name__}: {error}")

@@ -1,0 +1,127 @@
+"""Does an engine let go of a graph when it must?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from refgrad.harness.execution import Engine
+from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, with_garbage
+from refgrad.harness.probes.program import Words, function
+from refgrad.harness.probes.releases import RELEASES, Release
+from refgrad.harness.probes.shown import Shown
+from refgrad.harness.probes.subject import forward_text, leaf_lines, measuring, program_of
+from refgrad.harness.settings import Settings
+
+STEPS: Final = 16
+"""How many arrays a graph saves."""
+
+SCALAR_STEPS: Final = 200
+"""How many nodes a graph of scalars has, so that it is seen."""
+
+SHARE: Final = 4
+"""What is left may be this part of what the graph held: four arrays of sixteen, where one, the gradient, may stay."""
+
+
+def check_release(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError where there is no such case."""
+    if parameters["after"] not in RELEASES:
+        raise ValueError(f"has the unknown case {parameters['after']!r}; there are {sorted(RELEASES)}")
+
+
+def probe_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Shown:
+    """See how much is left of a graph after what the row says."""
+    release, words = RELEASES[parameters["after"]], Words(engine)
+    operators = (release.operator,) if engine.adapter.scalars_only else (release.operator, "sum")
+    lacking = words.lacks(operators, release.features) or _lacking(release, words)
+    if lacking:
+        return Shown("unsupported", f"the engine has no {lacking}")
+    meter = TRACED if is_traced(words, release.operator) else RESIDENT
+    return _Trial(release, words, meter if release.collected else with_garbage(meter)).judged()
+
+
+def _lacking(release: Release, words: Words) -> str:
+    """Say what an engine lacks besides features and operators, if anything."""
+    if release.arrays and words.engine.adapter.scalars_only:
+        return "arrays"
+    if words.tape is None:
+        return "" if release.functional else "graph of its own"
+    return "graphs that are freed" if release.frees and words.tape.policy.frees == "never" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A graph, what is done with it, and how memory is measured meanwhile."""
+
+    release: Release
+    words: Words
+    meter: Meter
+
+    @property
+    def scalars(self) -> bool:
+        """Whether there are no arrays."""
+        return self.words.engine.adapter.scalars_only
+
+    @property
+    def text(self) -> str:
+        """The functions that the program consists of."""
+        words, release = self.words, self.release
+        built = "loss = function(x)" if words.tape else f"loss, pullback = {words.vjp('function', '[x]')}"
+        action = release.tape if words.tape else release.functional
+        assert action is not None
+        lines = [
+            *([] if self.scalars else [f"size = {self.meter.array // 8}"]),
+            *leaf_lines(words, "size"),
+            "before = held()",
+            built,
+            f"{words.value('loss')}  # wait for it",
+            "graph = held() - before",
+            *action(words),
+            "return graph, held() - before",
+        ]
+        forward = forward_text(words, release.operator, SCALAR_STEPS if self.scalars else STEPS)
+        return forward + "\n\n" + function("attempt()", lines)
+
+    def judged(self) -> Shown:
+        """Run it, and say whether too much is left."""
+        with measuring(self.words.engine):
+            program = f"{self.meter.imports}\n{self.meter.text}\n{self.text}"
+            graph, left = self.words.run(program)["attempt"]()
+        figures = f"{self.meter.name}: the graph held {graph:,} bytes, {left:,} are left"
+        if left * SHARE <= max(graph, 0 if self.scalars else STEPS * self.meter.array):
+            return Shown("passed", f"{self.release.what}, nothing of a graph is held any longer", figures=figures)
+        kept = f"{100 * left / graph:.0f} %" if self.scalars else f"{left / self.meter.array:.0f} arrays"
+        whole = "scalars" if self.scalars else f"{STEPS} arrays"
+        message = f"{self.release.what}, {kept} of a graph of {whole} are still held"
+        return Shown("wrong", message, program_of(self.words, self.meter, self.text, "attempt()"), figures=figures)
+
+
+def check_nothing(_: Mapping[str, Any]) -> None:
+    """Accept that there are no parameters."""
+
+
+def probe_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Shown:
+    """See whether an intermediate tensor dies when the output that was made of it does."""
+    words = Words(engine)
+    lacking = words.lacks(("multiply",)) or ("" if words.tape else "graph of its own")
+    if lacking:
+        return Shown("unsupported", f"the engine has no {lacking}")
+    lines = [
+        f"x = {words.leaf('np.array(1.0)', '1.0')}",
+        f"y = {words.apply('multiply', 'x', 'x')}",
+        f"z = {words.apply('multiply', 'y', 'y')}",
+        "watched = weakref.ref(y)",
+        "del y, z",
+        "gc.collect()",
+        "return watched()",
+    ]
+    text = "import gc\nimport weakref\n\n\n" + function("attempt()", lines)
+    try:
+        with measuring(engine):
+            left = words.run(text)["attempt"]()
+    except TypeError:
+        return Shown("unsupported", "there are no weak references to the engine's tensors")
+    if left is None:
+        return Shown("passed")
+    return Shown("wrong", "an intermediate tensor outlives its graph", words.shown(text, "", "print(attempt())"))

@@ -1,0 +1,108 @@
+"""After which actions must an engine have let go of a graph?
+
+The graph is a chain of ``steps`` products of an array of ones with itself, and its sum: every step saves an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from refgrad.harness.probes.program import Words
+from refgrad.harness.template import Template
+
+Lines = Callable[[Words], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What is done with a graph whose output is ``loss``, by tape engines, and by functional ones if it makes sense.
+
+    ``what`` says when its memory must be free. Of an engine ``features`` are asked, and of a tape engine that it
+    ``frees`` graphs, if it must; ``arrays`` says that scalar engines have nothing that is large enough.
+    """
+
+    what: str
+    tape: Lines
+    functional: Lines | None = None
+    features: tuple[str, ...] = ()
+    frees: bool = False
+    arrays: bool = False
+    collected: bool = True
+    operator: str = "multiply"
+
+
+def _drop(words: Words) -> list[str]:
+    return ["del loss"] if words.tape else ["del loss, pullback"]
+
+
+def _pulled(words: Words) -> list[str]:
+    return [f"gradients = pullback({words.one})", *_drop(words)]
+
+
+def _differentiate(words: Words) -> list[str]:
+    return [words.backward("loss")]
+
+
+def _differentiate_twice(words: Words) -> list[str]:
+    return [words.backward("loss", retain_graph=True), words.backward("loss")]
+
+
+def _keep_and_drop(words: Words) -> list[str]:
+    return [words.backward("loss", retain_graph=True), *_drop(words)]
+
+
+def _without_recording(words: Words) -> list[str]:
+    assert words.tape is not None
+    assert words.tape.no_grad is not None
+    return ["del loss", f"with {Template(words.tape.no_grad).render({})}:", "    loss = function(x)"]
+
+
+def _of_constants(words: Words) -> list[str]:
+    array, scalar = ("None", "1.0") if words.engine.adapter.scalars_only else ("np.ones(size)", "None")
+    leaf = words.leaf(array, scalar, requires_grad=False)
+    return ["del loss", f"constant = {leaf}", "loss = function(constant)", "del constant"]
+
+
+def _cut_off(words: Words) -> list[str]:
+    assert words.tape is not None
+    assert words.tape.detach is not None
+    return [f"number = {Template(words.tape.detach).render({'x': 'loss'})}", "del loss"]
+
+
+def _record_and_drop(words: Words) -> list[str]:
+    gradient = words.recorded_gradient("loss", "x")
+    return [f"gradient = {gradient}", "del loss", "del gradient"]
+
+
+RELEASES: Final[Mapping[str, Release]] = MappingProxyType({
+    "backward": Release("after backward", _differentiate, frees=True, arrays=True),
+    "last_backward": Release(
+        "after a backward that kept the graph and one that did not",
+        _differentiate_twice,
+        features=("retain_graph",),
+        frees=True,
+        arrays=True,
+    ),
+    "kept": Release("once the output of a kept graph is dropped", _keep_and_drop, _pulled, features=("retain_graph",)),
+    "dropped": Release("once its output is dropped", _drop, _drop),
+    "dropped_alone": Release(
+        "once its output is dropped, before the garbage collector has run", _drop, _drop, collected=False
+    ),
+    "no_grad": Release("of what is computed without recording", _without_recording, features=("no_grad",)),
+    "constants": Release("of what is computed from constants", _of_constants),
+    "detached": Release("once only a detached output is left", _cut_off, features=("detach",)),
+    "additions": Release(
+        "of a chain of additions, the rule of which needs no operand",
+        lambda _: [],
+        lambda _: [],
+        arrays=True,
+        operator="add",
+    ),
+    "recorded_gradient": Release(
+        "once its output and a recorded gradient are dropped", _record_and_drop, features=("double_backward",)
+    ),
+})
+"""By the name that a row calls them by."""

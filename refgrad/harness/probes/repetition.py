@@ -1,0 +1,117 @@
+"""Does an engine hold no more after many iterations than after a few?"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.harness.execution import Engine
+from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced
+from refgrad.harness.probes.program import Words, function
+from refgrad.harness.probes.repetitions import REPETITIONS, Repetition
+from refgrad.harness.probes.shown import Shown
+from refgrad.harness.probes.subject import forward_text, leaf_lines, measuring, program_of
+from refgrad.harness.settings import Settings
+
+ROUNDS: Final = 4
+"""The first round fills caches; a leak grows in all others."""
+
+WARM_UP: Final = 10
+"""How many iterations a round has when it is tried out how long they take."""
+
+LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
+"""Seconds of processor time that iterations may take: a slow engine does fewer of them."""
+
+
+def check_repetition(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError where there is no such case, or numbers of iterations are odd."""
+    if parameters["case"] not in REPETITIONS:
+        raise ValueError(f"has the unknown case {parameters['case']!r}; there are {sorted(REPETITIONS)}")
+    for name in ("iterations", "smoke"):
+        if not isinstance(parameters[name], int) or parameters[name] < 100 * ROUNDS:
+            raise ValueError(f"{name!r} must be a number of at least {100 * ROUNDS}")
+
+
+def probe_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+    """Do the same many times, and see whether memory goes on to grow."""
+    repetition, words = REPETITIONS[parameters["case"]], Words(engine)
+    operators = ("add", "multiply") if engine.adapter.scalars_only else ("add", "multiply", "sum")
+    lacking = words.lacks(operators, repetition.features)
+    if not lacking and words.tape is None and repetition.functional is None:
+        lacking = "tape"
+    if lacking:
+        return Shown("unsupported", f"the engine has no {lacking}")
+    smoke = settings.profile == "smoke"
+    trial = _Trial(repetition, words, parameters["smoke" if smoke else "iterations"], LIMITS[settings.profile])
+    meters = [TRACED] if is_traced(words, "multiply") else [TRACED, RESIDENT]
+    shown = [trial.measured(meter) for meter in meters]
+    return next((each for each in shown if each.outcome != "passed"), shown[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """So many iterations of something, as far as the time allows."""
+
+    repetition: Repetition
+    words: Words
+    iterations: int
+    limit: float
+
+    def measured(self, meter: Meter) -> Shown:
+        """Say whether what a meter shows goes on to grow."""
+        text = self.text
+        attempt = self.words.run(f"{meter.imports}\n{meter.text}\n{text}")["attempt"]
+        with measuring(self.words.engine):
+            each = self.affordable(attempt)
+            growth = leaked(attempt, meter, each)
+        figures = f"{meter.name}: {growth:.1f} bytes an iteration, {ROUNDS} times {each:,} iterations"
+        if not is_leak(growth, meter, each):
+            message = f"{self.repetition.what}, again and again: no more is held than before"
+            return Shown("passed", message, examples=self.iterations, figures=figures)
+        message = f"{self.repetition.what}, again and again: every iteration leaves memory behind"
+        program = program_of(self.words, meter, text, f"attempt({self.iterations // ROUNDS})")
+        return Shown("wrong", message, program, examples=self.iterations, figures=figures)
+
+    def affordable(self, attempt: Callable[[int], Sequence[int]]) -> int:
+        """Return how many iterations a round may have, after a few that fill caches and tell how long they take."""
+        started = time.process_time()
+        attempt(WARM_UP)
+        seconds = (time.process_time() - started) / WARM_UP
+        return max(WARM_UP, min(self.iterations // ROUNDS, int(self.limit / seconds)))
+
+    @property
+    def text(self) -> str:
+        """The functions that a program consists of."""
+        words, repetition = self.words, self.repetition
+        body = repetition.tape if words.tape else repetition.functional
+        assert body is not None
+        lines = [
+            *leaf_lines(words, "500"),
+            *repetition.before(words),
+            "readings = []",
+            f"for _ in range({ROUNDS}):",
+            "    for _ in range(n):",
+            *(f"        {line}" for line in body(words)),
+            "    readings.append(held())",
+            "return readings",
+        ]
+        return forward_text(words, "multiply", 4) + "\n\n" + function("attempt(n)", lines)
+
+
+def is_leak(growth: float, meter: Meter, each: int) -> bool:
+    """Whether so many bytes an iteration are more than what else goes on in a process."""
+    return growth > meter.noise and growth * each > meter.least
+
+
+def leaked(attempt: Callable[[int], Sequence[int]], meter: Meter, each: int) -> float:
+    """Return the bytes that an iteration leaves behind in the round that grew least; where it leaks, of two runs."""
+    growth = _least_growth(attempt(each), each)
+    return min(growth, _least_growth(attempt(each), each)) if is_leak(growth, meter, each) else growth
+
+
+def _least_growth(readings: Sequence[int], each: int) -> float:
+    return min((after - before) / each for before, after in itertools.pairwise(readings))

@@ -1,0 +1,198 @@
+"""Does an engine cope with large graphs: right numbers, no recursion, and time in proportion to the size?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from refgrad.harness.execution import Engine
+from refgrad.harness.probes.growth import FITTED, Growth, measure, without_collector
+from refgrad.harness.probes.large_graphs import LARGE_GRAPHS, LargeGraph
+from refgrad.harness.probes.program import Words, function, recording
+from refgrad.harness.probes.shown import Shown
+from refgrad.harness.settings import Settings
+from refgrad.harness.verdict import Outcome
+from refgrad.scenario.formats import FORMATS
+
+LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
+"""Seconds of processor time that one size may take; beyond it growth is told from the sizes so far."""
+
+SMALLEST: Final = 2
+"""The size at which nothing is large."""
+
+
+class _OddNumbersError(Exception):
+    """The numbers that a graph gives are not what they must be."""
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A graph on an engine; ``reached`` holds the sizes that it was right at."""
+
+    engine: Engine
+    graph: LargeGraph
+    text: str
+    attempt: Callable[[int], tuple[Any, Sequence[Any] | None]]
+    reached: list[int]
+
+    def run(self, size: int) -> None:
+        """Run one size, and compare. Raises _OddNumbersError, and whatever the engine raises."""
+        value, gradients = self.attempt(size)
+        allowed = _allowed(self.graph, size, self.engine.adapter.dtype)
+        _compare("the value", value, self.graph.value(size), allowed)
+        wanted = self.graph.gradients(size)
+        if gradients is None or len(gradients) != len(wanted):
+            raise _OddNumbersError("missing", "the gradients are missing")
+        for number, (gradient, due) in enumerate(zip(gradients, wanted, strict=True), 1):
+            _compare(f"the gradient of leaf {number}", gradient, due, allowed)
+        self.reached.append(size)
+
+    def program(self, sizes: Sequence[int]) -> str:
+        """Return a program that times these sizes, or that shows what one size gives."""
+        if len(sizes) == 1:
+            return Words(self.engine).shown(self.text, "", f"print(attempt({sizes[0]}))")
+        lines = [
+            f"for n in {tuple(sizes)}:",
+            "    started = time.process_time()",
+            "    attempt(n)",
+            "    print(n, time.process_time() - started)",
+        ]
+        return Words(self.engine).shown("import time", "\n", self.text, "", *lines)
+
+
+def program_text(graph: LargeGraph, engine: Engine) -> str:
+    """Return the function ``attempt(n)``, which builds a graph, differentiates it, and returns value and gradients."""
+    words = Words(engine)
+    forward = function("function(*leaves)", [*graph.body(words), "return y"])
+    lines = [f"leaves = [{words.leaf('np.array(number)', 'number')} for number in {graph.leaves}]", "", forward]
+    lines += _tape_lines(graph, words) if words.tape else _functional_lines(graph, words)
+    return function("attempt(n)", "\n".join(lines).splitlines())
+
+
+def _tape_lines(graph: LargeGraph, words: Words) -> list[str]:
+    lines = ["y = function(*leaves)"]
+    if graph.order > 1:
+        lines += [f"y = {words.recorded_gradient('y', 'leaves[0]')}"]
+        lines += _reset(words)
+    if graph.calls:
+        lines += ["for _ in range(n):", f"    {words.backward('y', retain_graph=True)}"]
+    else:
+        lines += [words.backward("y")]
+    return [*lines, f"return {words.value('y')}, [{words.gradient('leaf')} for leaf in leaves]"]
+
+
+def _reset(words: Words) -> list[str]:
+    """Forget what a recorded gradient may have left in the leaves."""
+    return ["for leaf in leaves:", f"    {words.zero_grad('leaf')}"] if words.tape and words.tape.zero_grad else []
+
+
+def _functional_lines(graph: LargeGraph, words: Words) -> list[str]:
+    gradients = [f"cotangents = pullback({words.one})"]
+    if graph.order > 1:
+        inner = ["output, pullback = " + words.vjp("lambda first: function(first, *others)", "[first]")]
+        inner += [f"return pullback({words.one})[0]"]
+        lines = [function("slope(first, *others)", inner), f"y, pullback = {words.vjp('slope', 'leaves')}"]
+    else:
+        lines = [f"y, pullback = {words.vjp('function', 'leaves')}"]
+    if graph.calls:
+        gradients = ["cotangents = [0.0 for _ in leaves]", "for _ in range(n):"]
+        gradients += [f"    cotangents = [t + c for t, c in zip(cotangents, pullback({words.one}))]"]
+    return [*lines, *gradients, f"return {words.value('y')}, [{words.value('c')} for c in cotangents]"]
+
+
+def _allowed(graph: LargeGraph, size: int, dtype: str) -> float:
+    """Return the relative error that is left to rounding.
+
+    Nothing, while all numbers are whole multiples of a half that the format holds; else half an ulp for each of the n
+    additions on a path, all of the same sign.
+    """
+    bits = FORMATS[dtype].bits
+    largest = max(abs(number) for number in (graph.value(size), *graph.gradients(size)))
+    return 0.0 if 2 * largest <= 2.0**bits else size * 2.0**-bits
+
+
+def _compare(what: str, shown: Any, due: float, allowed: float) -> None:
+    if shown is None:
+        raise _OddNumbersError("missing", f"{what} is missing")
+    number = float(np.asarray(shown, dtype=np.float64).reshape(()))
+    if not abs(number - due) <= allowed * abs(due):
+        raise _OddNumbersError("wrong", f"{what} is {number!r}, but it should be {float(due)!r}")
+
+
+def check_scale(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError where there is no such graph, or sizes do not grow."""
+    if parameters["graph"] not in LARGE_GRAPHS:
+        raise ValueError(f"has the unknown graph {parameters['graph']!r}; there are {sorted(LARGE_GRAPHS)}")
+    for name in ("sizes", "smoke"):
+        sizes = parameters[name]
+        if len(sizes) < FITTED or sorted(set(sizes)) != sizes:
+            raise ValueError(f"{name!r} must be at least {FITTED} sizes that grow")
+
+
+def probe_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+    """Try a family of graphs over growing sizes, ``sizes``, or ``smoke`` in that profile."""
+    graph = LARGE_GRAPHS[parameters["graph"]]
+    sizes = parameters["smoke" if settings.profile == "smoke" else "sizes"]
+    lacking = Words(engine).lacks(graph.operators, graph.features)
+    if lacking:
+        return Shown("unsupported", f"the engine has no {lacking}")
+    text = program_text(graph, engine)
+    trial = _Trial(engine, graph, text, Words(engine).run(text)["attempt"], [])
+    with recording(engine), without_collector():
+        return _shown(trial, sizes, LIMITS[settings.profile])
+
+
+def _shown(trial: _Trial, sizes: Sequence[int], limit: float) -> Shown:
+    try:
+        trial.run(sizes[0])  # the first run of all loads and compiles what others find there
+        growth = measure(trial.run, sizes, limit)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
+        return _failed(trial, sizes, error)
+    return _grown(trial, growth)
+
+
+def _fault_in_the_small(trial: _Trial) -> str:
+    """Say what is wrong with the smallest graph of all, if anything: that is not for its size, and told elsewhere."""
+    try:
+        trial.run(SMALLEST)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
+        return str(error) if isinstance(error, _OddNumbersError) else f"raised {type(error).__name__}"
+    return ""
+
+
+def _failed(trial: _Trial, sizes: Sequence[int], error: BaseException) -> Shown:
+    fault = _fault_in_the_small(trial)
+    if fault and not isinstance(error, NotImplementedError):
+        return Shown("inconclusive", f"cannot be judged: {trial.graph.what}, n = {SMALLEST}: {fault}")
+    reached = max(trial.reached, default=None)
+    size = next(each for each in sizes if reached is None or each > reached)
+    where = f"{trial.graph.what}, n = {size:,}: "
+    before = "" if reached is None else f"; {reached:,} went well"
+    program, examples = trial.program([size]), len(trial.reached) + 1
+    if isinstance(error, _OddNumbersError):
+        return Shown(error.outcome, f"{where}{error}{before}", program, examples=examples)
+    if isinstance(error, NotImplementedError):
+        raise error
+    outcome: Outcome = "crashed" if isinstance(error, RecursionError | MemoryError) else "unexpected-error"
+    told = type(error).__name__ if outcome == "crashed" else f"raised {type(error).__name__}: {error}"
+    return Shown(outcome, f"{where}{told}{before}", program, examples=examples)
+
+
+def _grown(trial: _Trial, growth: Growth) -> Shown:
+    largest = max(growth.times)
+    examples = len(trial.reached)
+    told = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
+    if growth.steep:
+        return Shown("wrong", told, trial.program(list(growth.fitted)), examples=examples, figures=growth.figures)
+    if growth.left_out is not None:
+        message = f"{told}; n = {growth.left_out:,} would take too long"
+        return Shown("inconclusive", message, examples=examples, figures=growth.figures)
+    return Shown("passed", told, examples=examples, figures=growth.figures)

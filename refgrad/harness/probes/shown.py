@@ -1,0 +1,23 @@
+"""What does a probe show?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from refgrad.harness.verdict import Outcome
+from refgrad.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a probe found, the program of the engine's own library that shows it, and how much was tried.
+
+    A message says nothing that depends on how fast or how busy the machine was. ``figures`` do: what was measured.
+    """
+
+    outcome: Outcome
+    message: str = ""
+    program: str = ""
+    scenario: Scenario | None = None
+    examples: int = 1
+    figures: str = ""

@@ -1,0 +1,69 @@
+"""How does an engine spell an operator, and which of several spellings does one application of it use?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+
+from refgrad.harness.adapter import AnyAdapter
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Apply, Constant, Leaf, Scenario
+
+
+def spellings(adapter: AnyAdapter, namespace: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    """Return how each operator can be spelled: as the adapter does, or the library, where that uses the table's names.
+
+    ``namespace`` is what the adapter's setup has made. Operators that the library lacks are not there.
+    """
+    spelled = {
+        name: (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, namespace)
+        for name, operator in operator_table().items()
+    }
+    return MappingProxyType({
+        name: tuple(dict.fromkeys((*texts, *adapter.aliases.get(name, ())))) for name, texts in spelled.items() if texts
+    })
+
+
+def _alike(operator: Operator, adapter: AnyAdapter, namespace: Mapping[str, Any]) -> tuple[str, ...]:
+    """Spell an operator by each of its names that a function of its own bears in the library."""
+    if not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
+        return ()
+    operands = ", ".join(f"{{{name}}}" for name in operator.argument_names)
+    functions: dict[int, str] = {}
+    for module in adapter.alike:
+        for name in (operator.name, *operator.aliases):
+            function = getattr(eval(module, dict(namespace)), name, None)
+            if function is not None:
+                functions.setdefault(id(function), f"{module}.{name}({operands})")
+    return tuple(functions.values())
+
+
+def chosen(spellings: Sequence[str], step: Apply, scenario: Scenario) -> str:
+    """Return one of the spellings, each as often as the others over scenarios, and the same whenever this one is run.
+
+    It follows from the operator's attributes and the leaves that the application depends on, not from names or from
+    what becomes of the result: so it stays the same where a scenario is taken apart to see what fails in it.
+    """
+    if len(spellings) == 1:
+        return spellings[0]
+    key = sha256(f"{step.operator} {step.attributes}".encode())
+    for constant in _origin(step, scenario):
+        key.update(f" {constant.dtype}{constant.shape} ".encode())
+        key.update(constant.data)
+    return spellings[int.from_bytes(key.digest()[:8], "big") % len(spellings)]
+
+
+def _origin(step: Apply, scenario: Scenario) -> Iterator[Constant]:
+    """Yield what the leaves hold that an application depends on."""
+    made = scenario.definitions
+    waiting, seen = list(step.arguments), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            definition = made[name]
+            waiting += definition.uses
+            if isinstance(definition, Leaf):
+                yield definition.value

@@ -1,0 +1,58 @@
+"""How can a sweep give the right gradients and still not cope with size? Each function replaces ``sweep.reachable``.
+
+They find the nodes that lead to some nodes, in the order of recording, as that one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from refgrad.engine.node import GraphNode
+from refgrad.engine.sweep import by_number, reachable
+
+
+def by_recursion(roots: Collection[GraphNode]) -> list[GraphNode]:
+    """Visit by a function that calls itself."""
+    found: set[GraphNode] = set()
+
+    def visit(node: GraphNode) -> None:
+        if node not in found:
+            found.add(node)
+            for parent in node.parents:
+                visit(parent)
+
+    for root in roots:
+        visit(root)
+    return sorted(found, key=by_number)
+
+
+def by_lookup_in_a_list(roots: Collection[GraphNode]) -> list[GraphNode]:
+    """Look in a list, from its beginning, whether a node was met before."""
+    found = list(roots)
+    for node in found:
+        for parent in node.parents:
+            if parent not in found:
+                found.append(parent)
+    return sorted(found, key=by_number)
+
+
+def by_every_path(roots: Collection[GraphNode]) -> list[GraphNode]:
+    """Follow every path, and leave out what was met twice only at the end."""
+    met = list(roots)
+    for node in met:
+        met.extend(node.parents)
+    return sorted(set(met), key=by_number)
+
+
+class WithALog:
+    """Writes down what was walked, and counts all of it each time."""
+
+    def __init__(self) -> None:
+        self.log: list[list[GraphNode]] = []
+
+    def __call__(self, roots: Collection[GraphNode]) -> list[GraphNode]:
+        """Find the nodes."""
+        found = reachable(roots)
+        self.log.append(found)
+        assert sum(1 for walked in self.log for _ in walked)
+        return found

@@ -1,0 +1,75 @@
+"""Does the probe of recorded graphs see nodes and edges that are missing, double or out of place, and nothing else?"""
+
+from __future__ import annotations
+
+import contextlib
+from io import StringIO
+
+import pytest
+
+from refgrad.harness import Engine, TapeAdapter, all_behaviours, find_adapter, start
+from refgrad.harness.probes import Shown, probe
+from refgrad.harness.settings import Settings
+from tests.harness.probes.broken_graphs import GRAPH_FAULTS, GraphFault
+
+BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "introspection"}
+LONGEST = 8
+
+
+def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
+    probing = BEHAVIOURS[behaviour].probing
+    assert probing is not None
+    return probe(engine, probing, Settings(profile))
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("engine", ["refgrad", "torch"])
+def test_two_engines_record_what_they_must(engine: str, name: str) -> None:
+    pytest.importorskip(engine)
+    assert shown(start(find_adapter(engine)), name).outcome == "passed"
+
+
+@pytest.mark.parametrize("fault", GRAPH_FAULTS, ids=lambda fault: fault.name)
+def test_a_wrong_graph_is_found_by_the_behaviours_that_it_breaks_and_no_other(fault: GraphFault) -> None:
+    engine = fault.start()
+    found = {name: shown(engine, name) for name in BEHAVIOURS}
+    assert {name for name, each in found.items() if each.outcome == "wrong"} == fault.breaks
+    assert {each.outcome for each in found.values()} <= {"passed", "wrong"}
+
+
+def test_every_behaviour_is_broken_by_one_of_these() -> None:
+    assert frozenset().union(*(fault.breaks for fault in GRAPH_FAULTS)) == set(BEHAVIOURS)
+
+
+def test_a_random_graph_that_is_wrong_is_shown_small() -> None:
+    found = shown(GRAPH_FAULTS[-1].start(), "leaves_are_reached", "standard")
+    assert found.outcome == "wrong"
+    assert found.scenario is not None
+    assert len(found.scenario.steps) <= LONGEST
+    assert found.message.startswith("the leaf ")
+
+
+def test_the_program_that_is_shown_prints_where_nodes_lead() -> None:
+    pytest.importorskip("micrograd")
+    found = shown(start(find_adapter("micrograd")), "each_use_is_an_edge")
+    assert (found.outcome, found.message) == ("wrong", "the node of a leads to [x], not to [x, x]")
+    printed = StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(found.program, {})
+    assert printed.getvalue() == "x []\na ['x']\nb ['a']\n"
+
+
+def test_an_engine_that_shows_no_graph_is_not_asked() -> None:
+    pytest.importorskip("autograd")
+    assert shown(start(find_adapter("autograd")), "operands_are_parents") == Shown(
+        "unsupported", "the engine has no graph"
+    )
+
+
+def test_an_adapter_that_spells_nodes_must_spell_where_they_lead() -> None:
+    sound = find_adapter("refgrad")
+    assert isinstance(sound, TapeAdapter)
+    with pytest.raises(ValueError, match="node and parents: there must be both, or neither"):
+        TapeAdapter(
+            name="half", setup="", leaf="{array}", backward="{output}.backward()", gradient="{leaf}.grad", node="{x}"
+        )

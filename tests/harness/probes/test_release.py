@@ -1,0 +1,99 @@
+"""Does the probe of memory see what is kept, by either meter, and nothing else?"""
+
+from __future__ import annotations
+
+import contextlib
+from io import StringIO
+
+import pytest
+
+from refgrad.harness import all_behaviours, find_adapter, start
+from refgrad.harness.execution import Engine
+from refgrad.harness.probes import Shown, probe
+from refgrad.harness.probes.memory import RESIDENT, TRACED, is_traced
+from refgrad.harness.probes.program import Words
+from refgrad.harness.probes.repetition import is_leak, leaked
+from refgrad.harness.settings import Settings
+from tests.harness.probes.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
+
+BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
+QUICK = [name for name, b in BEHAVIOURS.items() if b.probing is not None and b.probing.name == "release"]
+
+
+def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
+    probing = BEHAVIOURS[behaviour].probing
+    assert probing is not None
+    return probe(engine, probing, Settings(profile))
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_the_reference_engine_lets_go_of_everything(name: str) -> None:
+    assert shown(start(find_adapter("refgrad")), name).outcome == "passed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("engine", ["refgrad", "torch"])
+def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, name: str) -> None:
+    pytest.importorskip(engine)
+    assert shown(start(find_adapter(engine)), name, "standard").outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("fault", "behaviour"),
+    [(fault, name) for fault in KEEPING_FAULTS for name in BEHAVIOURS if name in fault.breaks - set(QUICK)],
+    ids=lambda each: each.name if isinstance(each, KeepingFault) else each,
+)
+def test_what_every_iteration_leaves_behind_is_found(fault: KeepingFault, behaviour: str) -> None:
+    assert shown(fault.start(), behaviour).outcome == "wrong"
+
+
+@pytest.mark.parametrize("fault", KEEPING_FAULTS, ids=lambda fault: fault.name)
+def test_what_is_kept_is_found_and_nothing_else(fault: KeepingFault) -> None:
+    engine = fault.start()
+    found = {name: shown(engine, name).outcome for name in QUICK}
+    assert {name for name in QUICK if found[name] == "wrong"} == fault.breaks & set(QUICK)
+    assert set(found.values()) <= {"passed", "wrong"}
+
+
+def test_every_behaviour_is_broken_by_one_of_these() -> None:
+    assert frozenset().union(*(fault.breaks for fault in KEEPING_FAULTS)) == set(BEHAVIOURS)
+
+
+def test_the_program_that_is_shown_prints_what_was_measured() -> None:
+    found = shown(EVERYTHING.start(), "graphs_die_with_their_output")
+    assert found.message == "once its output is dropped, 16 arrays of a graph of 16 arrays are still held"
+    printed = StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(found.program, {})
+    graph, left = eval(printed.getvalue())
+    assert left * 4 > graph > 14_000_000
+
+
+def test_numpys_memory_is_traced_and_pytorchs_is_not() -> None:
+    pytest.importorskip("torch")
+    assert is_traced(Words(start(find_adapter("refgrad"))), "multiply")
+    assert not is_traced(Words(start(find_adapter("torch"))), "multiply")
+
+
+@pytest.mark.parametrize("behaviour", ["graphs_die_with_their_output", "abandoned_graphs_do_not_add_up"])
+def test_memory_that_python_does_not_know_of_is_seen_too(behaviour: str) -> None:
+    pytest.importorskip("torch")
+    found = shown(EVERYTHING.start("torch"), behaviour)
+    assert found.outcome == "wrong"
+    assert "attempt" in found.program
+
+
+def test_a_leak_grows_in_every_round_of_every_run() -> None:
+    runs = iter([[0, 99_000, 198_000, 297_000], [0, 0, 99_000, 198_000]])
+    assert leaked(lambda _: next(runs), TRACED, 100) == 0
+    steady = [0, 99_000, 198_000, 297_000]
+    assert leaked(lambda _: steady, TRACED, 100) == 990
+
+
+def test_noise_is_no_leak() -> None:
+    assert not is_leak(4, TRACED, 2500)
+    assert not is_leak(100, TRACED, 10)
+    assert is_leak(16, TRACED, 2500)
+    assert not is_leak(60, RESIDENT, 2500)
+    assert is_leak(4096, RESIDENT, 100)

@@ -1,0 +1,211 @@
+"""Does the probe of scale see what is slow or deep, whatever the machine, and nothing else?"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refgrad.engine import sweep
+from refgrad.harness import Engine, TapeAdapter, all_behaviours, find_adapter, start
+from refgrad.harness.probes import Shown, growth, probe
+from refgrad.harness.probes.growth import Growth, measure, slope
+from refgrad.harness.probes.large_graphs import LARGE_GRAPHS
+from refgrad.harness.probes.program import Words
+from refgrad.harness.settings import Settings
+from tests.harness.probes.broken_sweeps import WithALog, by_every_path, by_lookup_in_a_list, by_recursion
+
+SMOKE = Settings("smoke")
+BEHAVIOURS = {b.id: b for b in all_behaviours() if b.chapter == "scale"}
+
+
+def shown(behaviour: str) -> Shown:
+    probing = BEHAVIOURS[f"scale/{behaviour}"].probing
+    assert probing is not None
+    return probe(start(find_adapter("refgrad")), probing, SMOKE)
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_the_reference_engine_copes_with_everything(name: str) -> None:
+    assert shown(name.removeprefix("scale/")).outcome == "passed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("engine", ["refgrad", "torch"])
+def test_two_engines_cope_with_it_at_full_size(engine: str, name: str) -> None:
+    pytest.importorskip(engine)
+    probing = BEHAVIOURS[name].probing
+    assert probing is not None
+    assert probe(start(find_adapter(engine)), probing, Settings("standard")).outcome == "passed"
+
+
+def test_an_engine_that_lacks_what_a_graph_needs_is_not_asked() -> None:
+    probing = BEHAVIOURS["scale/second_order"].probing
+    assert probing is not None
+    adapter = find_adapter("refgrad")
+    assert isinstance(adapter, TapeAdapter)
+    engine = Engine(replace(adapter, grad=None))
+    assert probe(engine, probing, SMOKE) == Shown("unsupported", "the engine has no double_backward")
+
+
+def test_recursion_is_told_with_the_size_that_it_fails_at_and_a_program_that_fails_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweep, "reachable", by_recursion)
+    found = shown("long_chain")
+    assert found.outcome == "crashed"
+    assert found.message == "a chain of n operators, n = 1,562: RecursionError; 2 went well"
+    with pytest.raises(RecursionError):
+        exec(found.program, {})
+
+
+BROKEN = [
+    *((by_lookup_in_a_list, name) for name in ("long_chain", "long_recurrence", "fan_out", "many_leaves")),
+    *((by_every_path, name) for name in ("same_operand_sixty_deep", "sixty_diamonds", "sixty_skip_connections")),
+    (by_lookup_in_a_list, "second_order"),
+    (WithALog(), "many_backward_calls"),
+]
+
+
+@pytest.mark.parametrize(("reachable", "behaviour"), BROKEN)
+def test_what_grows_faster_than_linearly_is_found(
+    monkeypatch: pytest.MonkeyPatch, reachable: Callable[..., Any], behaviour: str
+) -> None:
+    monkeypatch.setattr(sweep, "reachable", reachable)
+    found = shown(behaviour)
+    assert found.outcome == "wrong", found
+    assert "time grows" in found.message
+    assert "process_time" in found.program
+
+
+def test_every_behaviour_is_broken_by_one_of_these() -> None:
+    assert {behaviour for _, behaviour in BROKEN} == {name.removeprefix("scale/") for name in BEHAVIOURS}
+
+
+@pytest.mark.parametrize("behaviour", ["long_chain", "many_leaves", "fan_out"])
+def test_where_no_path_is_double_a_walk_of_paths_is_no_fault(monkeypatch: pytest.MonkeyPatch, behaviour: str) -> None:
+    monkeypatch.setattr(sweep, "reachable", by_every_path)
+    assert shown(behaviour).outcome == "passed"
+
+
+def arriving(change: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a method of the sweep that changes what leaves receive."""
+    arrival = sweep.Sweep.arrival
+    return lambda self, node, cotangent: change(arrival(self, node, cotangent))
+
+
+def test_what_is_wrong_in_the_small_is_not_blamed_on_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep.Sweep, "arrival", arriving(lambda cotangent: 2 * cotangent))
+    found = shown("long_chain")
+    assert found.outcome == "inconclusive"
+    assert found.message.endswith("n = 2: the gradient of leaf 1 is 2.0, but it should be 1.0")
+
+
+def test_numbers_that_are_wrong_for_large_graphs_only_are_told_with_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = itertools.count(1)
+    monkeypatch.setattr(sweep.Sweep, "arrival", arriving(lambda cotangent: cotangent * (next(count) % 1000 != 0)))
+    found = shown("many_leaves")
+    assert found.outcome == "wrong"
+    assert "n leaves, n = " in found.message
+    assert found.program.endswith("))\n")
+
+
+@pytest.mark.parametrize("graph", [name for name, g in LARGE_GRAPHS.items() if not g.calls and g.order == 1])
+def test_the_closed_forms_are_those_of_small_graphs_by_finite_differences(graph: str) -> None:
+    """They are multilinear but for the weight of the recurrence, so that a symmetric difference is nearly exact."""
+    family = LARGE_GRAPHS[graph]
+    engine = start(find_adapter("refgrad"))
+    for n in (2, 3, 5):
+        leaves = eval(family.leaves, {"n": n})
+        body = "\n".join(family.body(Words(engine)))
+        for at, due in enumerate(family.gradients(n)):
+            values = []
+            for step in (1e-4, -1e-4):
+                moved = [engine.run(engine.adapter.leaf, array=v, requires_grad=False) for v in leaves]
+                moved[at] = moved[at] + step
+                scope = {**engine.namespace, "n": n, "leaves": tuple(moved)}
+                exec(body, scope)
+                values.append(scope["y"].item())
+            assert (values[0] - values[1]) / 2e-4 == pytest.approx(due, rel=1e-6)
+
+
+# Growth ---------------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A processor whose time is what a function of the size says, times a noise."""
+
+    def __init__(self, seconds: Callable[[int], float], noise: Iterator[float]) -> None:
+        self.seconds, self.noise, self.now = seconds, noise, 0.0
+
+    def run(self, size: int) -> None:
+        """Let time pass."""
+        self.now += self.seconds(size) * next(self.noise)
+
+
+SIZES = [1562, 3125, 6250, 12_500, 25_000, 50_000, 100_000]
+
+
+def measured(
+    monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float], noise: Iterator[float], limit: float = 1e9
+) -> Growth:
+    clock = Clock(seconds, noise)
+    monkeypatch.setattr(growth, "timed", lambda run, size: _lapse(clock, run, size))
+    return measure(clock.run, SIZES, limit)
+
+
+def _lapse(clock: Clock, run: Callable[[int], object], size: int) -> float:
+    before = clock.now
+    run(size)
+    return clock.now - before
+
+
+def steady() -> Iterator[float]:
+    while True:
+        yield 1.0
+
+
+@given(st.floats(0.1, 4.0), st.floats(0.05, 100.0))
+def test_the_exponent_of_a_power_is_that_power(power: float, scale: float) -> None:
+    assert slope({n: scale * n**power for n in SIZES}) == pytest.approx(power, rel=1e-9)
+
+
+@pytest.mark.parametrize("seconds", [lambda n: 1e-6 * n, lambda n: 1e-6 * n * math.log(n), lambda n: 0.1 + 1e-6 * n])
+def test_linear_times_pass(monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float]) -> None:
+    assert not measured(monkeypatch, seconds, steady()).steep
+
+
+@pytest.mark.parametrize("seconds", [lambda n: 1e-9 * n * n, lambda n: 1e-5 * n + 1e-9 * n * n, lambda n: 1e-13 * n**3])
+def test_steeper_times_do_not(monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float]) -> None:
+    found = measured(monkeypatch, seconds, steady())
+    assert found.steep
+    assert found.described in {"time grows about as n^2", "time grows about as n^3"}
+
+
+def test_a_disturbance_that_does_not_last_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    disturbed = iter([1, 1, 1, 1, 1, 3, 8, *[1.0] * 100])
+    assert not measured(monkeypatch, lambda n: 1e-6 * n, disturbed).steep
+
+
+def test_a_disturbance_of_the_second_measurements_does_not_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    disturbed = iter([1, 1, 1, 1, 1, 3, 8, 1, 1, 4, 9, *[1.0] * 100])
+    assert not measured(monkeypatch, lambda n: 1e-6 * n, disturbed).steep
+
+
+def test_what_would_take_too_long_is_left_out_and_growth_told_from_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = measured(monkeypatch, lambda n: 1e-8 * n * n, steady(), limit=20.0)
+    assert found.left_out == 50_000
+    assert found.steep
+
+
+def test_a_slow_engine_is_no_steep_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = measured(monkeypatch, lambda n: 1e-3 * n, steady(), limit=20.0)
+    assert found.left_out == 25_000
+    assert not found.steep
