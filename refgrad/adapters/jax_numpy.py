@@ -1,5 +1,6 @@
 """How is JAX driven? It differentiates functions of its own arrays, which are those of numpy in its spelling."""
 
+from refgrad.adapters.jax_names import aliases
 from refgrad.harness import FunctionalAdapter, spell
 
 ADAPTER = FunctionalAdapter(
@@ -116,6 +117,8 @@ def average_of_windows(x, sizes, strides, padding, ceil_mode, count_include_pad)
     seed="jnp.array({array}, dtype=jnp.{dtype})",
     nests=True,
     forget="jax.clear_caches()",
+    inventory="refgrad.adapters.inventories.jax:inventories",
+    aliases=aliases(),
     dtypes=("float64", "float32", "float16", "bfloat16"),
     alike=("jnp", "jax.nn", "jax.scipy.special"),
     unlike=frozenset({"ldexp"}),  # its exponents are integers
@@ -258,7 +261,7 @@ def average_of_windows(x, sizes, strides, padding, ceil_mode, count_include_pad)
         "{x}.at[np.array({indices}, dtype=int)].set({source}))",
         "set_at": "{x}.at[as_index({index})].set({source})",
         "put": "put({x}, {indices}, {source}, {accumulate})",
-        "masked_scatter": "jnp.place({x}, truths({mask}, {x}.shape), {source}, inplace=False)",
+        "masked_scatter": "{x}.at[truths({mask}, {x}.shape)].set({source}.ravel()[:truths({mask}, {x}.shape).sum()])",
         "slice_scatter": "{x}.at[(slice(None),) * ({axis} % {x}.ndim) + (slice({start}, None, {step}),)].set({source})",
         "select_scatter": "{x}.at[(slice(None),) * ({axis} % {x}.ndim) + ({position},)].set("
         "lax.index_in_dim({source}, 0, {axis}, keepdims=False))",

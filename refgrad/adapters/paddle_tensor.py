@@ -29,7 +29,7 @@ def overwrite(x, y):  # 0-d tensors cannot be indexed for writing
     if x.ndim:
         x[...] = y
     else:
-        paddle.assign(y, output=x)
+        paddle.assign(paddle.broadcast_to(y, x.shape), output=x)
 
 def integers(indices):
     return paddle.to_tensor(np.array(indices, dtype=np.int64))

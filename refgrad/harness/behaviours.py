@@ -35,6 +35,14 @@ class Behaviour:
     scenarios: tuple[Scenario, ...] = ()
     probing: Probing | None = None
 
+    @property
+    def tested_by(self) -> str:
+        """How many scenarios test it, or which probe, with those of its parameters that are words."""
+        if self.probing is None:
+            return f"{len(self.scenarios)} scenario{'s' * (len(self.scenarios) > 1)}"
+        words = [word for word in self.probing.parameters.values() if isinstance(word, str)]
+        return f"probe {' '.join([self.probing.name, *words])}"
+
 
 @cache
 def all_behaviours() -> tuple[Behaviour, ...]:

@@ -151,6 +151,6 @@ def _tells(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bo
     """Whether the engine has all that a scenario needs, errors included that are due under some policy."""
     adapter = engine.adapter
     due = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
-    needed = {feature for feature in required_features(scenario) if not feature.startswith("error:")}
+    needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}
     offered = needed <= adapter.features and scenario.operators <= engine.operators.keys()
     return offered and not due & adapter.lacks

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+from refgrad.harness.behaviour_checks import judge_behaviour
 from refgrad.harness.behaviours import all_behaviours
 from refgrad.harness.checks import (
     BehaviourCheck,
@@ -32,24 +33,17 @@ from refgrad.harness.checks import (
 )
 from refgrad.harness.claim_checks import judge_claim
 from refgrad.harness.examination import examine
-from refgrad.harness.execution import Engine
 from refgrad.harness.graph_checks import KEPT_DTYPES, belongs_to_dtype, judge_graphs
 from refgrad.harness.isolation import (
     applications_alone,
-    shows_arrays,
-    with_one_leaf,
-    with_operands_read,
     with_own_operands,
-    without_constants,
 )
 from refgrad.harness.lifecycle_checks import judge_lifecycles
-from refgrad.harness.probe_checks import judge_probe
+from refgrad.harness.reliance import Reliance
 from refgrad.harness.reproduction import reproduce
 from refgrad.harness.rule_checks import belongs_to_forward_mode, judge_contract, judge_forward_mode, judge_third_order
-from refgrad.harness.seedless import without_seeds
 from refgrad.harness.settings import Settings
-from refgrad.harness.verdict import Finding, Outcome, Verdict, worst
-from refgrad.lifecycle import required_features
+from refgrad.harness.verdict import Finding, Outcome, Verdict
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import (
@@ -64,27 +58,19 @@ from refgrad.strategies import (
 WEIGHT: Final = "multiply"
 """The operator by which a gradient is made to depend on another leaf."""
 
-SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
-"""The behaviour that says once whether backwards write to seeds."""
-
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 """The behaviours without which no gradient of a gradient can be right."""
 
-ABOUT_OPERATORS = frozenset({"shapes"})
-"""Chapters of behaviours whose scenarios try one operator each."""
-
 
 @dataclass(slots=True)
-class Grader:
+class Grader(Reliance):
     """Grades one started engine; verdicts on operators are kept, since other checks ask for them."""
 
-    engine: Engine
     settings: Settings = field(default_factory=Settings)
-    _operators: dict[str, Verdict] = field(default_factory=dict)
-    _second_orders: dict[str, Verdict] = field(default_factory=dict)
-    _shown_right: dict[str, Mapping[frozenset[str], bool]] = field(default_factory=dict)
+    _operators: dict[str, Verdict] = field(default_factory=dict, init=False)
+    _second_orders: dict[str, Verdict] = field(default_factory=dict, init=False)
 
-    def grade(self, check: Check) -> Verdict:  # noqa: PLR0911 (one return for each kind of check)
+    def grade(self, check: Check) -> Verdict:  # noqa: C901, PLR0911 (one return for each kind of check)
         """Run one check."""
         match check:
             case OperatorCheck(operator=operator):
@@ -94,7 +80,7 @@ class Grader:
             case SecondOrderCheck(operator=operator):
                 return self.of_second_order(operator)
             case BehaviourCheck():
-                return self._of_behaviour(check)
+                return judge_behaviour(self, check)
             case ThirdOrderCheck():
                 return judge_third_order(self, check)
             case ContractCheck():
@@ -107,41 +93,6 @@ class Grader:
                 return judge_claim(self, check)
             case GraphCheck():
                 return judge_graphs(self, check)
-
-    @property
-    def takes_seeds(self) -> bool:
-        """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead.
-
-        A seed that arrives through some operators is not what is wrong with others.
-        """
-        return "seed" in self.engine.adapter.features and any(self._passes("seeds/").values())
-
-    def _passes(self, behaviours: str) -> Mapping[frozenset[str], bool]:
-        """Whether the engine shows the right arrays in all behaviours of this prefix, by the operators used there."""
-        if behaviours not in self._shown_right:
-            chosen = [b for b in all_behaviours() if b.id.startswith(behaviours)]
-            passed: dict[frozenset[str], bool] = {}
-            for scenario in (s for b in chosen for s in b.scenarios if self.runnable(s)):
-                if shows_arrays(scenario):
-                    so_far = passed.get(scenario.operators, True)
-                    passed[scenario.operators] = so_far and not self.examined(scenario, behaviours).failed
-            self._shown_right[behaviours] = passed
-        return self._shown_right[behaviours]
-
-    def examined(self, scenario: Scenario, check: str) -> Finding:
-        """Return what a scenario shows; that seeds are written to is told once, by a behaviour."""
-        seeds = check == SEEDS_STAY or (check.startswith("contracts/") and self.reliable(SEEDS_STAY))
-        return examine(scenario, self.engine, seeds=seeds)
-
-    def lacking(self, scenario: Scenario) -> list[str]:
-        """What the engine would need for a scenario: features, and operators."""
-        features = sorted(required_features(scenario) - self.engine.adapter.features)
-        features += [f"dtype {dtype}" for dtype in self.engine.adapter.dtypes_lacking(scenario)]
-        return features + [f"operator {name}" for name in sorted(scenario.operators - self.engine.operators.keys())]
-
-    def runnable(self, scenario: Scenario) -> bool:
-        """Whether the engine has all that a scenario uses."""
-        return not self.lacking(scenario)
 
     def of_operator(self, operator: Operator) -> Verdict:
         """Return the verdict on one operator's value and gradient."""
@@ -157,7 +108,7 @@ class Grader:
         for number, scenario in enumerate(self._met_in_behaviours(operator), 1):
             if examine(scenario, self.engine).failed:
                 shrunk = shrink(scenario, lambda smaller: examine(smaller, self.engine).failed)
-                return self._shown(check, examine(shrunk, self.engine), shrunk, number)
+                return self.shown(check, examine(shrunk, self.engine), shrunk, number)
         verdict = self.search(
             check,
             lambda seed: self.isolated(operator_scenario(seed, operator.name, profile)),
@@ -228,25 +179,6 @@ class Grader:
         """Whether an operator is right by itself at first and at second order."""
         return self.sound(operator) and self.of_second_order(operator).verdict == "passed"
 
-    def _of_behaviour(self, check: BehaviourCheck) -> Verdict:
-        if check.behaviour.probing is not None:
-            return judge_probe(self, check, check.behaviour.probing)
-        given = check.behaviour.scenarios
-        tried = [self.isolated(s) for s in given] if check.behaviour.chapter in ABOUT_OPERATORS else given
-        scenarios = [s for s in tried if self.runnable(s)]
-        if not scenarios:
-            lacking = self.lacking(tried[0])
-            return self.verdict(check, "unsupported", message=f"the engine has no {', no '.join(lacking)}")
-        findings = [(self.examined(scenario, check.id), scenario) for scenario in scenarios]
-        blamed = {scenario: self._blamed(scenario) for finding, scenario in findings if finding.failed}
-        finding = worst([f for f, s in findings if not blamed.get(s)])
-        if any(blamed.values()) and not finding.failed:
-            culprit = next(names[0] for names in blamed.values() if names)
-            message = f"cannot be judged: {culprit} fails by itself"
-            return self.verdict(check, "inconclusive", message=message, examples=len(scenarios))
-        scenario = next(s for f, s in findings if f is finding) if finding.outcome != "passed" else None
-        return self._shown(check, finding, scenario, len(scenarios))
-
     def profile(self, **fields: Any) -> Profile:
         """Return what the engine's scenarios may contain."""
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
@@ -260,36 +192,6 @@ class Grader:
         if not self.offers(operator) or self.of_operator(operator).verdict != "passed":
             return False
         return not (operator.edges and self._of_edges(EdgeCheck(operator), operator).failed)
-
-    def isolated(self, scenario: Scenario) -> Scenario:
-        """Try the operator in a way that relies on nothing that the engine gets wrong around it."""
-        if not self.reliable("sharing/"):
-            scenario = with_own_operands(scenario)
-        if not self.reliable("leaves/constants_stop_gradients"):
-            scenario = without_constants(scenario)
-        if not self.reliable("leaves/every_leaf_is_served"):
-            scenario = with_one_leaf(scenario)
-        scenario = with_operands_read(scenario, early=not self.reliable("values/"))
-        return self.seeded(scenario)
-
-    def seeded(self, scenario: Scenario) -> Scenario:
-        """Return the scenario, without seeds if they cannot be relied on."""
-        return scenario if self.takes_seeds else without_seeds(scenario)
-
-    def reliable_on(self, behaviours: str, operators: frozenset[str]) -> bool:
-        """Whether it shows them in those scenarios of a behaviour that use these operators."""
-        return self._passes(behaviours).get(operators, True)
-
-    def reliable(self, behaviours: str) -> bool:
-        """Whether the engine shows the right arrays in all behaviours of this prefix."""
-        return all(self._passes(behaviours).values())
-
-    def _blamed(self, scenario: Scenario) -> list[str]:
-        table = operator_table()
-        verdicts = [self.of_operator(table[name]) for name in sorted(scenario.operators)]
-        if scenario.gradients:
-            verdicts += [self.of_second_order(table[name]) for name in sorted(scenario.operators)]
-        return [verdict.id for verdict in verdicts if verdict.failed]
 
     def search(self, check: Check, make: Callable[[int], Scenario], examples: int, *, variant: str = "") -> Verdict:
         """Try scenarios that follow from seeds, and show the smallest that fails."""
@@ -320,9 +222,10 @@ class Grader:
         if found.counterexample is None:
             return self.verdict(check, *_summary(outcomes, said), examples=found.examples)
         scenario = found.counterexample.shrunk
-        return self._shown(check, self.examined(scenario, check.id), scenario, found.examples)
+        return self.shown(check, self.examined(scenario, check.id), scenario, found.examples)
 
-    def _shown(self, check: Check, finding: Finding, scenario: Scenario | None, examples: int) -> Verdict:
+    def shown(self, check: Check, finding: Finding, scenario: Scenario | None, examples: int) -> Verdict:
+        """Return the verdict that a scenario shows, or where there is none, the finding's outcome alone."""
         if scenario is None:
             return self.verdict(check, finding.outcome, examples=examples)
         place = f"step {finding.step}, `{scenario.steps[finding.step - 1].to_text()}`: " if finding.step else ""

@@ -13,8 +13,11 @@ from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import LAYOUTS, contract_scenario, forward_scenario, third_order_scenario, without_tangents
 
-NEEDED_OPERATORS: Final = ("multiply", "sum")
-"""The operators by which the other walk reaches one leaf alone, and the output's cotangent is one array seen often."""
+NEEDED: Final = "multiply"
+"""The operator by which the other walk reaches one leaf alone."""
+
+WELCOME: Final = ("sum", *LAYOUTS)
+"""The operators by which the output's cotangent is one array seen often, and by which operands are views."""
 
 NEEDED_FEATURES: Final = frozenset({"accumulate", "retain_graph"})
 
@@ -35,8 +38,8 @@ def judge_contract(grader: Grader, check: ContractCheck) -> Verdict:
     if obstacle is not None:
         return grader.verdict(check, *obstacle)
     name = check.operator.name
-    views = {view for view in LAYOUTS if grader.sound(operator_table()[view])}
-    profile = grader.profile(operators=frozenset({name, *NEEDED_OPERATORS, *views}))
+    welcome = {other for other in WELCOME if grader.sound(operator_table()[other])}
+    profile = grader.profile(operators=frozenset({name, NEEDED, *welcome}))
     examples = grader.settings.effort.per_contract
     return grader.search(check, lambda seed: grader.seeded(contract_scenario(seed, name, profile)), examples)
 
@@ -50,7 +53,7 @@ def _obstacle(grader: Grader, check: ContractCheck) -> tuple[Outcome, str] | Non
     if lacking:
         return "unsupported", f"the engine has no {', no '.join(lacking)}"
     failing = [f"operators/{name}"] if grader.of_operator(check.operator).failed else []
-    failing += [f"operators/{needed}" for needed in NEEDED_OPERATORS if not grader.sound(operator_table()[needed])]
+    failing += [] if grader.sound(operator_table()[NEEDED]) else [f"operators/{NEEDED}"]
     failing += [behaviours for behaviours in CONTRACT_FOUNDATIONS if not grader.reliable(behaviours)]
     failing += [] if grader.reliable_on(APART, frozenset({"add", "multiply"})) else [APART]
     return ("inconclusive", f"{failing[0]} fails already") if failing else None

@@ -179,14 +179,14 @@ class Model(Marking):
             tensor.node = step.name
             tensor.retains = step.name in self.kept
             self.record(step, [*operands, tensor])
-            self.used(operands)
+            self.used(operands, by_view=tensor.view)
         return Succeeds()
 
-    def used(self, tensors: Iterable[Tensor]) -> None:
-        """Note that these are used in a recorded operation."""
-        if self.policy.accumulates == "replaces":
-            for tensor in tensors:
-                tensor.reset(to_zeros=False)
+    def used(self, tensors: Iterable[Tensor], *, by_view: bool = False) -> None:
+        """Note that these are used in a recorded operation; if it makes a view, nobody knows whether it counts."""
+        for tensor in tensors if self.policy.accumulates == "replaces" else ():
+            tensor.reset(to_zeros=False)
+            tensor.unknown = by_view
 
     def record(self, step: Apply, tensors: list[Tensor]) -> None:
         """Record an application to all of the tensors but the last, which is its result."""
@@ -195,7 +195,8 @@ class Model(Marking):
         given = [slope for slope in slopes_of(step) if self.tensors[slope.parent].node is not None]
         slopes = tuple(_renamed(slope, nodes) for slope in given)
         parents = tuple(slope.parent for slope in slopes)
-        needed = {name for slope in slopes for name in slope.saved}
+        firm = [slope for slope in slopes if not self.unsure(slope.parent)]
+        needed = {name for slope in firm for name in slope.saved}
         sure = settled(step)
         self.graph.nodes[step.name] = Node(
             parents,
@@ -205,7 +206,7 @@ class Model(Marking):
             composite=operator_table()[step.operator].composite is not None,
             overwrites=operator_table()[step.operator].family == OVERWRITING,
             kept=tuple(memories[name] for name in needed) if sure else (),
-            near=() if sure else tuple(memories.values()),
+            near=() if sure and firm == [*slopes] else tuple(memories.values()),
             origins=tuple((tensor.name, tensor.node is not None) for tensor in tensors[:-1]),
             unsure=all(self.unsure(parent) for parent in parents),
         )
@@ -296,7 +297,8 @@ class Model(Marking):
             case "value":
                 return Value(tensor.name, "" if tensor.value == tensor.name else tensor.value)
             case "grad":
-                return Open() if self.policy.keeps == "all" and tensor.node is None else tensor.shown()
+                everywhere = self.policy.keeps == "all"
+                return Open() if everywhere and (tensor.node is None or tensor.view) else tensor.shown()
             case _ if self.unsure(tensor.node):
                 return Open()
             case "requires_grad":

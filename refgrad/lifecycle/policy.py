@@ -17,7 +17,7 @@ class Policy:
     ``unrecorded_views``: whether a result that may share memory with an operand, and that was not recorded, is a
     ``constant`` like other results, or the engine's own affair (``open``) while that memory is one that requires grad.
     ``keeps``: whether the ``leaves`` alone keep their gradients, and others if they are told to, or ``all`` tensors do;
-    then it is the engine's own affair whether something that needs no gradient has one.
+    then it is the engine's own affair what views have, and what has something that needs no gradient.
     ``accumulates``: whether a backward ``adds`` to gradients or ``replaces`` them, in which case a tensor loses its own
     as soon as it is used in a recorded operation again.
     """

@@ -63,7 +63,10 @@ class State:
             return
         memory = self.tensors[name].memory
         lost = {memory, *self.graph.memory.overlapping(memory)}
-        self.absent |= {other.name for other in self.tensors.values() if other.memory in lost}
+        for other in self.tensors.values():
+            if other.memory in lost:
+                self.absent.add(other.name)
+                other.adrift = True
         for node in self.graph.nodes.values():
             if not lost.isdisjoint(place for place, _ in (*node.kept, *node.near)) and node.freed is False:
                 node.freed = None

@@ -25,6 +25,8 @@ class Tensor:
     root: str | None = None
     retains: bool = False
     view: bool = False
+    adrift: bool = False
+    """Whether it may have become something that was computed, without anybody knowing."""
     gradient: tuple[Contribution, ...] | None = None
     certain: bool = True
     unknown: bool = False

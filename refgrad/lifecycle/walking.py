@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class Walker:
         assert output.node is not None
         visited = self.graph.ancestors(output.node)
         surely = self.graph.ancestors(output.node, firm=True)
-        refusal = self.if_recorded(self.graph.refusal(visited, surely), output)
+        refusal = self.graph.refusal(visited, surely)
         if refusal is not None:
             cleared = self.policy.frees in {"always", "connected"} and bool(self.graph.nodes[output.node].freed)
             self.doubt(visited, frees=not step.retain_graph)
@@ -70,7 +69,7 @@ class Walker:
             return Open()
         between = self.graph.leading_to(root, visited)
         surely = self.graph.ancestors(output.node, firm=True)
-        outcome = self.if_recorded(self.graph.refusal(between, surely & between), output)
+        outcome = self.graph.refusal(between, surely & between)
         unsure = root not in surely or self.meddled or self.toggled(between)
         if self.moved(visited) or (outcome is None and (unsure or scales_of(self.hooks.values(), between))):
             outcome = Open()
@@ -92,17 +91,11 @@ class Walker:
             return Fails("implicit-seed", others)
         return Fails("seed-shape", others) if misfit else None
 
-    def if_recorded(self, refusal: Fails | Open | None, output: Tensor) -> Fails | Open | None:
-        """Return what a walk is refused with; that nothing was recorded will do too, where that is not sure."""
-        node = self.graph.nodes.get(output.node or "")
-        if isinstance(refusal, Fails) and node is not None and node.unsure:
-            return replace(refusal, others=(*refusal.others, "no-graph"))
-        return refusal
-
     def moved(self, visited: set[str]) -> bool:
         """Whether a leaf among these has been overwritten since by something that was computed."""
         return any(
-            tensor.root in visited and tensor.node not in {None, tensor.root} for tensor in self.tensors.values()
+            tensor.root in visited and (tensor.adrift or tensor.node not in {None, tensor.root})
+            for tensor in self.tensors.values()
         )
 
     def toggled(self, names: set[str]) -> bool:

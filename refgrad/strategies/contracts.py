@@ -57,7 +57,8 @@ def _reduced(
 ) -> tuple[tuple[Step, ...], Backward]:
     """Return the steps between the operator and its backward, and the backward, perhaps of a sum."""
     shape = evaluate(scenario, Float64())[backward.output].shape
-    if backward.seed is None or not shape or not choices.boolean(REDUCED):
+    sums = profile.operators is None or "sum" in profile.operators
+    if not sums or backward.seed is None or not shape or not choices.boolean(REDUCED):
         return (), backward
     total = Apply("total", "sum", (backward.output,), (("axis", 0),))
     return (total,), Backward(total.name, random_seed(choices, shape[1:], profile))

@@ -151,7 +151,8 @@ REDUCING: Final = frozenset({"sum", "mean"})
 
 def _loss(life: LifeDraft) -> None:
     """Sum what may have been built, and walk back from there."""
-    operand = life.any([name for name in life.names if name.requires] or None)
+    usable = [name for name in life.names if name.requires]
+    operand = life.any(usable or None)
     size = int(np.prod(operand.shape))
     offered = [kind for kind in ("sum", "sum", "mean") if kind in life.profile.operators]
     if offered:
@@ -290,7 +291,8 @@ def _retain(life: LifeDraft) -> None:
 
 def _zero(life: LifeDraft) -> None:
     to_zeros = "zero_grad_to_zeros" in life.profile.features and life.choices.boolean(0.4)
-    life.steps.append(ZeroGrad(life.choices.choice([n for n in life.names if n.leaf] or life.names).name, to_zeros))
+    leaves = [name for name in life.names if name.leaf and name.requires]
+    life.steps.append(ZeroGrad(life.any(None if life.trouble() or not leaves else leaves).name, to_zeros))
 
 
 def _read(life: LifeDraft) -> None:

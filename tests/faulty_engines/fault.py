@@ -97,9 +97,13 @@ def is_probed(check: Check) -> bool:
     return isinstance(check, ClaimCheck) or (isinstance(check, BehaviourCheck) and check.behaviour.probing is not None)
 
 
+DRAWN = frozenset({"operators", "edges", "contracts", "second_order", "third_order", "forward_mode", "graphs"})
+"""The chapters of checks that draw their scenarios."""
+
+
 def is_generated(verdict: Verdict) -> bool:
     """Whether a check makes its own scenarios, rather than taking those of a behaviour."""
-    return verdict.chapter in {"operators", "edges", "forward_mode", "graphs"}
+    return verdict.chapter in DRAWN
 
 
 def step_count(verdict: Verdict) -> int:

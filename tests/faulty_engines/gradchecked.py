@@ -20,7 +20,7 @@ from tests.faulty_engines.forward_tape import ForwardTape
 from tests.faulty_engines.recording_tape import RecordingTape
 from tests.faulty_engines.tape import Array, Steps, Tape, Tensor
 
-Answer = Literal["yes", "no", "cannot ask", "–"]
+Answer = Literal["yes", "no", "cannot ask", "-"]
 
 PROTOCOL: Final = """\
 `torch.autograd.gradcheck` and `gradgradcheck` of PyTorch {version} were run beside it in float64, with their default
@@ -28,8 +28,8 @@ settings, as their users run them. Each operator that a fault breaks becomes a `
 engine's forward and its own backward, and is checked at random numbers in a plain shape: once with its default
 attributes, and twice with others if it has any. Then follow {functions} ordinary functions: {names}. An engine is
 caught where a check returns False or raises. Engines with a forward mode are checked with `check_forward_ad=True`, and
-`gradgradcheck` is run on those that can differentiate a gradient; – stands for the others, and *cannot ask* where no
-call of either expresses what is broken.
+`gradgradcheck` is run on those that can differentiate a gradient (a dash stands for the others). *Cannot ask* stands
+where no call of either expresses what is broken.
 
 The comparison says where which faults hide, not that one is to replace the other. gradcheck is given a function and a
 point, and compares its Jacobian with differences to three digits, by cotangents that are one in one entry: edges, odd
@@ -107,7 +107,7 @@ def answers(fault: Fault) -> tuple[Answer, Answer]:
     missed: Answer = "no" if chapters & ASKED else "cannot ask"
     first: Answer = "yes" if any(fails(fault.engine, question) for question in asked) else missed
     if not issubclass(fault.engine, RecordingTape):
-        return first, "–"
+        return first, "-"
     return first, "yes" if any(fails_twice(fault.engine, question) for question in asked) else missed
 
 

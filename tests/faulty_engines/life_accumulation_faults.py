@@ -12,6 +12,7 @@ import numpy as np
 
 from refgrad.engine import autograd, sweep
 from refgrad.engine.autograd import _accumulate as accumulate
+from refgrad.engine.autograd import _keep as keep
 from refgrad.engine.autograd import _seed as seed_of
 from refgrad.engine.autograd import backward
 from refgrad.engine.node import AccumulateGrad, Contributions, GraphNode, Node
@@ -112,12 +113,21 @@ def replaces() -> AbstractContextManager[Any]:
 
 
 def shares() -> AbstractContextManager[Any]:
-    """Leaves keep the arrays that arrive, whoever else has them."""
+    """Leaves keep the arrays that arrive, whoever else has them, and add to them in place."""
 
-    def shared(totals: list[Any], recorded: bool, _: list[Any]) -> list[Tensor]:
-        return list(totals) if recorded else [Tensor(total) for total in totals]
+    def adding(totals: dict[Any, Any], finished: OpenSweep, seeds: Any) -> None:
+        if finished.recorded:
+            accumulate(totals, finished, seeds)
+            return
+        arrays = {id(total): np.require(total, requirements="W") for total in totals.values()}
+        for holder, total in totals.items():
+            if holder.grad is None:
+                holder.grad = Tensor(arrays[id(total)])
+            else:
+                holder.grad.shared_array()[...] += total
+        keep(finished)
 
-    return patch.object(autograd, "_separate", shared)
+    return patch.object(autograd, "_accumulate", adding)
 
 
 def loses_the_third() -> AbstractContextManager[Any]:
@@ -127,7 +137,7 @@ def loses_the_third() -> AbstractContextManager[Any]:
     def without_third(totals: dict[Any, Any], *rest: Any) -> None:
         for holder in totals:
             calls[holder] = calls.get(holder, 0) + 1
-        accumulate({holder: total for holder, total in totals.items() if calls[holder] != 3}, *rest)  # noqa: PLR2004
+        accumulate({holder: total for holder, total in totals.items() if calls[holder] != 3}, *rest)
 
     return patch.object(autograd, "_accumulate", without_third)
 
@@ -157,9 +167,9 @@ def zeroes_all() -> Iterator[None]:
             leaf.grad = None
         GRAD.fset(tensor, value)
 
-    with patch.object(AccumulateGrad, "__init__", noted):
-        with patch.object(Tensor, "grad", property(GRAD.fget, cleared)):
-            yield
+    forgetting = patch.object(Tensor, "grad", property(GRAD.fget, cleared))
+    with patch.object(AccumulateGrad, "__init__", noted), forgetting:
+        yield
 
 
 def follows_memory() -> AbstractContextManager[Any]:

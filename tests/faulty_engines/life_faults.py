@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
-
-from refgrad.engine.tensor import Tensor
+from tests.faulty_engines.life_accumulation_faults import LIFE_ACCUMULATION_FAULTS
 from tests.faulty_engines.life_fault import LifeFault
+from tests.faulty_engines.life_gradient_faults import LIFE_GRADIENT_FAULTS
+from tests.faulty_engines.life_hook_faults import LIFE_HOOK_FAULTS
+from tests.faulty_engines.life_mode_faults import LIFE_MODE_FAULTS
+from tests.faulty_engines.life_release_faults import LIFE_RELEASE_FAULTS
+from tests.faulty_engines.life_writing_faults import LIFE_WRITING_FAULTS
 
 LIFE_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault(
-        "keeps the graph of what it detaches",
-        "generic: detach is forgotten",
-        lambda: patch.object(
-            Tensor, "detach", lambda tensor: Tensor(tensor.shared_array(), tensor.node, tensor.writes)
-        ),
-    ),
+    *LIFE_ACCUMULATION_FAULTS,
+    *LIFE_RELEASE_FAULTS,
+    *LIFE_MODE_FAULTS,
+    *LIFE_WRITING_FAULTS,
+    *LIFE_HOOK_FAULTS,
+    *LIFE_GRADIENT_FAULTS,
 )

@@ -90,17 +90,31 @@ def records_only_where_all_does() -> Region:
 
 
 LIFE_GRADIENT_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault("takes what it saved for constants when it records gradients", "pytorch/pytorch#186256", sweeping(SavedAreConstants)),
-    LifeFault("takes cotangents for constants when it records gradients", "ekmett/ad#12", sweeping(CotangentsAreConstants)),
+    LifeFault(
+        "takes what it saved for constants when it records gradients",
+        "pytorch/pytorch#186256",
+        sweeping(SavedAreConstants),
+    ),
+    LifeFault(
+        "takes cotangents for constants when it records gradients", "ekmett/ad#12", sweeping(CotangentsAreConstants)
+    ),
     LifeFault(
         "takes all but the first contribution for constants when it records gradients",
         "HIPS/autograd 677af2e",
         sweeping(ContributionsAreConstants),
     ),
-    LifeFault("adds recorded gradients to leaves, too", "PyTorch documentation: grad does not accumulate", returning(deposited)),
+    LifeFault(
+        "adds recorded gradients to leaves, too",
+        "PyTorch documentation: grad does not accumulate",
+        returning(deposited),
+    ),
     LifeFault("clears a leaf's gradient when it records another", "generic: one field for both", returning(taken)),
-    LifeFault("adds a leaf's gradient to a recorded one", "PyTorch documentation: grad does not accumulate", returning(added)),
+    LifeFault(
+        "adds a leaf's gradient to a recorded one", "PyTorch documentation: grad does not accumulate", returning(added)
+    ),
     LifeFault("forgets how a gradient was computed", "PyTorch documentation: create_graph", returning(cut_off)),
     LifeFault("begins a new graph with every recorded gradient", "ekmett/ad#12", returning(new_leaf)),
-    LifeFault("records no gradients inside of no_grad", "PyTorch documentation: create_graph", records_only_where_all_does),
+    LifeFault(
+        "records no gradients inside of no_grad", "PyTorch documentation: create_graph", records_only_where_all_does
+    ),
 )

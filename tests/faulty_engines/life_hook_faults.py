@@ -239,6 +239,16 @@ def numbered_by_count() -> Region:
     return patch.object(Handle, "__init__", made)
 
 
+def numbered_by_highest() -> Region:
+    """A hook's number is one more than the highest, so that it may be that of a hook which is gone."""
+
+    def made(handle: Handle, hooks: Any, hook: Any) -> None:
+        handle.hooks, handle.key = hooks, max(hooks, default=-1) + 1
+        hooks[handle.key] = hook
+
+    return patch.object(Handle, "__init__", made)
+
+
 def hooks_on_constants() -> Region:
     """A hook on a constant is accepted, and never called."""
     register = Tensor.register_hook
@@ -281,6 +291,9 @@ LIFE_HOOK_FAULTS: tuple[LifeFault, ...] = (
     LifeFault("replaces a hook by the next", "generic: one hook a tensor", one_hook_each),
     LifeFault("numbers hooks by how many there are", "generic: a number is used again", numbered_by_count),
     LifeFault(
+        "removes another hook with one that is gone", "refgrad's own engine, until this table", numbered_by_highest
+    ),
+    LifeFault(
         "takes hooks on constants",
         "PyTorch refuses: cannot register a hook on a tensor that doesn't require gradient",
         hooks_on_constants,
@@ -293,6 +306,8 @@ LIFE_HOOK_FAULTS: tuple[LifeFault, ...] = (
     LifeFault("keeps no gradients of computed tensors", "Oneflow-Inc/oneflow#7685", keeping(nothing)),
     LifeFault("replaces a kept gradient in every backward", "chainer/chainer#1680", keeping(the_last)),
     LifeFault("keeps the gradient of the first backward", "generic: a gradient is stored once", keeping(once)),
-    LifeFault("keeps gradients as they were before hooks", "PyTorch: retain_grad comes last", sweeping(KeepsBeforeHooks)),
+    LifeFault(
+        "keeps gradients as they were before hooks", "PyTorch: retain_grad comes last", sweeping(KeepsBeforeHooks)
+    ),
     LifeFault("keeps what arrives first of a gradient", "karpathy/nn-zero-to-hero#52", sweeping(KeepsTheFirst)),
 )

@@ -208,7 +208,9 @@ LIFE_MODE_FAULTS: tuple[LifeFault, ...] = (
     ),
     LifeFault("refuses to go back inside of no_grad", "generic: the mode is asked", backward_refuses),
     LifeFault("records reshapes inside of no_grad", "pytorch/pytorch#14707", reshapes_are_recorded),
-    LifeFault("refuses to overwrite leaves inside of no_grad", "PyTorch tutorials: updates of weights", overwriting_records),
+    LifeFault(
+        "refuses to overwrite leaves inside of no_grad", "PyTorch tutorials: updates of weights", overwriting_records
+    ),
     LifeFault("keeps the graph of what it detaches", "generic: detach is forgotten", detaching(not_at_all)),
     LifeFault("copies what it detaches", "PyTorch documentation: detach shares the storage", detaching(by_copy)),
     LifeFault(
@@ -229,7 +231,9 @@ LIFE_MODE_FAULTS: tuple[LifeFault, ...] = (
         "PyTorch refuses: you can only change requires_grad flags of leaf variables",
         requiring(cuts_results),
     ),
-    LifeFault("forgets the gradient of a leaf that it freezes", "generic: one field for both", requiring(drops_gradient)),
+    LifeFault(
+        "forgets the gradient of a leaf that it freezes", "generic: one field for both", requiring(drops_gradient)
+    ),
     LifeFault(
         "loses touch with a leaf that was frozen for a while", "generic: a node made anew", requiring(starts_anew)
     ),

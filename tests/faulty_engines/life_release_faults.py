@@ -130,8 +130,8 @@ class WipesWhatItFrees(OpenSweep):
 def frees_with_create_graph() -> AbstractContextManager[Any]:
     """A recorded gradient frees the graph that it is made of."""
 
-    def freeing(outputs: Any, seeds: Any, retain_graph: Any, create_graph: bool, targets: Any) -> Any:
-        return swept(outputs, seeds, False if create_graph else retain_graph, create_graph, targets)  # noqa: FBT003
+    def freeing(outputs: Any, seeds: Any, retain_graph: Any, create_graph: Any, targets: Any) -> Any:
+        return swept(outputs, seeds, False if create_graph else retain_graph, create_graph, targets)
 
     return patch.object(autograd, "_swept", freeing)
 

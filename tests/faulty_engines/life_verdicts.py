@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from refgrad.harness import Verdict
-from refgrad.harness.checks import LifecycleCheck
+from refgrad.harness.checks import BehaviourCheck, LifecycleCheck, all_checks
 from refgrad.harness.grading import Grader
 from refgrad.harness.settings import Settings
 from refgrad.operators import Operator
+from refgrad.scenario import parse
 from tests.faulty_engines.life_fault import LifeFault, broken_engine
+
+STANDARD = Settings("standard")
 
 
 class LifeGrader(Grader):
-    """Grades lifecycles at the standard profile; that operators are right by themselves is shown by a smoke run.
+    """Grades lifecycles only: that the engine's operators are right by themselves is taken for granted.
 
-    That is most of the time of a standard run, and has nothing to do with lifecycles.
+    To see for oneself takes most of the time of a run, and has nothing to do with lifecycles.
     """
 
-    @cached_property
-    def brief(self) -> Grader:
-        """The same engine in a smoke run."""
-        return Grader(self.engine, Settings("smoke"))
-
-    def sound(self, operator: Operator) -> bool:
+    def sound(self, operator: Operator) -> bool:  # noqa: ARG002 (as a grader is asked)
         """Whether an operator is there and right by itself."""
-        return self.brief.sound(operator)
+        return True
 
 
 def life_verdict(fault: LifeFault, grader: type[Grader] = LifeGrader) -> Verdict:
     """Return the verdict of the standard profile's random lifecycles on the engine that has the fault."""
     with broken_engine(fault) as engine:
-        return grader(engine, Settings("standard")).grade(LifecycleCheck())
+        return grader(engine, STANDARD).grade(LifecycleCheck())
+
+
+def broken_behaviours(fault: LifeFault) -> list[str]:
+    """Return the ids of the behaviours that the engine fails."""
+    with broken_engine(fault) as engine:
+        grader = Grader(engine, STANDARD)
+        return [c.id for c in all_checks() if isinstance(c, BehaviourCheck) and grader.grade(c).failed]
+
+
+def step_count(verdict: Verdict) -> int:
+    """The number of steps of the scenario that shows what a verdict says; none if it shows none."""
+    return len(parse(verdict.scenario).steps) if verdict.scenario else 0

@@ -40,7 +40,7 @@ def test_the_tape_that_records_passes_gradgradcheck() -> None:
 
 
 def test_a_plain_mistake_is_caught() -> None:
-    assert answers(fault("adds what subtract")) == ("yes", "–")
+    assert answers(fault("adds what subtract")) == ("yes", "-")
 
 
 def test_a_mistake_of_second_derivatives_is_caught_by_gradgradcheck_alone() -> None:
@@ -48,8 +48,8 @@ def test_a_mistake_of_second_derivatives_is_caught_by_gradgradcheck_alone() -> N
 
 
 def test_a_mistake_within_the_tolerance_is_not_caught() -> None:
-    assert answers(fault("0.09 %")) == ("no", "–")
+    assert answers(fault("0.09 %")) == ("no", "-")
 
 
 def test_a_freed_graph_is_no_question_for_gradcheck() -> None:
-    assert answers(fault("never frees a graph")) == ("cannot ask", "–")
+    assert answers(fault("never frees a graph")) == ("cannot ask", "-")

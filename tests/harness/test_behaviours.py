@@ -19,6 +19,16 @@ source = "somewhere"
 scenarios = ["{scenario}"]
 """
 
+PROBED = """
+[a]
+level = "MUST"
+statement = "It works."
+rationale = "It should."
+source = "somewhere"
+probe = "{probe}"
+{rest}
+"""
+
 
 def test_ids_are_unique_and_every_scenario_can_be_predicted() -> None:
     behaviours = all_behaviours()
@@ -43,6 +53,29 @@ def test_every_behaviour_looks_at_something() -> None:
         (ROW.format(name="a", level="MUST", scenario="x = leef"), "behaviour 'a': a scenario is malformed: "),
         (ROW.format(name="a", level="MUST", scenario="") + "extra = 1", "behaviour 'a': has the unknown key 'extra'"),
         ('[a]\nlevel = "MUST"', "behaviour 'a': lacks 'rationale'"),
+        (
+            ROW.format(name="a", level="MUST", scenario="") + 'probe = "scale"',
+            "behaviour 'a': must have 'scenarios' or a 'probe', and not both",
+        ),
+        (PROBED.format(probe="taste", rest=""), "behaviour 'a': there is no probe 'taste'; there are ['graph', "),
+        (PROBED.format(probe="release", rest=""), "behaviour 'a': lacks 'after'"),
+        (
+            PROBED.format(probe="release", rest='after = "kept"\nbefore = 1'),
+            "behaviour 'a': has the unknown key 'before'",
+        ),
+        (PROBED.format(probe="release", rest='after = "lunch"'), "behaviour 'a': has the unknown case 'lunch'"),
+        (
+            PROBED.format(probe="scale", rest='graph = "chain"\nsizes = [1, 2, 3, 3]\nsmoke = [1, 2, 3, 4]'),
+            "behaviour 'a': 'sizes' must be at least 4 sizes that grow",
+        ),
+        (
+            PROBED.format(probe="repetition", rest='case = "training"\niterations = 10\nsmoke = 400'),
+            "behaviour 'a': 'iterations' must be a number of at least 400",
+        ),
+        (
+            PROBED.format(probe="graph", rest='claim = "which"\nrandom = "none"\ngraphs = ["x = leef"]'),
+            "behaviour 'a': a graph is malformed: ",
+        ),
         ("[a", "chapter.toml: "),
     ],
 )

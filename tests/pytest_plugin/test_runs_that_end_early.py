@@ -88,3 +88,11 @@ def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(fol
     assert crashed["message"] == "the engine's process died while it ran this scenario"
     assert "= tan " in crashed["scenario"]
     assert "toy.die(" in crashed["reproduction"]
+
+
+def test_a_worker_that_dies_in_a_probe_is_a_verdict_too(folder: Folder) -> None:
+    chosen = ("--grade-select=operators/add", "--grade-select=scale/long_chain")
+    folder.grade("FRAIL", "-n1", *chosen, apart=True).assert_outcomes(passed=1, failed=1)
+    assert folder.verdicts("frail") == {"operators/add": "passed", "scale/long_chain": "crashed"}
+    (crashed,) = [row for row in folder.document("frail")["verdicts"] if row["id"] == "scale/long_chain"]
+    assert (crashed["message"], crashed["scenario"]) == ("the engine's process died", "")

@@ -50,6 +50,7 @@ RIGHT = adapter("right", relu="toy.relu({x})")
 WRONG = adapter("wrong", multiply="toy.lopsided({x}, {y})", relu="toy.relu({x}, 2.0)", square="toy.leave({x})")
 FORGETFUL = adapter("forgetful", backward="toy.forget({output}).backward()")
 DEADLY = adapter("deadly", tan="toy.die({x})")
+FRAIL = adapter("frail", negative="toy.die({x})")
 ABSENT = adapter("absent", setup="import no_such_library")
 STILLBORN = adapter("stillborn", setup="import os; os._exit(1)")
 NOT_AN_ADAPTER = 3

@@ -43,3 +43,4 @@ def test_every_row_has_its_line_with_its_domain_its_edges_and_its_source() -> No
 def test_every_behaviour_has_its_line() -> None:
     page = PAGES["behaviours.md"]()
     assert all(f"| `{behaviour.id}` | {behaviour.level} |" in page for behaviour in all_behaviours())
+    assert all(f"| {behaviour.tested_by} |" in page for behaviour in all_behaviours())

@@ -19,11 +19,14 @@ STEEPEST: Final = 1.5
 """The largest exponent that passes for linear: halfway to quadratic. n log n shows 1.1, larger caches that are left
 behind on the way from thousands to 100,000 nodes up to 1.3."""
 
-MEASURABLE: Final = 0.02
+MEASURABLE: Final = 0.002
 """Seconds below which a time says nothing of its growth."""
 
 FITTED: Final = 4
 """How many of the largest sizes an exponent is fitted to."""
+
+FEWEST: Final = 3
+"""And how many there must be at least that take a time that can be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,8 @@ class Growth:
 
     @property
     def exponent(self) -> float | None:
-        """The slope of log time over log size, by least squares; None where it went too fast to tell."""
-        return slope(self.fitted) if len(self.fitted) > 1 else None
+        """The slope of log time over log size, by least squares; None where too few sizes take long enough to tell."""
+        return slope(self.fitted) if len(self.fitted) >= FEWEST else None
 
     @property
     def steep(self) -> bool:

@@ -193,6 +193,7 @@ def _grown(trial: _Trial, growth: Growth) -> Shown:
     if growth.steep:
         return Shown("wrong", told, trial.program(list(growth.fitted)), examples=examples, figures=growth.figures)
     if growth.left_out is not None:
-        message = f"{told}; n = {growth.left_out:,} would take too long"
+        said = told if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
+        message = f"{said}; n = {growth.left_out:,} would take too long"
         return Shown("inconclusive", message, examples=examples, figures=growth.figures)
     return Shown("passed", told, examples=examples, figures=growth.figures)

@@ -1,4 +1,4 @@
-"""Does JAX's inventory hold its differentiable primitives, and see which of them are reached?"""
+"""Do JAX's inventories hold its differentiable primitives and functions, and see which of them are reached?"""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ pytestmark = pytest.mark.engines
 
 @pytest.fixture(scope="module")
 def primitives() -> Inventory:
-    from refgrad.adapters.inventories.jax_primitives import inventories  # noqa: PLC0415 (needs JAX)
+    from refgrad.adapters.inventories.jax.primitives import primitives  # noqa: PLC0415 (needs JAX)
 
-    return inventories()[0]
+    return primitives()
+
+
+@pytest.fixture(scope="module")
+def functions() -> Inventory:
+    from refgrad.adapters.inventories.jax.functions import functions  # noqa: PLC0415 (needs JAX)
+
+    return functions()
 
 
 def test_a_primitive_counts_or_is_set_apart_or_undecided(primitives: Inventory) -> None:
@@ -59,3 +66,25 @@ def test_what_gives_or_takes_no_real_numbers_is_not_reached(primitives: Inventor
     reached = set(primitives.reached(function, [jax.numpy.ones(3)]))
     assert "select_n" in reached
     assert not reached & {"is_finite", "and", "gt"}
+
+
+@pytest.mark.slow
+def test_a_function_counts_if_a_program_of_it_can_be_pulled_back(functions: Inventory) -> None:
+    counted = {"jax.numpy.exp", "jax.numpy.add", "jax.nn.relu", "jax.numpy.linalg.inv", "jax.scipy.special.ndtri"}
+    assert counted <= functions.entries
+    assert not functions.entries & {"jax.numpy.argmax", "jax.numpy.equal", "jax.numpy.ones_like", "jax.numpy.eye"}
+
+
+@pytest.mark.slow
+def test_functions_of_the_same_program_are_one_under_several_names(functions: Inventory) -> None:
+    assert {"jax.numpy.abs", "jax.numpy.absolute", "jax.numpy.fabs"} in functions.synonyms
+    grouped = frozenset[str]().union(*functions.synonyms)
+    assert not grouped & {"jax.numpy.exp", "jax.numpy.squeeze", "jax.numpy.hstack"}
+
+
+@pytest.mark.slow
+def test_public_names_are_seen_where_they_are_called_and_put_back(functions: Inventory) -> None:
+    before = jax.numpy.exp
+    names = functions.reached(lambda x: jax.nn.softplus(jax.numpy.exp(x)), [jax.numpy.ones(3)])
+    assert set(names) == {"jax.nn.softplus", "jax.numpy.exp"}
+    assert jax.numpy.exp is before

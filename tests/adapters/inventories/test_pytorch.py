@@ -92,7 +92,7 @@ def test_a_function_counts_if_a_simple_call_of_it_is_recorded(functions: Invento
     assert not functions.entries & {"torch.argmax", "torch.eq", "torch.geqrf", "torch.ones_like", "torch.real"}
 
 
-def test_functions_that_give_the_same_bits_are_one_under_several_names(functions: Inventory) -> None:
+def test_functions_that_give_the_same_numbers_are_one_under_several_names(functions: Inventory) -> None:
     assert {"torch.abs", "torch.absolute"} in functions.synonyms
     assert {"torch.sigmoid", "torch.special.expit"} in functions.synonyms
     grouped = frozenset[str]().union(*functions.synonyms)

@@ -6,9 +6,7 @@ import inspect
 import itertools
 import re
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import torch
@@ -20,61 +18,34 @@ from torch.overrides import (
 )
 
 from refgrad.adapters.inventories.pytorch.graph import node_names, tensors_of
+from refgrad.adapters.inventories.trials import RANDOM, Answer, Function, Trial, Trials, combinations, required, try_out
 from refgrad.harness import Inventory
-
-Function = Callable[..., Any]
 
 MODULES: Final = (torch, torch.functional, torch.nn.functional, torch.linalg, torch.special)
 
 CALLS: Final = 1000
 """So many combinations of arguments are tried on a function at most."""
 
-ANSWERS: Final = 3
-"""So many answers tell functions apart."""
-
 COPIES: Final = "views that are copied (PyTorch tags them so)"
-RANDOM: Final = "random (the same call gave the same under one seed, and something else under another)"
-NOT_RECORDED: Final = "no simple call recorded anything real"
-NOT_CALLED: Final = "no simple call was accepted"
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What came of calling a function: was a call accepted, was one random, and what was recorded.
-
-    ``shown`` tells one function from others: the arguments, the nodes, and the numbers bit for bit.
-    """
-
-    accepted: bool
-    random: bool
-    shown: tuple[object, ...]
 
 
 def functions() -> Inventory:
     """Return the public functions of torch, torch.nn.functional, torch.linalg and torch.special.
 
     No list says which of them are differentiable, so each is called with a few kinds of arguments (see ``arguments``)
-    until real results are recorded. Those that give the same nodes and the same bits are one under several names.
+    until real results are recorded. Those that give the same nodes and numbers are one under several names.
     """
     found = dict(_public())
     copies = frozenset(name for name in found if _is_copy(name))
     with torch.random.fork_rng(devices=()), warnings.catch_warnings(action="ignore"):
-        trials = {name: _trial(function) for name, function in found.items() if name not in copies}
-    groups: dict[object, set[str]] = defaultdict(set)
-    for name, trial in trials.items():
-        groups[trial.shown].add(name)
-    unshown = groups.pop((), set())
-    random = frozenset(name for name, trial in trials.items() if trial.random)
+        trials = Trials({name: _trial(function) for name, function in found.items() if name not in copies})
     return Inventory(
         title="public functions",
         source="torch, torch.nn.functional, torch.linalg and torch.special, called to see what they record",
-        entries=frozenset(trials) - random - unshown,
-        apart={COPIES: copies, RANDOM: random},
-        undecided={
-            NOT_RECORDED: frozenset(name for name in unshown if trials[name].accepted),
-            NOT_CALLED: frozenset(name for name in unshown if not trials[name].accepted),
-        },
-        synonyms=tuple(frozenset(names) for names in groups.values() if len(names) > 1),
+        entries=trials.entries,
+        apart={COPIES: copies, RANDOM: trials.random},
+        undecided=trials.undecided,
+        synonyms=trials.synonyms,
         reached=_called,
     )
 
@@ -135,37 +106,19 @@ def arguments() -> tuple[Any, ...]:
 
 def _trial(function: Function) -> Trial:
     """Call a function with combinations of arguments until it has recorded something real a few times."""
-    accepted, random = False, False
-    shown: list[object] = []
-    for places, given in _combinations(function):
-        try:
-            answers = [_seeded(function, given, seed) for seed in (1, 1, 2)]
-        except Exception:  # noqa: BLE001, S112 (these are no arguments for it)
-            continue
-        accepted = True
-        bits = [_bits(answer) for answer in answers]
-        random = random or bits[0] == bits[1] != bits[2]
-        if answers[0] and _goes_back(answers[0], given):
-            shown.append((places, frozenset(node_names(answers[0])), bits[0]))
-        if len(shown) == ANSWERS:
-            break
-    return Trial(accepted, random, tuple(shown))
+    overridden = get_testing_overrides().get(function)
+    if overridden is None:
+        return Trial(accepted=False, random=False, shown=())
+    calls = combinations(required(inspect.signature(overridden)), arguments, CALLS)
+    return try_out(calls, lambda given: _answer(function, given))
 
 
-def _combinations(function: Function) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
-    signature = get_testing_overrides().get(function)
-    if signature is None:
-        return
-    count = sum(_is_required(parameter) for parameter in inspect.signature(signature).parameters.values())
-    choices = arguments()
-    for places in itertools.islice(itertools.product(range(len(choices)), repeat=count), CALLS):
-        yield places, [choices[place] for place in places]
-
-
-def _is_required(parameter: inspect.Parameter) -> bool:
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        return True
-    return parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+def _answer(function: Function, given: Sequence[Any]) -> Answer:
+    results = [_seeded(function, given, seed) for seed in (1, 2)]
+    numbers = [_numbers(result) for result in results]
+    differentiable = results[0] and _goes_back(results[0], given)
+    shown = (frozenset(node_names(results[0])), numbers[0]) if differentiable else None
+    return Answer(shown, random=numbers[0] != numbers[1])
 
 
 def _seeded(function: Function, given: Sequence[Any], seed: int) -> list[torch.Tensor]:
@@ -189,8 +142,10 @@ def _goes_back(results: Sequence[torch.Tensor], given: Sequence[Any]) -> bool:
     return True
 
 
-def _bits(tensors: Iterable[torch.Tensor]) -> tuple[tuple[torch.Size, bytes], ...]:
-    return tuple((tensor.shape, tensor.detach().contiguous().numpy().tobytes()) for tensor in tensors)
+def _numbers(tensors: Iterable[torch.Tensor]) -> tuple[object, ...]:
+    """Return shapes and numbers to compare, to six decimals: where an array lies in memory may decide the last bit."""
+    rounded = [torch.round(tensor.detach(), decimals=6) + 0.0 for tensor in tensors]
+    return tuple((tuple(tensor.shape), repr(tensor.tolist())) for tensor in rounded)
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]  # of no known type

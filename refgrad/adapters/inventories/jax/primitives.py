@@ -1,4 +1,4 @@
-"""Which differentiable operators does JAX say that it has? The primitives with a rule of forward or reverse mode."""
+"""Which primitives of JAX have a rule of forward or reverse mode, and which of them does a call reach?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_REAL: Final = "of derivative zero, and no real numbers come of real numbers"
 UNCALLED: Final = "of derivative zero, and real numbers alone are no arguments for it"
 
 
-def inventories() -> tuple[Inventory]:
+def primitives() -> Inventory:
     """Return the primitives of JAX; reached are those in the program that JAX traces of a function."""
     known = {primitive.name: primitive for primitive in (*ad.primitive_jvps, *ad.primitive_transposes)}
     public = {value for module in (jax.lax, jax.lax.linalg) for value in vars(module).values() if _is_primitive(value)}
@@ -37,7 +37,7 @@ def inventories() -> tuple[Inventory]:
         reason = PRIVATE if primitive not in public else _reason(primitive)
         if reason is not None:
             (undecided if reason == UNCALLED else apart)[reason].add(name)
-    inventory = Inventory(
+    return Inventory(
         title="primitives with a rule of differentiation",
         source="primitive_jvps and primitive_transposes of jax.interpreters.ad",
         entries=frozenset(known).difference(*apart.values(), *undecided.values()),
@@ -45,7 +45,6 @@ def inventories() -> tuple[Inventory]:
         undecided={reason: frozenset(names) for reason, names in undecided.items()},
         reached=_traced,
     )
-    return (inventory,)
 
 
 def _is_primitive(value: object) -> bool:

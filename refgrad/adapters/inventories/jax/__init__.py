@@ -1,0 +1,12 @@
+"""Which differentiable operators does JAX say that it has? Its primitives, and its public functions."""
+
+from __future__ import annotations
+
+from refgrad.adapters.inventories.jax.functions import functions
+from refgrad.adapters.inventories.jax.primitives import primitives
+from refgrad.harness import Inventory
+
+
+def inventories() -> tuple[Inventory, Inventory]:
+    """Return the primitives that have a rule of differentiation, and the public functions, which are made of them."""
+    return primitives(), functions()

@@ -1,0 +1,48 @@
+"""Which broken lives of graphs does the suite see, after how many examples? The second table of the kill matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import mean, median
+
+from refgrad.harness import Verdict
+from tests.faulty_engines.life_fault import LifeFault
+from tests.faulty_engines.life_faults import LIFE_FAULTS
+from tests.faulty_engines.life_verdicts import STANDARD, broken_behaviours, life_verdict, step_count
+
+HEAD = """\
+## Lifecycles
+
+None of these can be expressed by a `gradcheck`, which calls one function at one point and never calls backward twice.
+{count} rules of the life of a graph, each taken out of the reference engine, which then has to fail `lifecycles/random`
+within the {examples} lifecycles of the {profile} profile. *Examples* counts lifecycles until one failed (median
+{median:g}, at most {most}), *steps* the length of what it shrank to (mean {mean:.1f}, at most {longest}); the last
+column names the behaviours that fail as well.
+
+| An engine that … | modelled on | examples | steps | behaviours that fail, too |
+|---|---|---:|---:|---|
+"""
+
+
+def life_table() -> Iterator[str]:
+    """Yield the lines of the table, its head first."""
+    verdicts = {fault: life_verdict(fault) for fault in LIFE_FAULTS}
+    examples = [verdict.examples for verdict in verdicts.values()]
+    steps = [step_count(verdict) for verdict in verdicts.values()]
+    yield HEAD.format(
+        count=len(verdicts),
+        examples=STANDARD.effort.per_graph_check,
+        profile=STANDARD.profile,
+        median=median(examples),
+        most=max(examples),
+        mean=mean(steps),
+        longest=max(steps),
+    )
+    yield from (life_row(fault, verdict) for fault, verdict in verdicts.items())
+
+
+def life_row(fault: LifeFault, verdict: Verdict) -> str:
+    """Return the line of one fault."""
+    behaviours = ", ".join(f"`{name}`" for name in broken_behaviours(fault))
+    found = (str(verdict.examples), str(step_count(verdict))) if verdict.failed else ("**not found**", "")
+    return f"| {' | '.join((fault.name, fault.source, *found, behaviours))} |\n"
