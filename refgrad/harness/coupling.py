@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.harness.relevance import relevant_leaves
 from refgrad.harness.observation import Observation
+from refgrad.harness.relevance import relevant_leaves
 from refgrad.harness.verdict import Finding
 from refgrad.lifecycle import Gradient, Prediction
 from refgrad.oracles import CertifiedOracle, violation

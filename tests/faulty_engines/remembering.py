@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pytest
 
-from refgrad.harness import examination, grading, graph_checks, lifecycle_checks, rule_checks
+from refgrad.harness import examination, grading, graph_checks, lifecycle_checks, reliance, rule_checks
 
 ROOM = 10_000
 
@@ -20,7 +20,7 @@ def remembered_scenarios() -> Iterator[None]:
         for module, name in (
             (grading, "operator_scenario"),
             (grading, "edge_scenario"),
-            (grading, "required_features"),
+            (reliance, "required_features"),
             (graph_checks, "random_scenario"),
             (graph_checks, "operator_scenario"),
             (lifecycle_checks, "lifecycle_scenario"),
