@@ -25,11 +25,11 @@ def gradient_of(output, leaf, seed):
             raise NotImplementedError(str(error)) from error
         raise
 
-def overwrite(x, y):  # 0-d tensors cannot be indexed for writing
+def overwrite(x, y):  # 0-d tensors cannot be indexed for writing, and assign would change their shape
     if x.ndim:
         x[...] = y
     else:
-        paddle.assign(paddle.broadcast_to(y, x.shape), output=x)
+        paddle.assign(paddle.reshape(y, []), output=x)
 
 def integers(indices):
     return paddle.to_tensor(np.array(indices, dtype=np.int64))

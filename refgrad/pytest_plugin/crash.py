@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from refgrad.harness import Engine, Verdict, find_adapter, reproduce, start
-from refgrad.harness.checks import Check, chapter
+from refgrad.harness import Engine, Verdict, all_behaviours, find_adapter, reproduce, start
+from refgrad.harness.checks import BehaviourCheck, Check, chapter
+from refgrad.harness.probes import script
 from refgrad.scenario import Scenario, ScenarioError, parse
 
 
@@ -60,17 +62,29 @@ def crash_verdict(check: Check, engine: str, scenario: Scenario | None) -> Verdi
         message="the engine's process died" + (" while it ran this scenario" if scenario else ""),
         scenario=scenario.text if scenario else "",
         scenario_id=scenario.id if scenario else "",
-        reproduction=_reproduction(engine, scenario) if scenario else "",
+        reproduction=_made_apart(_reproduce, engine, scenario.text) if scenario else _script_of(check, engine),
     )
 
 
-def _reproduction(engine: str, scenario: Scenario) -> str:
-    """Return the scenario as a program, made where the engine can be started: in a process of its own."""
+def _made_apart(make: Callable[[str, str], str], engine: str, what: str) -> str:
+    """Return a program, made where the engine can be started: in a process of its own."""
     try:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            return pool.submit(_reproduce, engine, scenario.text).result()
-    except Exception:  # noqa: BLE001 (the scenario tells enough where an engine does not even start any more)
+            return pool.submit(make, engine, what).result()
+    except Exception:  # noqa: BLE001 (the verdict tells enough where an engine does not even start any more)
         return ""
+
+
+def _script_of(check: Check, engine: str) -> str:
+    """Return the program that a probe was running, if the check is one."""
+    probed = isinstance(check, BehaviourCheck) and check.behaviour.probing is not None
+    return _made_apart(_scripted, engine, check.id) if probed else ""
+
+
+def _scripted(engine: str, behaviour: str) -> str:
+    (probing,) = (each.probing for each in all_behaviours() if each.id == behaviour)
+    assert probing is not None
+    return script(start(find_adapter(engine)), probing)
 
 
 def _reproduce(engine: str, text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from refgrad.harness import Verdict
@@ -15,6 +15,7 @@ from refgrad.harness.settings import EFFORTS
 from tests.faulty_engines.fault import GRAPHS, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import FAULTS
 from tests.faulty_engines.gradchecked import Answer, answers, protocol
+from tests.faulty_engines.life_table import life_table
 from tests.faulty_engines.remembering import remembered_scenarios
 
 PROFILE = "standard"
@@ -35,8 +36,8 @@ behaviours fail, whose scenarios are written down), *steps* the length of the sm
 |---|---|---|---:|---:|---|---|
 """
 
-SECOND_TABLES: tuple[str, ...] = ()
-"""What follows the table: one Markdown text a kind of fault that is no fault of a tape."""
+FURTHER_TABLES: tuple[Callable[[], Iterable[str]], ...] = (life_table,)
+"""What follows: the lines of a table for each kind of fault that is no fault of a tape."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +57,9 @@ def main() -> None:
             rows.append(Row(fault, failures(fault), answers(fault)))
             sys.stderr.write(line(rows[-1]))
             sys.stderr.flush()
-    sys.stdout.write("\n".join((head(rows) + "".join(map(line, rows)), *SECOND_TABLES)))
+    sys.stdout.write(head(rows) + "".join(map(line, rows)))
+    for table in FURTHER_TABLES:
+        sys.stdout.writelines(("\n", *table()))
 
 
 def failures(fault: Fault) -> tuple[Verdict, ...]:

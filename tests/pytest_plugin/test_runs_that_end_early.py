@@ -96,3 +96,4 @@ def test_a_worker_that_dies_in_a_probe_is_a_verdict_too(folder: Folder) -> None:
     assert folder.verdicts("frail") == {"operators/add": "passed", "scale/long_chain": "crashed"}
     (crashed,) = [row for row in folder.document("frail")["verdicts"] if row["id"] == "scale/long_chain"]
     assert (crashed["message"], crashed["scenario"]) == ("the engine's process died", "")
+    assert "y = toy.die(y)" in crashed["reproduction"]

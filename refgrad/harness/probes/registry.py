@@ -9,9 +9,15 @@ from typing import Any, Final
 
 from refgrad.harness.execution import Engine
 from refgrad.harness.probes.introspection import check_graphs, probe_graphs
-from refgrad.harness.probes.release import check_nothing, check_release, probe_release, probe_weak_reference
-from refgrad.harness.probes.repetition import check_repetition, probe_repetition
-from refgrad.harness.probes.scale import check_scale, probe_scale
+from refgrad.harness.probes.release import (
+    check_nothing,
+    check_release,
+    probe_release,
+    probe_weak_reference,
+    release_script,
+)
+from refgrad.harness.probes.repetition import check_repetition, probe_repetition, repetition_script
+from refgrad.harness.probes.scale import check_scale, probe_scale, scale_script
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.settings import Settings
 from refgrad.scenario import Scenario
@@ -25,28 +31,31 @@ class ProbingError(ValueError):
 class Probe:
     """A way to look at an engine: ``run`` it with a row's ``parameters``, which ``check`` has found to be right.
 
-    ``check`` raises ValueError, in words that continue those of the row's name.
+    ``check`` raises ValueError, in words that continue those of the row's name. ``script`` gives the program that it
+    runs, for an engine that takes its process down on the way; where it runs scenarios, they are what is shown.
     """
 
     parameters: frozenset[str]
     check: Callable[[Mapping[str, Any]], None]
     run: Callable[[Engine, Mapping[str, Any], Settings], Shown]
+    script: Callable[[Engine, Mapping[str, Any]], str]
 
 
 def _probe(
     parameters: str,
     check: Callable[[Mapping[str, Any]], None],
     run: Callable[[Engine, Mapping[str, Any], Settings], Shown],
+    script: Callable[[Engine, Mapping[str, Any]], str] = lambda *_: "",
 ) -> Probe:
-    return Probe(frozenset(parameters.split()), check, run)
+    return Probe(frozenset(parameters.split()), check, run, script)
 
 
 PROBES: Final[Mapping[str, Probe]] = MappingProxyType({
     "graph": _probe("graphs claim random", check_graphs, probe_graphs),
-    "release": _probe("after", check_release, probe_release),
+    "release": _probe("after", check_release, probe_release, release_script),
     "weak_reference": _probe("", check_nothing, probe_weak_reference),
-    "repetition": _probe("case iterations smoke", check_repetition, probe_repetition),
-    "scale": _probe("graph sizes smoke", check_scale, probe_scale),
+    "repetition": _probe("case iterations smoke", check_repetition, probe_repetition, repetition_script),
+    "scale": _probe("graph sizes smoke", check_scale, probe_scale, scale_script),
 })
 """By the name that a row calls them by."""
 
@@ -85,3 +94,8 @@ def probe(engine: Engine, probing: Probing, settings: Settings) -> Shown:
         return Shown("unsupported", f"raised NotImplementedError: {error}")
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
         return Shown("inconclusive", f"cannot be judged: raised {type(error).__name__}: {error}")
+
+
+def script(engine: Engine, probing: Probing) -> str:
+    """Return the program that a probe runs on an engine, empty if it runs scenarios."""
+    return PROBES[probing.name].script(engine, probing.parameters)

@@ -37,8 +37,17 @@ def probe_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) ->
     lacking = words.lacks(operators, release.features) or _lacking(release, words)
     if lacking:
         return Shown("unsupported", f"the engine has no {lacking}")
+    return _trial(release, words).judged()
+
+
+def release_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
+    """Return the program that measures."""
+    return _trial(RELEASES[parameters["after"]], Words(engine)).program
+
+
+def _trial(release: Release, words: Words) -> _Trial:
     meter = TRACED if is_traced(words, release.operator) else RESIDENT
-    return _Trial(release, words, meter if release.collected else with_garbage(meter)).judged()
+    return _Trial(release, words, meter if release.collected else with_garbage(meter))
 
 
 def _lacking(release: Release, words: Words) -> str:
@@ -87,6 +96,11 @@ class _Trial:
         forward = forward_text(words, release.operator, SCALAR_STEPS if self.scalars else STEPS)
         return forward + "\n\n" + function("attempt()", lines)
 
+    @property
+    def program(self) -> str:
+        """The program as somebody without refgrad can run it."""
+        return program_of(self.words, self.meter, self.text, "attempt()")
+
     def judged(self) -> Shown:
         """Run it, and say whether too much is left.
 
@@ -114,7 +128,7 @@ class _Trial:
         kept = f"{100 * left / graph:.0f} %" if self.scalars else f"{left / self.meter.array:.0f} arrays"
         whole = "scalars" if self.scalars else f"{STEPS} arrays"
         message = f"{self.release.what}, {kept} of a graph of {whole} are still held"
-        return Shown("wrong", message, program_of(self.words, self.meter, self.text, "attempt()"), figures=figures)
+        return Shown("wrong", message, self.program, figures=figures)
 
 
 def check_nothing(_: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,12 @@ def probe_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Se
     return next((each for each in shown if each.outcome != "passed"), shown[-1])
 
 
+def repetition_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
+    """Return the program that repeats and measures."""
+    trial = _Trial(REPETITIONS[parameters["case"]], Words(engine), parameters["iterations"], math.inf)
+    return trial.program(TRACED)
+
+
 @dataclass(frozen=True, slots=True)
 class _Trial:
     """So many iterations of something, as far as the time allows."""
@@ -73,8 +80,11 @@ class _Trial:
             message = f"{self.repetition.what}, again and again: no more is held than before"
             return Shown("passed", message, examples=self.iterations, figures=figures)
         message = f"{self.repetition.what}, again and again: every iteration leaves memory behind"
-        program = program_of(self.words, meter, text, f"attempt({self.iterations // ROUNDS})")
-        return Shown("wrong", message, program, examples=self.iterations, figures=figures)
+        return Shown("wrong", message, self.program(meter), examples=self.iterations, figures=figures)
+
+    def program(self, meter: Meter) -> str:
+        """Return the program as somebody without refgrad can run it."""
+        return program_of(self.words, meter, self.text, f"attempt({self.iterations // ROUNDS})")
 
     def affordable(self, attempt: Callable[[int], Sequence[int]]) -> int:
         """Return how many iterations a round may have, after a few that fill caches and tell how long they take."""

@@ -63,7 +63,7 @@ class _Trial:
             f"for n in {tuple(sizes)}:",
             "    started = time.process_time()",
             "    attempt(n)",
-            "    print(n, time.process_time() - started)",
+            "    print(n, time.process_time() - started, flush=True)",
         ]
         return Words(self.engine).shown("import time", "\n", self.text, "", *lines)
 
@@ -150,6 +150,13 @@ def probe_scale(engine: Engine, parameters: Mapping[str, Any], settings: Setting
         return _shown(trial, sizes, LIMITS[settings.profile])
 
 
+def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
+    """Return the program that goes through all sizes."""
+    graph = LARGE_GRAPHS[parameters["graph"]]
+    text = program_text(graph, engine)
+    return _Trial(engine, graph, text, lambda _: (None, None), []).program(parameters["sizes"])
+
+
 def _shown(trial: _Trial, sizes: Sequence[int], limit: float) -> Shown:
     try:
         trial.run(sizes[0])  # the first run of all loads and compiles what others find there
@@ -191,9 +198,11 @@ def _grown(trial: _Trial, growth: Growth) -> Shown:
     examples = len(trial.reached)
     told = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
     if growth.steep:
-        return Shown("wrong", told, trial.program(list(growth.fitted)), examples=examples, figures=growth.figures)
+        return Shown(
+            "wrong", told, trial.program(list(growth.fitted)), examples=examples, figures=growth.figures, growth=growth
+        )
     if growth.left_out is not None:
         said = told if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
         message = f"{said}; n = {growth.left_out:,} would take too long"
-        return Shown("inconclusive", message, examples=examples, figures=growth.figures)
-    return Shown("passed", told, examples=examples, figures=growth.figures)
+        return Shown("inconclusive", message, examples=examples, figures=growth.figures, growth=growth)
+    return Shown("passed", told, examples=examples, figures=growth.figures, growth=growth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from refgrad.harness.probes.growth import Growth
 from refgrad.harness.verdict import Outcome
 from refgrad.scenario import Scenario
 
@@ -12,7 +13,8 @@ from refgrad.scenario import Scenario
 class Shown:
     """What a probe found, the program of the engine's own library that shows it, and how much was tried.
 
-    A message says nothing that depends on how fast or how busy the machine was. ``figures`` do: what was measured.
+    A message says nothing that depends on how fast or how busy the machine was. ``figures`` do, and ``growth``: what was
+    measured.
     """
 
     outcome: Outcome
@@ -21,3 +23,4 @@ class Shown:
     scenario: Scenario | None = None
     examples: int = 1
     figures: str = ""
+    growth: Growth | None = None
