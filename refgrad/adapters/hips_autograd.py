@@ -112,6 +112,7 @@ def l2_norm(x, axis, keepdims):
         "eigvalsh": "np.linalg.eigh(({x} + np.swapaxes({x}, -1, -2)) / 2)[0]",
         "svdvals": "np.linalg.svd({x}, compute_uv=False)",
         "pinv": "np.linalg.pinv({x})",
+        "trace": "np.trace(np.moveaxis({x}, {axes}, (0, 1)), {offset})",
         "clip": "np.clip({x}, {lower}, {upper})",
         "erf": "special.erf({x})",
         "erfc": "special.erfc({x})",
@@ -119,6 +120,7 @@ def l2_norm(x, axis, keepdims):
         "lgamma": "special.gammaln({x})",
         "digamma": "special.digamma({x})",
         "polygamma": "special.polygamma({n}, {x}).astype({x}.dtype)",
+        "mvlgamma": "special.multigammaln({x}, {p}).astype({x}.dtype)",
         "i0": "special.i0({x})",
         "i1": "special.i1({x})",
         "logit": "special.logit({x})",
@@ -161,6 +163,10 @@ def l2_norm(x, axis, keepdims):
         "split_at": "np.split({x}, list({points}), {axis})[{part}]",
         "boolean_index": "{x}[np.array({mask}, dtype=bool)]",
         "where_number": "np.where({condition}, {x}, {value})",
+        "masked_nan_to_num": "np.nan_to_num({x} + np.where({mask}, np.nan, 0.0).astype({x}.dtype)) "
+        "+ np.where({mask}, {nan}, 0.0).astype({x}.dtype)",
+        "times_argmax": "{x} * np.argmax({x}, axis={axis}, keepdims={axis} is not None).astype({x}.dtype)",
+        "times_argmin": "{x} * np.argmin({x}, axis={axis}, keepdims={axis} is not None).astype({x}.dtype)",
         "take": "{x}[(slice(None),) * ({axis} % {x}.ndim) + (np.array({indices}, dtype=int),)]",
     },
 )

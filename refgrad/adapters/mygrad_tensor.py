@@ -29,6 +29,10 @@ def l2_norm(x, axis, keepdims):
     length = mg.linalg.norm(flat, axis=-1)
     return mg.reshape(length, kept) if keepdims else length
 
+def place(find, x, axis):
+    found = find(x, axis=axis)
+    return (found if axis is None else np.expand_dims(found, axis)).astype(x.dtype)
+
 def written(x, write):
     try:
         return write(x)
@@ -84,7 +88,7 @@ def written(x, write):
         "moveaxis": ("{x}.moveaxis({source}, {destination})",),
     },
     alike=("mg", "activations"),
-    unlike=frozenset({"sign", "floor", "ceil", "trunc", "remainder", "fmod"}),
+    unlike=frozenset({"sign", "floor", "ceil", "trunc", "remainder", "fmod", "floor_divide"}),
     operators=spell(
         "mg",
         (
@@ -134,6 +138,8 @@ def written(x, write):
         "atleast_3d": "mg.atleast_3d({x})",
         "boolean_index": "{x}[np.array({mask}, dtype=bool)]",
         "where_number": "mg.where({condition}, {x}, {value})",
+        "times_argmax": "{x} * place(mg.argmax, {x}, {axis})",
+        "times_argmin": "{x} * place(mg.argmin, {x}, {axis})",
         "take": "{x}[(slice(None),) * ({axis} % {x}.ndim) + (np.array({indices}, dtype=int),)]",
     },
     policy=Policy(frees="connected", implicit_seed="ones", keeps="all", accumulates="replaces"),

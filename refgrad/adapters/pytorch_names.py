@@ -59,8 +59,15 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "svdvals": ("torch.linalg.svd({x}).S", "torch.svd({x}).S"),
     "eigvalsh": ("torch.linalg.eigh(({x} + {x}.mT) / 2).eigenvalues",),
     "cholesky_gram": ("torch.linalg.cholesky_ex({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype)).L",),
-    "sum": ("{x}.sum(dim=all_axes({x}, {axis}), keepdim={keepdims})",),
-    "mean": ("{x}.mean(dim=all_axes({x}, {axis}), keepdim={keepdims})",),
+    "sum": (
+        "{x}.sum(dim=all_axes({x}, {axis}), keepdim={keepdims})",
+        "torch.nansum({x}, dim=all_axes({x}, {axis}), keepdim={keepdims})",
+    ),
+    "mean": (
+        "{x}.mean(dim=all_axes({x}, {axis}), keepdim={keepdims})",
+        "torch.nanmean({x}, dim=all_axes({x}, {axis}), keepdim={keepdims})",
+    ),
+    "mvlgamma": ("torch.special.multigammaln({x}, {p})",),
     "logsumexp": ("torch.special.logsumexp({x}, dim=all_axes({x}, {axis}), keepdim={keepdims})",),
     "l1_norm": (LP_NORM.format(order="1"),),
     "l2_norm": (LP_NORM.format(order="2"),),

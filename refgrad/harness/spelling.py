@@ -9,7 +9,7 @@ from typing import Any
 
 from refgrad.harness.adapter import AnyAdapter
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, Write
 
 
 def spellings(adapter: AnyAdapter, namespace: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
@@ -44,15 +44,23 @@ def chosen(spellings: Sequence[str], step: Apply, scenario: Scenario) -> str:
     """Return one of the spellings, each as often as the others over scenarios, and the same whenever this one is run.
 
     It follows from the operator's attributes and the leaves that the application depends on, not from names or from
-    what becomes of the result: so it stays the same where a scenario is taken apart to see what fails in it.
+    what becomes of the result: so it stays the same where a scenario is taken apart to see what fails in it. Where it
+    matters what is saved, it is the first one: of that, the others may save something else.
     """
-    if len(spellings) == 1:
+    if len(spellings) == 1 or _saving_matters(scenario):
         return spellings[0]
     key = sha256(f"{step.operator} {step.attributes}".encode())
     for constant in _origin(step, scenario):
         key.update(f" {constant.dtype}{constant.shape} ".encode())
         key.update(constant.data)
     return spellings[int.from_bytes(key.digest()[:8], "big") % len(spellings)]
+
+
+def _saving_matters(scenario: Scenario) -> bool:
+    """Whether something is walked over again after it may have been freed, or overwritten."""
+    walks = [step for step in scenario.steps if isinstance(step, Backward | Grad)]
+    freed = any(isinstance(walk, Backward) and not walk.retain_graph for walk in walks[:-1])
+    return freed or any(isinstance(step, Write) for step in scenario.steps)
 
 
 def _origin(step: Apply, scenario: Scenario) -> Iterator[Constant]:

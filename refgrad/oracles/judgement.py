@@ -17,6 +17,7 @@ from flint import arb
 
 from refgrad.oracles.ball_functions import precision
 from refgrad.oracles.certified import Certified
+from refgrad.oracles.ranged import plain_ball
 from refgrad.scenario.formats import FLOAT64, Format
 
 Outcome = Literal["wrong", "inaccurate", "convention", "inconclusive", "passed"]
@@ -124,7 +125,8 @@ def _right_to_the_last_bits(observed: npt.NDArray[np.float64], certified: Certif
     """Whether every entry passes whatever its rounding budget is, so that the budget need not be found."""
     with np.errstate(all="ignore"):
         allowed = ALLOWANCE * certified.form.unit * np.abs(certified.midpoint)
-        return bool(np.all((certified.radius <= allowed) & (np.abs(observed - certified.midpoint) <= allowed)))
+        near = np.abs(observed - certified.midpoint) <= allowed
+        return bool(np.all(near & (certified.radius <= allowed) & np.isfinite(allowed)))
 
 
 def _outcomes(
@@ -146,7 +148,16 @@ def _outcomes(
         chosen = np.where(legal, "convention", np.where(explained, "inconclusive", "wrong"))
         outcome[several] = chosen[several]
         outcome[~np.isfinite(radius) | ~np.isfinite(budget) | ~np.isfinite(truth)] = "inconclusive"
+    outcome[_infinite(certified) & (observed == truth)] = "passed"
     return outcome, error
+
+
+def _infinite(certified: Certified) -> npt.NDArray[np.bool_]:
+    """Which entries are an infinity, as a leaf may hold one: neither unknown, nor merely too large for the format."""
+    found = np.array(np.isinf(certified.midpoint))
+    balls = map(plain_ball, certified.balls[found].tolist())
+    found[found] = [ball.is_exact() and not ball.is_finite() for ball in balls]
+    return found
 
 
 def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int) -> EntryError:

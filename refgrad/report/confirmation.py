@@ -37,6 +37,7 @@ PRINTED: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType({
 })
 DTYPE: Final = re.compile(r"\bhas the dtype (?P<dtype>\w+),")
 RAISED: Final = re.compile(r"\braised (?P<error>\w+)")
+NAMED: Final = re.compile(r"[\w.]+(?::|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,15 @@ def confirm(finding: Finding, python: str = sys.executable) -> Confirmation:
         )
     except subprocess.TimeoutExpired:
         return Confirmation(finding, "refuted", f"no answer after {SECONDS} s")
-    error = run.stderr.strip().splitlines()[-1:] if run.returncode else []
+    error = _exception(run.stderr) if run.returncode else []
     shown = "\n".join([run.stdout.strip(), *error]).strip()
     return Confirmation(finding, _answer(finding, run.stdout, error), shown)
+
+
+def _exception(said: str) -> list[str]:
+    """Return the line that names the exception, behind which notes may stand, as JAX's do."""
+    lines = said.strip().splitlines()
+    return ([line for line in lines if NAMED.match(line)] or lines)[-1:]
 
 
 def _answer(finding: Finding, printed: str, error: list[str]) -> Answer:

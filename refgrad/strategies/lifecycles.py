@@ -15,21 +15,15 @@ from hypothesis import strategies as st
 
 from refgrad.scenario import (
     Apply,
-    Backward,
-    Constant,
     Delete,
     Detach,
     Enter,
-    Grad,
-    Hook,
     Leaf,
     Leave,
     Read,
     RequireGrad,
-    RetainGrad,
     Scenario,
     StopRequiringGrad,
-    Unhook,
     ZeroGrad,
 )
 from refgrad.strategies.choices import Choices, DrawnChoices, SeededChoices
@@ -39,9 +33,10 @@ from refgrad.strategies.life_draft import (
     LifecycleProfile,
     LifeDraft,
     LifeMemory,
-    LifeName,
     Shape,
 )
+from refgrad.strategies.life_walks import record_gradient, walk_again, walk_back, walk_from
+from refgrad.strategies.life_watchers import hook, rehook, retain, unhook
 from refgrad.strategies.life_writes import overwrite
 
 Action: TypeAlias = Callable[[LifeDraft], None]
@@ -158,43 +153,7 @@ def _loss(life: LifeDraft) -> None:
     if offered:
         _result(life, life.choices.choice(offered), (operand.name,), (), operand.memory.bound * size)
     recorded = offered and (life.names[-1].requires or life.trouble())
-    _walk(life, life.names[-1] if recorded else operand)
-
-
-def _backward(life: LifeDraft) -> None:
-    usable = [name for name in life.names if name.requires]
-    _walk(life, life.any() if life.trouble() or not usable else life.any(usable))
-
-
-def _again(life: LifeDraft) -> None:
-    """Walk back from where a walk began before."""
-    walked = [name for name in life.names if name.name in life.walked]
-    if walked:
-        _walk(life, life.choices.choice(walked))
-
-
-def _walk(life: LifeDraft, output: LifeName) -> None:
-    keep = "retain_graph" in life.profile.features and life.choices.boolean(0.6)
-    life.walked.add(output.name)
-    life.touched.add(output.name)
-    life.steps.append(Backward(output.name, _seed(life, output), keep))
-
-
-def _seed(life: LifeDraft, output: LifeName) -> Constant | None:
-    if "seed" not in life.profile.features:
-        return None
-    if life.trouble() and life.choices.boolean(0.3):
-        return life.constant((2,) if output.shape != (2,) else ()) if life.choices.boolean(0.5) else None
-    return life.constant(output.shape) if output.shape or life.choices.boolean(0.3) else None
-
-
-def _grad(life: LifeDraft) -> None:
-    leaves = [name for name in life.names if name.name in life.roots]
-    usable = [name for name in life.names if name.requires and not name.leaf]
-    if leaves and usable:
-        output, leaf = life.choices.choice(usable[-6:]), life.choices.choice(leaves)
-        step = Grad(life.fresh("h"), output.name, leaf.name, _seed(life, output))
-        life.define(step, leaf.shape, LifeMemory(LARGEST, viewed=True), requires=True)
+    walk_from(life, life.names[-1] if recorded else operand)
 
 
 def _detach(life: LifeDraft) -> None:
@@ -244,51 +203,6 @@ def _delete(life: LifeDraft) -> None:
         life.names.remove(name)
 
 
-def _hook(life: LifeDraft) -> None:
-    """Hook into a gradient, often one that has a hook already: several have an order."""
-    usable = [name for name in life.names if name.requires]
-    hooked = [name for name in usable if name.name in life.hooks.values()]
-    if hooked and life.choices.boolean(0.4):
-        usable = hooked
-    _hook_into(life, life.any() if life.trouble() or not usable else life.any(usable))
-
-
-def _hook_into(life: LifeDraft, name: LifeName) -> None:
-    factor = life.choices.choice([None, None, 2.0, -0.5])
-    hook = life.fresh("g")
-    life.steps.append(Hook(hook, name.name, factor))
-    life.hooks[hook] = name.name
-    life.touched.add(name.name)
-
-
-def _unhook(life: LifeDraft) -> None:
-    """Take a hook away, which may be gone already."""
-    if life.hooks:
-        life.steps.append(Unhook(life.choices.choice([*life.hooks])))
-
-
-def _rehook(life: LifeDraft) -> None:
-    """Hook into one gradient, and take hooks away from there, in any order, then let a backward pass."""
-    usable = [name for name in life.names if name.requires]
-    if not usable:
-        return
-    name = life.any(usable)
-    for _ in life.choices.repeat(2, 5):
-        hooks = [hook for hook, tensor in life.hooks.items() if tensor == name.name]
-        if hooks and life.choices.boolean(0.5):
-            life.steps.append(Unhook(life.choices.choice(hooks)))
-        else:
-            _hook_into(life, name)
-    _walk(life, name)
-
-
-def _retain(life: LifeDraft) -> None:
-    usable = [name for name in life.names if name.requires and not name.leaf]
-    name = life.any() if life.trouble() or not usable else life.any(usable)
-    life.steps.append(RetainGrad(name.name))
-    life.touched.add(name.name)
-
-
 def _zero(life: LifeDraft) -> None:
     to_zeros = "zero_grad_to_zeros" in life.profile.features and life.choices.boolean(0.4)
     leaves = [name for name in life.names if name.leaf and name.requires]
@@ -310,7 +224,7 @@ def _finish(life: LifeDraft) -> None:
     while life.regions:
         _leave(life)
     if life.choices.boolean(0.7):
-        life.choices.together(lambda each: each.choice([_loss, _backward, _again])(life))
+        life.choices.together(lambda each: each.choice([_loss, walk_back, walk_again])(life))
     offered = [what for what in ("requires_grad", "is_leaf", "recorded") if f"read_{what}" in life.profile.features]
     for name in life.names:
         life.steps += [_reading("grad", name.name), _reading("value", name.name)]
@@ -325,9 +239,9 @@ ACTIONS: Final[tuple[tuple[frozenset[str], int, Action], ...]] = (
     (frozenset({"arrays"}), 1, _view),
     (frozenset(), 1, _another_leaf),
     (frozenset(), 5, _loss),
-    (frozenset(), 2, _backward),
-    (frozenset(), 3, _again),
-    (frozenset({"double_backward"}), 1, _grad),
+    (frozenset(), 2, walk_back),
+    (frozenset(), 3, walk_again),
+    (frozenset({"double_backward"}), 1, record_gradient),
     (frozenset({"detach"}), 2, _detach),
     (frozenset({"no_grad"}), 3, _enter),
     (frozenset({"no_grad"}), 4, _leave),
@@ -335,10 +249,10 @@ ACTIONS: Final[tuple[tuple[frozenset[str], int, Action], ...]] = (
     (frozenset(), 1, _delete),
     (frozenset({"in_place"}), 6, overwrite),
     (frozenset({"in_place", "no_grad"}), 2, _update),
-    (frozenset({"hooks"}), 2, _hook),
-    (frozenset({"hooks", "unhook"}), 1, _rehook),
-    (frozenset({"hooks", "unhook"}), 1, _unhook),
-    (frozenset({"retain_grad"}), 2, _retain),
+    (frozenset({"hooks"}), 2, hook),
+    (frozenset({"hooks", "unhook"}), 1, rehook),
+    (frozenset({"hooks", "unhook"}), 1, unhook),
+    (frozenset({"retain_grad"}), 2, retain),
     (frozenset({"zero_grad"}), 2, _zero),
     (frozenset(), 2, _read),
 )

@@ -104,5 +104,43 @@ def test_the_oracle_proves_the_findings_on_jax(operator: str) -> None:
     assert examine(scenario, start(find_adapter("refgrad"))).outcome == "passed"
 
 
+PROGRAMS = {
+    "mygrad_cleared_graph_is_walked_silently.py": "z made before y.backward(): InvalidBackprop\n"
+    "z made after it: no error, x.grad = 4.0, but dz/dx = 20.0\n",
+    "mygrad_write_to_a_constant_loses_the_gradient.py": "buffer = [4.0, 0.0], loss = 4.0, x.grad = None, "
+    "but d loss / dx = 4.0\n",
+    "paddle_assign_keeps_the_old_gradient.py": "y = [5.0, 5.0]; x.grad after assign: [2.0, 4.0]\n"
+    "y = [5.0, 5.0]; x.grad after y[:] = ...: [0.0, 0.0]\n",
+    "paddle_lerp_has_no_gradient_of_its_weight.py": "x.grad = [0.75, 0.5], y.grad = [0.25, 0.5], weight.grad = None, "
+    "due [2.0, 3.0]\nrequires grad by its weight alone: False\n",
+    "paddle_refused_write_is_made.py": "add_ is refused; the leaf was [1.0, 2.0] and is [4.0, 5.0]\n"
+    "multiply_ is refused; the leaf was [4.0, 5.0] and is [12.0, 15.0]\n",
+    "paddle_solve_with_a_constant_kills_the_process.py": "a is constant: False, b is constant: False, exit status: 0\n"
+    "a is constant: True, b is constant: False, exit status: -11\n"
+    "a is constant: False, b is constant: True, exit status: -11\n",
+    "paddle_write_to_a_part_loses_the_gradient.py": "y = [6.0, 4.0]; x.grad = [2.0, 2.0], due [6.0, 2.0]; "
+    "k.grad = None, due 2.0\n"
+    "y[0] *= k is refused: used in gradient computation has been modified by an inplace operation\n",
+}
+"""What programs on other tape engines print."""
+
+VERSIONS = {"mygrad": ("mygrad", "2.5.0"), "paddle": ("paddlepaddle", "3.3.1")}
+"""By the module: the package, and the version that findings are about."""
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_programs_on_tape_engines_show_what_is_wrong(program: str) -> None:
+    engine = program.partition("_")[0]
+    if importlib.util.find_spec(engine) is None:
+        pytest.skip(f"needs refgrad[{engine}]")
+    package, known = VERSIONS[engine]
+    if version(package) != known:
+        pytest.skip(f"the finding is about {package} {known}")
+    assert "refgrad" not in (FINDINGS / program).read_text().split('"""')[2]
+    command = [sys.executable, "-W", "ignore", FINDINGS / program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == PROGRAMS[program]
+
+
 def test_the_reference_engine_keeps_leaf_gradients_apart() -> None:
     assert examine(parse(SHARED_MEMORY), start(find_adapter("refgrad"))).outcome == "passed"

@@ -37,6 +37,16 @@ def test_a_removed_hook_is_not_called() -> None:
     assert x.grad.item() == 1001.0
 
 
+def test_removing_a_hook_again_leaves_later_ones_alone() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    first = x.register_hook(lambda gradient: gradient * 10)
+    first.remove()
+    x.register_hook(lambda gradient: gradient * 100)
+    first.remove()
+    (x * 1).backward()
+    assert x.grad.item() == 100.0
+
+
 def test_a_hook_also_sees_what_grad_returns() -> None:
     x = torch.tensor(2.0, requires_grad=True)
     x.register_hook(lambda gradient: gradient * 2)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import mean, median
 
 from refgrad.harness import Verdict
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.life_faults import LIFE_FAULTS
 from tests.faulty_engines.life_verdicts import STANDARD, broken_behaviours, life_verdict, step_count
+from tests.faulty_engines.remembering import remembered_scenarios
 
 HEAD = """\
 ## Lifecycles
 
-None of these can be expressed by a `gradcheck`, which calls one function at one point and never calls backward twice.
+A `gradcheck` differentiates one function at one point and never calls backward twice: but for the few that mix up the
+cotangents of a single backward, it cannot express any of these.
+
 {count} rules of the life of a graph, each taken out of the reference engine, which then has to fail `lifecycles/random`
 within the {examples} lifecycles of the {profile} profile. *Examples* counts lifecycles until one failed (median
 {median:g}, at most {most}), *steps* the length of what it shrank to (mean {mean:.1f}, at most {longest}); the last
-column names the behaviours that fail as well.
+column counts the behaviours that fail as well, by chapter.
 
 | An engine that … | modelled on | examples | steps | behaviours that fail, too |
 |---|---|---:|---:|---|
@@ -26,7 +29,12 @@ column names the behaviours that fail as well.
 
 def life_table() -> Iterator[str]:
     """Yield the lines of the table, its head first."""
-    verdicts = {fault: life_verdict(fault) for fault in LIFE_FAULTS}
+    with remembered_scenarios():
+        yield from lines({fault: life_verdict(fault) for fault in LIFE_FAULTS})
+
+
+def lines(verdicts: Mapping[LifeFault, Verdict]) -> Iterator[str]:
+    """Yield the head and the line of each fault, given the verdicts on lifecycles."""
     examples = [verdict.examples for verdict in verdicts.values()]
     steps = [step_count(verdict) for verdict in verdicts.values()]
     yield HEAD.format(
@@ -43,6 +51,6 @@ def life_table() -> Iterator[str]:
 
 def life_row(fault: LifeFault, verdict: Verdict) -> str:
     """Return the line of one fault."""
-    behaviours = ", ".join(f"`{name}`" for name in broken_behaviours(fault))
+    behaviours = ", ".join(f"{chapter} {count}" for chapter, count in broken_behaviours(fault).items())
     found = (str(verdict.examples), str(step_count(verdict))) if verdict.failed else ("**not found**", "")
     return f"| {' | '.join((fault.name, fault.source, *found, behaviours))} |\n"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from refgrad.harness import Verdict
 from refgrad.harness.checks import BehaviourCheck, LifecycleCheck, all_checks
 from refgrad.harness.grading import Grader
 from refgrad.harness.settings import Settings
 from refgrad.operators import Operator
 from refgrad.scenario import parse
+from tests.faulty_engines.fault import is_probed
 from tests.faulty_engines.life_fault import LifeFault, broken_engine
 
 STANDARD = Settings("standard")
@@ -30,11 +33,12 @@ def life_verdict(fault: LifeFault, grader: type[Grader] = LifeGrader) -> Verdict
         return grader(engine, STANDARD).grade(LifecycleCheck())
 
 
-def broken_behaviours(fault: LifeFault) -> list[str]:
-    """Return the ids of the behaviours that the engine fails."""
+def broken_behaviours(fault: LifeFault) -> Counter[str]:
+    """Return how many behaviours the engine fails, by chapter; probed ones have broken engines of their own."""
+    checks = [check for check in all_checks() if isinstance(check, BehaviourCheck) and not is_probed(check)]
     with broken_engine(fault) as engine:
         grader = Grader(engine, STANDARD)
-        return [c.id for c in all_checks() if isinstance(c, BehaviourCheck) and grader.grade(c).failed]
+        return Counter(verdict.chapter for verdict in map(grader.grade, checks) if verdict.failed)
 
 
 def step_count(verdict: Verdict) -> int:

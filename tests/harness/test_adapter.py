@@ -63,7 +63,7 @@ def test_features_follow_from_the_phrasebook() -> None:
         backward="{output}.backward({seed}, keep={retain_graph})",
         grad="grad({output}, {leaf}, {seed})",
     )
-    assert full.features == frozenset(FEATURES) - LIFE_FEATURES.keys() - {"forward_mode"}
+    assert full.features == frozenset(FEATURES) - LIFE_FEATURES.keys() - {"forward_mode", "graph"}
     plain = tiny_adapter(lacks=frozenset(), backward="{output}.backward()", zero_grad=None)
     assert plain.features == {"arrays", "accumulate", "error:no-graph", "error:freed-graph", "error:implicit-seed"}
     keeping = tiny_adapter(lacks=frozenset(), policy=Policy(frees="never", implicit_seed="ones"), scalars_only=True)

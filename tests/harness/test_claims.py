@@ -147,7 +147,8 @@ def test_every_feature_every_policy_and_every_dtype_has_a_claim() -> None:
     assert len({claim.id for claim in all_claims()}) == len(all_claims())
 
 
-@pytest.mark.parametrize("name", ["refgrad", "torch", "autograd", "mygrad", "micrograd"])
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ["refgrad", "torch", "jax", "autograd", "mygrad", "micrograd", "paddle"])
 def test_bundled_adapters_say_all_that_is_so_and_nothing_else(name: str) -> None:
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"needs refgrad[{name}]")

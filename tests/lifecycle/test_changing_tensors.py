@@ -80,6 +80,12 @@ def test_a_write_that_does_not_fit_is_an_error() -> None:
     assert last(f"{V}c = leaf float64[] {{0x1p+0}}\nwrite c add v") == Fails("write-shape")
 
 
+def test_nothing_is_promised_of_graphs_whose_leaf_was_overwritten_by_something_computed() -> None:
+    built, moved = f"{X}a = exp x\nb = exp a\n", "stop requiring grad x\nwrite x copy a\nbackward b"
+    assert last(f"{built}{moved}") == Open()
+    assert last(f"{built}backward a\n{moved}") == Open()
+
+
 def test_nothing_is_promised_of_a_write_where_engines_differ_in_what_is_a_view() -> None:
     assert last("c = leaf float64[1] {0x1p+0}\ny = reshape c shape=(1,)\nwrite y add c\nread value c") == Open()
 

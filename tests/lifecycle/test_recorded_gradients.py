@@ -87,6 +87,18 @@ def test_which_nodes_a_backward_visits_by_way_of_a_gradient_is_the_engine_s_affa
     assert last(f"{X}a = exp x\nl = multiply a a\nh = grad l x\nbackward h retain_graph\nbackward l") == Succeeds()
 
 
+def test_what_the_rules_have_read_may_be_saved_for_the_gradient_of_the_gradient() -> None:
+    overwritten = "enter no_grad\nwrite x add x\nleave\n"
+    assert last(f"{X}l = sin x\nh = grad l x\n{overwritten}backward h") == Open()
+    assert last(f"{SQUARE}{Y}enter no_grad\nwrite y add y\nleave\nbackward h") == Succeeds()
+
+
+def test_what_is_made_of_a_gradient_that_may_be_constant_may_be_so_too() -> None:
+    constant = f"{X}l = mean x\nh = grad l x\n"
+    assert last(f"{constant}a = sin h\nbackward a\nbackward a") == Open()
+    assert last(f"{constant}a = multiply l h\nwrite l add x\nbackward a") == Open()
+
+
 def test_a_gradient_of_a_gradient_has_a_value() -> None:
     assert last(f"{SQUARE}g = grad h x\nread value g") == Value("g")
 

@@ -68,6 +68,7 @@ NUMPY: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "pinv": np.linalg.pinv,
     "lstsq": lambda x, y: np.linalg.pinv(x) @ y,
     "matrix_norm": spectral,
+    "trace": lambda x, offset=0, axes=(0, 1): np.trace(x, offset, *axes),
 })
 
 
@@ -130,3 +131,20 @@ def test_matrices_that_are_not_square_are_refused(name: str) -> None:
     arrays = [np.ones((2, 3)) for _ in row.arguments]
     with pytest.raises(ValueError, match="not written out"):
         numpy_forward(row)(*arrays, **{"upper": True, "unitriangular": False} if row.attributes else {})
+
+
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0), (-1, 0), (1, 2)])
+def test_traces_are_those_of_numpy(offset: int, axes: tuple[int, int]) -> None:
+    x = np.random.default_rng(6).normal(size=(3, 2, 4))
+    row = operator_table()["trace"]
+    assert np.allclose(numpy_forward(row)(x, offset=offset, axes=axes), np.trace(x, offset, *axes), rtol=1e-14)
+
+
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2, 3])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2), (1, 3)])
+def test_the_gradient_of_a_trace_is_one_on_its_diagonal(shape: tuple[int, int], offset: int) -> None:
+    x = engine.tensor(np.ones(shape), requires_grad=True)
+    engine.trace(x, offset=offset, axes=(0, 1)).backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == np.eye(*shape, k=offset).tolist()

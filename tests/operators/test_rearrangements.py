@@ -137,3 +137,9 @@ def test_scalars_and_arrays_without_entries_are_drawn(name: str) -> None:
     shapes = [leaf.value.shape for seed in range(200) for leaf in operator_scenario(seed, name).leaves]
     assert () in shapes
     assert any(0 in shape for shape in shapes)
+
+
+def test_what_a_mask_makes_no_number_is_replaced() -> None:
+    mask = np.array([True, False, False, True])
+    found = apply("masked_nan_to_num", X, mask, nan=1.5)
+    assert found.tolist() == np.nan_to_num(np.where(mask, np.nan, X), nan=1.5).tolist()

@@ -32,6 +32,9 @@ KNOWN: Mapping[str, Callable[..., Any]] = MappingProxyType({
     **{name: getattr(np, name) for name in ("fmax", "fmin", "sign", "floor", "ceil", "trunc", "round", "remainder")},
     "polygamma": lambda x, n: special.polygamma(n, x),
     "fmod": np.fmod,
+    "floor_divide": np.floor_divide,
+    "nan_to_num": lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf),
+    "mvlgamma": special.multigammaln,
     "lgamma": special.gammaln,
     "rsqrt": lambda x: x**-0.5,
     "ldexp": lambda x, y: x * 2.0**y,
@@ -101,5 +104,14 @@ def test_log_ndtr_is_right_far_out(x: float) -> None:
 
 @pytest.mark.parametrize("row", [r for r in ROWS if r.vanishes("x")], ids=lambda row: row.name)
 def test_the_slope_of_a_step_vanishes(row: Operator) -> None:
-    assert row.name in {"sign", "floor", "ceil", "trunc", "round"}
+    assert row.name in {"sign", "floor", "ceil", "trunc", "round", "floor_divide"}
     assert [edge.kind for edge in row.edges] == ["jump"]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_what_is_no_finite_number_is_replaced_in_its_own_dtype(dtype: type[np.floating[Any]]) -> None:
+    largest = float(np.finfo(dtype).max)
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, largest, -largest], dtype=dtype)
+    found = numpy_forward(operator_table()["nan_to_num"])(x, nan=1.0, posinf=20.0, neginf=-7.0)
+    assert found.dtype == dtype
+    assert found.tolist() == [1.0, 20.0, -7.0, 0.0, largest, -largest]

@@ -85,9 +85,17 @@ def test_nothing_is_judged_where_the_truth_is_unknown(observed: float) -> None:
     assert outcome(observed, 1.0, radius=np.inf) == "inconclusive"
 
 
-def test_nothing_is_judged_where_the_truth_exceeds_the_largest_float() -> None:
+@pytest.mark.parametrize("observed", [np.inf, -np.inf, 1.0])
+def test_nothing_is_judged_where_the_truth_exceeds_the_largest_float(observed: float) -> None:
     (gradient,) = gradient_of("exp", 800.0)
-    assert judge(np.array(np.inf), gradient).outcome == "inconclusive"
+    assert judge(np.array(observed), gradient).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize("observed", [np.inf, -np.inf, np.nan, 1.0])
+def test_an_infinity_that_is_known_passes_and_nothing_else_does(observed: float) -> None:
+    oracle = CertifiedOracle(parse("x = leaf float64[2] {inf 1.0} requires_grad\n"))
+    expected = "passed" if observed == np.inf else "inconclusive"
+    assert judge(np.array([observed, 1.0]), oracle.value("x")).outcome == expected
 
 
 @pytest.mark.parametrize("observed", [0.0, 0.25, 1.0, 1.0 + 0.9 * VAGUE_ABOVE])

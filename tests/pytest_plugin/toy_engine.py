@@ -11,8 +11,10 @@ from refgrad import Policy, TapeAdapter
 
 class Value:
     made = 0
-    def __init__(self, data, parents=()):
-        self.data, self.parents, self.grad, self.number = data, parents, 0.0, Value.made
+    def __init__(self, data, parents=(), needs=True):
+        self.data, self.grad, self.number = data, 0.0, Value.made
+        self.parents = [(parent, partial) for parent, partial in parents if parent.needs]
+        self.needs = needs and (not parents or bool(self.parents))
         Value.made += 1
     def backward(self):
         sent, waiting = {self: 0.0}, [self]
@@ -41,7 +43,7 @@ def forget(x):
 def adapter(name, setup="import toy", backward="{output}.backward()", **operators):
     return TapeAdapter(
         name=name, setup=setup, backward=backward,
-        leaf="toy.Value({scalar})", value="{x}.data", gradient="{leaf}.grad", zero_grad="setattr({leaf}, 'grad', 0.0)",
+        leaf="toy.Value({scalar}, needs={requires_grad})", value="{x}.data", gradient="{leaf}.grad", zero_grad="setattr({leaf}, 'grad', 0.0)",
         operators={"add": "toy.add({x}, {y})", "multiply": "toy.multiply({x}, {y})"} | operators,
         scalars_only=True, policy=Policy(frees="never", implicit_seed="ones"), lacks=frozenset({"error:no-graph"}),
     )

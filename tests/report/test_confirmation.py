@@ -31,6 +31,7 @@ def finding(message: str, program: str, scenario: Scenario = SCENARIO) -> Findin
         ("the gradient of x is nan: there is one", "print(0.5)\n", "refuted"),
         ("raised ValueError: no", "raise ValueError('no')\n", "confirmed"),
         ("raised LinAlgError: no", "import numpy\nraise numpy.linalg.LinAlgError('no')\n", "confirmed"),
+        ("raised ValueError: no", "e = ValueError('no')\ne.add_note('-----\\nand why')\nraise e\n", "confirmed"),
         ("raised ValueError: no", "raise TypeError('no')\n", "refuted"),
         ("raised ValueError: no", "print('ValueError')\n", "refuted"),
         ("it has the dtype float64, but it should be float32", "print(1.0, 'float64')\n", "confirmed"),

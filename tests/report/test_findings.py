@@ -41,6 +41,10 @@ def assert_shows(verdict: Verdict, done: subprocess.CompletedProcess[str]) -> No
         said = verdict.message.partition("raised ")[2].strip("'\"").splitlines()[0]
         assert said.split(",")[0][:60] in done.stderr
         return
+    if verdict.verdict == "crashed":
+        assert done.returncode != 0
+        assert "RecursionError" not in verdict.message or "RecursionError" in done.stderr
+        return
     assert done.returncode == 0, done.stderr
     if observed:
         printed = [float(number) for number in NUMBER.findall(done.stdout)]

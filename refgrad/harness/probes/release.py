@@ -77,6 +77,11 @@ class _Trial:
         return self.words.engine.adapter.scalars_only
 
     @property
+    def exact(self) -> bool:
+        """Whether what is freed is never counted."""
+        return self.meter.name == "traced" and self.release.collected
+
+    @property
     def text(self) -> str:
         """The functions that the program consists of."""
         words, release = self.words, self.release
@@ -104,13 +109,13 @@ class _Trial:
     def judged(self) -> Shown:
         """Run it, and say whether too much is left.
 
-        Memory that Python knows of is there or not. A process may keep what a library has freed, to use it again: it is
-        run once before, and too much must be left each time.
+        Memory that Python knows of is there or not, once the collector has run. Else Python, or the process, may keep
+        what was freed, to use it again: then it is run once before, and too much must be left each time.
         """
         with measuring(self.words.engine):
             attempt = self.words.run(f"{self.meter.imports}\n{self.meter.text}\n{self.text}")["attempt"]
             graph, left = attempt()
-            for _ in range(CONFIRMATIONS if self.meter.name == "resident" else 0):
+            for _ in range(0 if self.exact else CONFIRMATIONS):
                 graph, left = attempt()
                 if self.released(graph, left):
                     break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -195,14 +195,11 @@ def _failed(trial: _Trial, sizes: Sequence[int], error: BaseException) -> Shown:
 
 def _grown(trial: _Trial, growth: Growth) -> Shown:
     largest = max(growth.times)
-    examples = len(trial.reached)
     told = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
+    shown = Shown("passed", told, examples=len(trial.reached), figures=growth.figures, growth=growth)
     if growth.steep:
-        return Shown(
-            "wrong", told, trial.program(list(growth.fitted)), examples=examples, figures=growth.figures, growth=growth
-        )
+        return replace(shown, outcome="wrong", program=trial.program(list(growth.fitted)))
     if growth.left_out is not None:
         said = told if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
-        message = f"{said}; n = {growth.left_out:,} would take too long"
-        return Shown("inconclusive", message, examples=examples, figures=growth.figures, growth=growth)
-    return Shown("passed", told, examples=examples, figures=growth.figures, growth=growth)
+        return replace(shown, outcome="inconclusive", message=f"{said}; n = {growth.left_out:,} would take too long")
+    return shown

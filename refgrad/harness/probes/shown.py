@@ -13,8 +13,8 @@ from refgrad.scenario import Scenario
 class Shown:
     """What a probe found, the program of the engine's own library that shows it, and how much was tried.
 
-    A message says nothing that depends on how fast or how busy the machine was. ``figures`` do, and ``growth``: what was
-    measured.
+    A message says nothing that depends on how fast or how busy the machine was. What was measured does, ``figures`` and
+    ``growth``: reports do not have it.
     """
 
     outcome: Outcome

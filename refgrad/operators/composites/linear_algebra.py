@@ -213,6 +213,11 @@ def lstsq(ops: Operators, x: Any, y: Any) -> Any:
     return solve(ops, ops.matmul(swapped(ops, x), x), ops.matmul(swapped(ops, x), y))
 
 
+def trace(ops: Operators, x: Any, *, offset: int, axes: tuple[int, int]) -> Any:
+    """Sum of a diagonal of two axes, or of one beside it."""
+    return ops.sum(ops.diagonal(x, offset=offset, axes=axes), axis=-1)
+
+
 COMPOSITES: Mapping[str, Composite] = MappingProxyType({
     "det": number(det),
     "logabsdet": number(logabsdet),
@@ -224,4 +229,5 @@ COMPOSITES: Mapping[str, Composite] = MappingProxyType({
     "matrix_power": Composite(matrix_power),
     "pinv": inverse(pinv),
     "lstsq": solution(lstsq),
+    "trace": Composite(trace),
 })

@@ -1,4 +1,4 @@
-"""How are entries brought into order, and which one stands at a given place?
+"""How are entries brought into order, which one stands at a given place, and where does the most extreme one stand?
 
 Neighbours are compared and exchanged by minimum and maximum until all are in order, so that the steps do not depend on
 the entries (D. E. Knuth, The Art of Computer Programming 3, 5.3.4).
@@ -7,9 +7,11 @@ the entries (D. E. Knuth, The Art of Computer Programming 3, 5.3.4).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import floor
+from math import floor, prod
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.composites.slicing import axis_of, slices
@@ -81,6 +83,36 @@ def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
     return _reduced(ops, x, parts[(len(parts) - 1) // 2], axis, keepdims=keepdims)
 
 
+def times_argmax(ops: Operators, x: Any, *, axis: int | None) -> Any:
+    """Entries times the place of the largest along an axis, or among all in a row; the first one of a tie."""
+    return _times_place(ops, x, axis, descending=True)
+
+
+def times_argmin(ops: Operators, x: Any, *, axis: int | None) -> Any:
+    """Entries times the place of the smallest along an axis, or among all in a row; the first one of a tie."""
+    return _times_place(ops, x, axis, descending=False)
+
+
+def _times_place(ops: Operators, x: Any, axis: int | None, *, descending: bool) -> Any:
+    flat = ops.reshape(x, shape=(prod(x.shape),)) if axis is None else x
+    parts = slices(ops, flat, axis or 0)
+    if not parts:
+        raise ValueError("there is no place of the most extreme of no entries")
+    place = _place(ops, parts, descending=descending)
+    return ops.multiply(x, place if axis is None else ops.expand_dims(place, axis=axis_of(x, axis)))
+
+
+def _place(ops: Operators, parts: list[Any], *, descending: bool) -> Any:
+    """Walk along the parts and move on to each that is more extreme than those before: no step has a slope."""
+    best, place = parts[0], ops.constant(np.zeros(parts[0].shape))
+    for number, part in enumerate(parts[1:], 1):
+        ahead = ops.sign(ops.subtract(part, best) if descending else ops.subtract(best, part))
+        moves = ops.floor(ops.add(ops.multiply(ahead, 0.5), 0.75))  # 1 where it is ahead, 0 where it ties or is not
+        place = ops.add(place, ops.multiply(moves, ops.subtract(number, place)))
+        best = ops.maximum(best, part) if descending else ops.minimum(best, part)
+    return place
+
+
 def _reduced(ops: Operators, x: Any, found: Any, axis: int, *, keepdims: bool) -> Any:
     return ops.expand_dims(found, axis=axis_of(x, axis)) if keepdims else found
 
@@ -92,4 +124,6 @@ COMPOSITES: Mapping[str, Composite] = MappingProxyType({
     "quantile": Composite(quantile),
     "median": Composite(median),
     "lower_median": Composite(lower_median),
+    "times_argmax": Composite(times_argmax),
+    "times_argmin": Composite(times_argmin),
 })

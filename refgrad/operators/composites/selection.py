@@ -97,6 +97,11 @@ def masked_fill(ops: Operators, x: Any, mask: Any, *, value: float) -> Any:
     return ops.where(mask, value, x)
 
 
+def masked_nan_to_num(ops: Operators, x: Any, mask: Any, *, nan: float) -> Any:
+    """``nan`` where the mask put NaN, and the entries elsewhere."""
+    return ops.where(mask, nan, x)
+
+
 def where_number(ops: Operators, condition: Any, x: Any, *, value: float) -> Any:
     """Entries where the condition holds, and ``value`` elsewhere."""
     return ops.where(condition, x, value)
@@ -131,6 +136,7 @@ COMPOSITES: Mapping[str, Composite] = MappingProxyType({
     "delete": moved(delete),
     "insert": Composite(insert),
     "masked_fill": Composite(masked_fill),
+    "masked_nan_to_num": Composite(masked_nan_to_num),
     "where_number": Composite(where_number),
     "index_fill": Composite(index_fill),
 })

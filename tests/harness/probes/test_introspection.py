@@ -23,9 +23,9 @@ def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-@pytest.mark.parametrize("engine", ["refgrad", "torch"])
+@pytest.mark.parametrize("engine", ["refgrad", pytest.param("torch", marks=pytest.mark.engines)])
 def test_two_engines_record_what_they_must(engine: str, name: str) -> None:
-    pytest.importorskip(engine)
+    pytest.importorskip(engine, reason=f"needs {engine}")
     assert shown(start(find_adapter(engine)), name).outcome == "passed"
 
 
@@ -49,8 +49,9 @@ def test_a_random_graph_that_is_wrong_is_shown_small() -> None:
     assert found.message.startswith("the leaf ")
 
 
+@pytest.mark.engines
 def test_the_program_that_is_shown_prints_where_nodes_lead() -> None:
-    pytest.importorskip("micrograd")
+    pytest.importorskip("micrograd", reason="needs micrograd")
     found = shown(start(find_adapter("micrograd")), "each_use_is_an_edge")
     assert (found.outcome, found.message) == ("wrong", "the node of a leads to [x], not to [x, x]")
     printed = StringIO()
@@ -59,8 +60,9 @@ def test_the_program_that_is_shown_prints_where_nodes_lead() -> None:
     assert printed.getvalue() == "x []\na ['x']\nb ['a']\n"
 
 
+@pytest.mark.engines
 def test_an_engine_that_shows_no_graph_is_not_asked() -> None:
-    pytest.importorskip("autograd")
+    pytest.importorskip("autograd", reason="needs autograd")
     assert shown(start(find_adapter("autograd")), "operands_are_parents") == Shown(
         "unsupported", "the engine has no graph"
     )

@@ -33,9 +33,9 @@ def test_the_reference_engine_lets_go_of_everything(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BEHAVIOURS)
-@pytest.mark.parametrize("engine", ["refgrad", "torch"])
+@pytest.mark.parametrize("engine", ["refgrad", pytest.param("torch", marks=pytest.mark.engines)])
 def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, name: str) -> None:
-    pytest.importorskip(engine)
+    pytest.importorskip(engine, reason=f"needs {engine}")
     assert shown(start(find_adapter(engine)), name, "standard").outcome == "passed"
 
 
@@ -70,15 +70,17 @@ def test_the_program_that_is_shown_prints_what_was_measured() -> None:
     assert left * 4 > graph > 14_000_000
 
 
+@pytest.mark.engines
 def test_numpys_memory_is_traced_and_pytorchs_is_not() -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs torch")
     assert is_traced(Words(start(find_adapter("refgrad"))), "multiply")
     assert not is_traced(Words(start(find_adapter("torch"))), "multiply")
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("behaviour", ["graphs_die_with_their_output", "abandoned_graphs_do_not_add_up"])
 def test_memory_that_python_does_not_know_of_is_seen_too(behaviour: str) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs torch")
     found = shown(EVERYTHING.start("torch"), behaviour)
     assert found.outcome == "wrong"
     assert "attempt" in found.program

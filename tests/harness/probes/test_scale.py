@@ -38,9 +38,9 @@ def test_the_reference_engine_copes_with_everything(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BEHAVIOURS)
-@pytest.mark.parametrize("engine", ["refgrad", "torch"])
+@pytest.mark.parametrize("engine", ["refgrad", pytest.param("torch", marks=pytest.mark.engines)])
 def test_two_engines_cope_with_it_at_full_size(engine: str, name: str) -> None:
-    pytest.importorskip(engine)
+    pytest.importorskip(engine, reason=f"needs {engine}")
     probing = BEHAVIOURS[name].probing
     assert probing is not None
     assert probe(start(find_adapter(engine)), probing, Settings("standard")).outcome == "passed"
