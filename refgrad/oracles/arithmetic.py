@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from math import isinf
 from typing import Any, ClassVar, Literal
 
 from flint import arb, arb_series
@@ -37,8 +38,8 @@ class Arithmetic:
         return compiled(operator, self.bits)
 
     def enter(self, number: float) -> Any:
-        """Return the ball of a given number: exact, or half an ulp wide in the engine's precision."""
-        if self.purpose == "truth" or number == 0:
+        """Return the ball of a given number: 0 and infinities exact, others half an ulp wide where engines round."""
+        if self.purpose == "truth" or number == 0 or isinf(number):
             return arb(number)
         return arb(number, abs(number) * 2.0**-self.bits)
 

@@ -24,12 +24,16 @@ from refgrad.strategies.profile import Profile
 Viewed = tuple[Array, tuple[tuple[str, AttributeValue], ...]]
 """What a leaf has to hold, and the attributes by which an operator makes the operand of it."""
 
+CROSSED: Final = 0.5
+"""How often an operand is transposed, if that changes the order of its memory: few shapes are of that kind."""
+
 GAP: Final = 0.5
 """What lies between the entries that a step takes."""
 
 
 def _transposed(array: Array) -> Viewed | None:
-    return None if array.ndim < 2 else (array.T, ())  # noqa: PLR2004 (a vector is its own transpose)
+    crossing = sum(length > 1 for length in array.shape) > 1
+    return (array.T, ()) if crossing else None
 
 
 def _turned(array: Array) -> Viewed | None:
@@ -65,13 +69,12 @@ def laid_out(scenario: Scenario, choices: Choices, profile: Profile, share: floa
     numbers = [leaf for leaf in scenario.leaves if leaf.name in used and leaf.value.dtype != "bool"]
     leaves = [leaf for leaf in numbers if leaf.value.shape and leaf.value.size]
     allowed = [name for name in LAYOUTS if profile.operators is None or name in profile.operators]
-    if not choices.boolean(share) or not leaves or not allowed:
+    views = [(leaf, name, LAYOUTS[name](leaf.value.to_numpy())) for leaf in leaves for name in allowed]
+    telling = [(leaf, name, viewed) for leaf, name, viewed in views if viewed is not None]
+    if not choices.boolean(share) or not telling:
         return scenario
-    leaf = choices.choice(leaves)
-    operator = choices.choice(allowed)
-    viewed = LAYOUTS[operator](leaf.value.to_numpy())
-    if viewed is None:
-        return scenario
+    crossed = [(leaf, name, viewed) for leaf, name, viewed in telling if name == "transpose"]
+    leaf, operator, viewed = choices.choice(crossed if crossed and choices.boolean(CROSSED) else telling)
     changed = _through_a_view(scenario, leaf, operator, viewed)
     return changed if operator != "broadcast_to" or _admitted(changed, profile, choices) else scenario
 

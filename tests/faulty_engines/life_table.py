@@ -14,8 +14,8 @@ from tests.faulty_engines.remembering import remembered_scenarios
 HEAD = """\
 ## Lifecycles
 
-A `gradcheck` differentiates one function at one point and never calls backward twice: but for the few that mix up the
-cotangents of a single backward, it cannot express any of these.
+A `gradcheck` differentiates one function at one point and looks at nothing that leaves gather: but for the few that
+mix up the cotangents of a single backward, it cannot express any of these.
 
 {count} rules of the life of a graph, each taken out of the reference engine, which then has to fail `lifecycles/random`
 within the {examples} lifecycles of the {profile} profile. *Examples* counts lifecycles until one failed (median

@@ -49,6 +49,13 @@ def test_each_spelling_is_met_about_as_often_as_the_others(operator: str) -> Non
     assert min(met.values()) > 130
 
 
+@pytest.mark.parametrize("behind", ["backward a\nbackward a\n", "write a add a\n", "backward a\nh = grad a x\n"])
+def test_where_it_matters_what_is_saved_the_first_spelling_is_used(behind: str) -> None:
+    for number in range(20):
+        text = f"x = leaf float64[] {{{float(number).hex()}}} requires_grad\na = exp x\n"
+        assert spelled(parse(text + behind)) == ["first"]
+
+
 @given(st.integers(0, 10**6))
 def test_a_scenario_that_is_read_back_is_spelled_the_same(seed: int) -> None:
     scenario = operator_scenario(seed, "multiply")

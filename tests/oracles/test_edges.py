@@ -252,6 +252,14 @@ def test_nan_elsewhere_is_wrong() -> None:
     assert finding(text, {"x": np.nan}).outcome == "wrong"
 
 
+@pytest.mark.parametrize("there", ["inf", "-inf"])
+def test_nothing_is_sent_to_an_infinity_that_is_replaced(there: str) -> None:
+    leaf = f"x = leaf float64[2] {{{there} 0x1p+0}} requires_grad"
+    text = f"{leaf}\nl = nan_to_num x\nbackward l seed float64[2] {{0x1p+1 0x1p+1}}"
+    assert finding(text, {"x": [0, 2]}).outcome == "passed"
+    assert finding(text, {"x": [2, 2]}).outcome == "wrong"
+
+
 def test_a_product_with_two_zeros_sends_nothing() -> None:
     text = "x = leaf float64[3] {0x0p+0 0x0p+0 0x1p+1} requires_grad\nl = prod x\nbackward l"
     assert finding(text, {"x": [0, 0, 0]}).outcome == "passed"

@@ -43,9 +43,11 @@ def forget(x):
 def adapter(name, setup="import toy", backward="{output}.backward()", **operators):
     return TapeAdapter(
         name=name, setup=setup, backward=backward,
-        leaf="toy.Value({scalar}, needs={requires_grad})", value="{x}.data", gradient="{leaf}.grad", zero_grad="setattr({leaf}, 'grad', 0.0)",
+        leaf="toy.Value({scalar})", constant="toy.Value({scalar}, needs=False)",
+        value="{x}.data", gradient="{leaf}.grad", zero_grad="setattr({leaf}, 'grad', 0.0)",
         operators={"add": "toy.add({x}, {y})", "multiply": "toy.multiply({x}, {y})"} | operators,
-        scalars_only=True, policy=Policy(frees="never", implicit_seed="ones"), lacks=frozenset({"error:no-graph"}),
+        scalars_only=True, policy=Policy(frees="never", implicit_seed="ones", keeps="all"),
+        lacks=frozenset({"error:no-graph"}),
     )
 
 RIGHT = adapter("right", relu="toy.relu({x})")

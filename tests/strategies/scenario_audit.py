@@ -69,8 +69,10 @@ def entries_on_edges(scenario: Scenario) -> bool:
 def _about_values(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:
     ranks = (operator_table()[name].pattern_rank for name in scenario.operators)
     max_rank = max(profile.max_rank, *ranks, 0)
+    at_limits = {name for step in scenario.applications if _at_limit(step, values) for name in step.arguments}
     for name, value in values.items():
-        if value.size and not np.all(np.abs(value.astype(float)) <= LARGEST_VALUE):
+        numbers = value[~np.isinf(value)] if name in at_limits else value
+        if not np.all(np.abs(numbers.astype(float)) <= LARGEST_VALUE):
             yield f"{name} is too large or not finite"
         if value.ndim > max_rank or value.size > LARGEST_SIZE or (profile.scalars_only and value.ndim):
             yield f"{name} has the shape {value.shape}"

@@ -35,10 +35,11 @@ def test_an_edge_scenario_has_an_entry_on_an_edge(name: str) -> None:
         assert complaints(scenario, Profile(edges=1.0)) == []
 
 
-NEVER_TWICE = frozenset({"matmul", "cdist", "l1_loss", "remainder", "fmod"})
+NEVER_TWICE = frozenset({"matmul", "cdist", "l1_loss", "remainder", "fmod", "floor_divide"})
 """Operators of two arrays that the generator never makes one.
 
-A product's need other shapes, the distance of equal points has a kink, and the remainder of a number by itself a jump.
+A product's need other shapes, the distance of equal points has a kink, and the quotient and the remainder of a number
+by itself have a jump.
 """
 
 VECTORS_ALONE = frozenset({"meshgrid"})

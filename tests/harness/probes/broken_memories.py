@@ -104,7 +104,7 @@ KEEPING_FAULTS = (
     ),
     _fault(
         "keeps intermediate tensors until the next one comes",
-        "tensors_die_with_their_graph graphs_die_with_their_output graphs_die_without_the_collector "
+        "tensors_die_with_their_graph graphs_die_with_their_output "
         "kept_graphs_die_with_their_output detached_outputs_hold_no_graph recorded_gradients_hold_no_graph",
         {"multiply": "kept.clear() or keep([torch.multiply({x}, {y}), {x}])[0]"},
     ),
