@@ -138,7 +138,7 @@ def test_the_programs_on_tape_engines_show_what_is_wrong(program: str) -> None:
     if version(package) != known:
         pytest.skip(f"the finding is about {package} {known}")
     assert "refgrad" not in (FINDINGS / program).read_text().split('"""')[2]
-    command = [sys.executable, "-W", "ignore", FINDINGS / program]
+    command = [sys.executable, "-W", "ignore", str(FINDINGS / program)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == PROGRAMS[program]
 
 

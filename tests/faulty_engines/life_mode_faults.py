@@ -173,7 +173,7 @@ def still_receives() -> Region:
     return patch.object(autograd, "_is_open_leaf", lambda node: isinstance(node, AccumulateGrad))
 
 
-def showing(name: str, flag: Callable[[Tensor], bool]) -> Callable[[], Region]:
+def showing(name: str, flag: Callable[[Tensor], object]) -> Callable[[], Region]:
     """Return what makes a region in which tensors tell another flag."""
     return lambda: patch.object(Tensor, name, property(flag))
 

@@ -15,7 +15,7 @@ from refgrad.engine.inplace import _adopt as adopt
 from refgrad.engine.inplace import _before as before_write
 from refgrad.engine.inplace import _take_over as take_over
 from refgrad.engine.modes import is_grad_enabled
-from refgrad.engine.node import Node
+from refgrad.engine.node import Node, note_write
 from refgrad.engine.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
@@ -23,11 +23,11 @@ from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 TENSORS = import_module("refgrad.engine.tensor")  # in the package, that name is a function
 Region = AbstractContextManager[Any]
 
-COPY = Tensor.copy_
+COPY: Callable[[Tensor, Any], Tensor] = vars(Tensor)["copy_"]
 SET_ITEM: Any = Tensor.__setitem__
 OVERWRITE = Tensor.overwrite
 CHECK = Node.check
-NOTE = inplace.note_write
+NOTE = note_write
 
 
 def checking(check: Callable[[Node], None]) -> Callable[[], Region]:

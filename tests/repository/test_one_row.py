@@ -13,18 +13,7 @@ from tests.repository.isolation import IMPORT_EVERY_MODULE, run_python
 from tests.repository.sources import PACKAGE, ROOT, layers, name_of, python_files
 from tests.repository.what_a_row_gives import POINTS
 
-OPERATOR = "expm1"
-# The function that the row's formula calls: the language of formulas, and what it means to each number system.
-VOCABULARY = {
-    f"refgrad/{file}.py"
-    for file in (
-        "operators/vocabulary",
-        "operators/exact",
-        "oracles/ball_functions",
-        "oracles/series_functions",
-        "oracles/symbolic",
-    )
-}
+OPERATOR = "deg2rad"
 NEW_ROW = """
 [cube_plus_exp]
 summary = "x cubed plus e to the x: an operator that no library has"
@@ -57,9 +46,8 @@ def specs(tmp_path: Path) -> Path:
     return copy
 
 
-def test_nothing_but_the_language_of_formulas_knows_the_operator_by_name() -> None:
-    knowing = {name_of(path) for path in python_files(PACKAGE) if OPERATOR in path.read_text(encoding="utf-8")}
-    assert knowing <= VOCABULARY
+def test_nothing_in_the_package_knows_the_operator_by_name() -> None:
+    assert [name_of(path) for path in python_files(PACKAGE) if OPERATOR in path.read_text(encoding="utf-8")] == []
 
 
 def test_without_its_row_the_operator_is_gone_and_everything_still_imports(specs: Path) -> None:
@@ -108,7 +96,7 @@ def assert_the_operator_works(seen: dict[str, Any], values: list[float], slopes:
 def test_with_its_row_back_the_operator_is_everywhere(specs: Path) -> None:
     shutil.rmtree(specs)
     shutil.copytree(ROOT / "specs", specs)
-    values, slopes = [math.expm1(x) for x in POINTS], [math.exp(x) for x in POINTS]
+    values, slopes = [math.radians(x) for x in POINTS], [math.pi / 180 for _ in POINTS]
     assert_the_operator_works(seen_of(OPERATOR, specs), values, slopes)
 
 
