@@ -20,7 +20,7 @@ a = leaf float64[] {0x1p+0} requires_grad
 b = leaf float64[] {0x1p+0} requires_grad
 c = stack a b axis=0
 d = sum c
-backward d retain_graph
+backward d
 backward a
 read grad b
 """
