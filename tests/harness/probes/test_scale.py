@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from refgrad.engine import sweep
 from refgrad.harness import Engine, TapeAdapter, all_behaviours, find_adapter, start
-from refgrad.harness.probes import Shown, growth, probe
+from refgrad.harness.probes import Shown, growth, probe, scale
 from refgrad.harness.probes.growth import Growth, measure, slope
 from refgrad.harness.probes.large_graphs import LARGE_GRAPHS
 from refgrad.harness.probes.program import Words
@@ -22,6 +22,9 @@ from refgrad.harness.settings import Settings
 from tests.harness.probes.broken_sweeps import WithALog, by_every_path, by_lookup_in_a_list, by_recursion
 
 SMOKE = Settings("smoke")
+PATIENCE = 2.0
+"""More seconds than the profile has: a slow machine sees too few sizes in those to accuse anybody."""
+
 BEHAVIOURS = {b.id: b for b in all_behaviours() if b.chapter == "scale"}
 
 
@@ -79,6 +82,7 @@ def test_what_grows_faster_than_linearly_is_found(
     monkeypatch: pytest.MonkeyPatch, reachable: Callable[..., Any], behaviour: str
 ) -> None:
     monkeypatch.setattr(sweep, "reachable", reachable)
+    monkeypatch.setattr(scale, "LIMITS", {"smoke": PATIENCE})
     found = shown(behaviour)
     assert found.outcome == "wrong", found
     assert "time grows" in found.message
