@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator
+from refgrad.oracles.limits import limits_met
 from refgrad.oracles.relevance import leading_to
 from refgrad.scenario import Constant, Leaf, Scenario
 
@@ -32,7 +33,7 @@ LARGEST_SIZE = 5000
 
 
 class SymbolicRefusedError(RuntimeError):
-    """A scenario is too large for symbols, or sits on a kink; the message says which."""
+    """A scenario is too large for symbols, or sits on a kink or a limit; the message says which."""
 
 
 def symbolic_gradient(scenario: Scenario, contributions: Contributions, digits: int = DIGITS) -> dict[str, ObjectArray]:
@@ -40,13 +41,15 @@ def symbolic_gradient(scenario: Scenario, contributions: Contributions, digits: 
 
     Returns object arrays of SymPy numbers with that many digits, in each leaf's shape.
 
-    Raises SymbolicRefusedError for scenarios that are not small or whose value lies on a kink, and
-    ScenarioEvaluationError where shapes do not fit.
+    Raises SymbolicRefusedError for scenarios that are not small, whose value lies on a kink, or that come to a limit,
+    and ScenarioEvaluationError where shapes do not fit.
     """
     path = leading_to(expanded(scenario), {output for output, _ in contributions})
     leaves = [leaf for leaf in path.leaves if leaf.requires_grad]
     if sum(leaf.value.size for leaf in leaves) > LARGEST_ENTRIES or len(path.applications) > LARGEST_LENGTH:
         raise SymbolicRefusedError(f"there are more than {LARGEST_ENTRIES} entries or {LARGEST_LENGTH} operators")
+    if limits_met(path):
+        raise SymbolicRefusedError("an operator has a limit there, where its formula has no value")
     system = Symbols(digits)
     values = evaluate(path, system)
     total = sum((_weighted(values[output], seed, system) for output, seed in contributions), system.sympy.Integer(0))

@@ -117,3 +117,9 @@ def test_a_leaf_that_nothing_uses_has_no_slope() -> None:
 def test_sympy_is_not_imported_until_it_is_asked() -> None:
     code = "import sys, refgrad.oracles.quorum; sys.exit('sympy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_limit_is_refused_where_the_formula_is_a_quotient_of_zeros() -> None:
+    scenario = parse("x = leaf float64[] {0x0p+0} requires_grad\na = sinc x\nbackward a\n")
+    with pytest.raises(SymbolicRefusedError, match="an operator has a limit there"):
+        symbolic_gradient(scenario, (("a", None),))
