@@ -160,7 +160,8 @@ def test_shapes_come_from_a_small_pool() -> None:
     shapes_of_leaves = [leaf.value.shape for scenario in sample() for leaf in scenario.leaves]
     usual = [shape for shape in shapes_of_leaves if set(shape) <= {0, 1, 2, 3}]
     assert len(usual) >= 0.95 * len(shapes_of_leaves)
-    assert len(set(usual)) <= 60
+    commonest = [count for _, count in Counter(shapes_of_leaves).most_common(30)]
+    assert sum(commonest) >= 0.9 * len(shapes_of_leaves), "engines that compile each shape meet few"
 
 
 @pytest.mark.parametrize("name", ["add", "multiply", "tanh", "arctan2", "sum", "roll", "scatter_add"])
