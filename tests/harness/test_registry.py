@@ -31,7 +31,7 @@ def test_an_adapter_of_ones_own_is_found_in_the_current_folder(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("torhc", "there is no engine 'torhc'; there are: autograd, jax, micrograd, mygrad, refgrad, torch"),
+        ("torhc", "there is no engine 'torhc'; there are: autograd, jax, micrograd, mygrad, paddle, refgrad, torch"),
         (
             "no_such_module:ADAPTER",
             "'no_such_module:ADAPTER': the module cannot be imported: No module named 'no_such_module'",
