@@ -77,6 +77,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.benchmark_run
 @pytest.mark.parametrize(("reachable", "behaviour"), BROKEN)
 def test_what_grows_faster_than_linearly_is_found(
     monkeypatch: pytest.MonkeyPatch, reachable: Callable[..., Any], behaviour: str
