@@ -1,6 +1,7 @@
 """Does a search find what fails, the same every time, and remember it?"""
 
 from pathlib import Path
+from statistics import median
 
 import pytest
 from hypothesis.database import DirectoryBasedExampleDatabase, InMemoryExampleDatabase
@@ -24,12 +25,15 @@ def test_a_search_finds_and_shrinks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "examples"), [("wrong tanh", 60), ("fan-out overwritten", 30), ("maximum over two axes", 200)]
+    ("name", "examples"), [("wrong tanh", 40), ("fan-out overwritten", 25), ("maximum over two axes", 120)]
 )
 def test_a_planted_fault_is_found_within_so_many_examples(name: str, examples: int) -> None:
-    found = [find_counterexample(random_scenario, FAULTS[name], seed=seed, max_examples=1000) for seed in range(5)]
-    assert all(search.counterexample is not None for search in found)
-    assert sorted(search.examples for search in found)[2] <= examples
+    searches = [
+        find_counterexample(random_scenario, FAULTS[name], seed=seed, max_examples=2000, shrink_limit=0)
+        for seed in range(25)
+    ]
+    assert all(search.counterexample is not None for search in searches)
+    assert median(search.examples for search in searches) <= examples
 
 
 def test_a_search_without_success_tries_as_many_as_it_may() -> None:
