@@ -37,8 +37,7 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
 def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:
     for number, observation in enumerate(observations, 1):
         if observation.changed:
-            message = f"wrote to the seed of an earlier backward, or to its own, which was {observation.changed[0]}"
-            return Finding("wrong", message, number)
+            return Finding("wrong", f"wrote to a seed: {observation.changed[0]}", number, of_seed=True)
     return None
 
 

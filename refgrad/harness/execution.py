@@ -212,14 +212,25 @@ class _TapeRun:
         return made
 
     def changed_seeds(self) -> tuple[str, ...]:
-        """Return the seeds so far that are no longer what they were, as they were: a backward may read them only."""
+        """Say which seeds so far, counted from 1, are no longer what they were: a backward may read them only."""
         value, watched = self.engine.adapter.value, self.watched or []
         now = [m if isinstance(m, np.ndarray) else self.engine.look(value, None, x=m).array for m, _ in watched]
         return tuple(
-            seed.to_text()
-            for array, (_, seed) in zip(now, watched, strict=True)
-            if array is not None and not np.array_equal(array, seed.to_numpy().astype(array.dtype), equal_nan=True)
+            f"seed {number} is {changed}"
+            for number, (array, (_, seed)) in enumerate(zip(now, watched, strict=True), 1)
+            if array is not None and (changed := _change(array, seed.to_numpy().astype(array.dtype)))
         )
+
+
+def _change(array: Array, before: Array) -> str:
+    """Say of the first entry that is another one what it is and was."""
+    if array.shape != before.shape:
+        return f"of the shape {array.shape}, and was of {before.shape}"
+    if np.array_equal(array, before, equal_nan=True):
+        return ""
+    entry = np.argwhere((array != before) & ~((array != array) & (before != before)))[0]  # noqa: PLR0124 (NaN)
+    place = tuple(map(int, entry))
+    return f"entry {place}: {array[place]}, and was {before[place]}"
 
 
 @dataclass(slots=True)

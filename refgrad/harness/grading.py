@@ -230,7 +230,10 @@ class Grader(Reliance):
             return self.verdict(check, finding.outcome, examples=examples)
         place = f"step {finding.step}, `{scenario.steps[finding.step - 1].to_text()}`: " if finding.step else ""
         message = place + finding.message
-        return self.verdict(check, finding.outcome, message=message, scenario=scenario, examples=examples)
+        verdict = self.verdict(check, finding.outcome, message=message, scenario=scenario, examples=examples)
+        if finding.of_seed:
+            return replace(verdict, reproduction=reproduce(scenario, self.engine, seeds=True))
+        return verdict
 
     def verdict(
         self, check: Check, outcome: Outcome, message: str = "", scenario: Scenario | None = None, examples: int = 0

@@ -14,8 +14,8 @@ Array = npt.NDArray[Any]
 class Observation:
     """What a step showed: an array, no gradient (None), an error, or nothing but having run.
 
-    ``dtype`` is what the library says of the array, by its name: numpy has no array of bfloat16. ``changed`` are seeds
-    of this backward and earlier ones that it has written to.
+    ``dtype`` is what the library says of the array, by its name: numpy has no array of bfloat16. ``changed`` says of
+    each seed of this backward and earlier ones what it has written to it.
     """
 
     array: Array | None = None

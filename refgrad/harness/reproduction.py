@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,20 @@ from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, S
 from refgrad.scenario.promotion import floating_dtypes, promoted
 
 
-def reproduce(scenario: Scenario, engine: Engine) -> str:
-    """Return a program that imports nothing of refgrad and prints what the scenario reads."""
+def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str:
+    """Return a program that imports nothing of refgrad and prints what the scenario reads.
+
+    With ``seeds``, a program for a tape engine prints in the end what has become of the seeds, too.
+    """
     adapter = engine.adapter
     spelled = {step.name: engine.spelling(step, scenario) for step in scenario.applications}
     if isinstance(adapter, TapeAdapter):
-        body = "\n".join(_tape_lines(scenario, adapter, spelled))
+        lines = (
+            _with_seeds(scenario, adapter, spelled)
+            if seeds
+            else _tape_lines(scenario, adapter, spelled, lambda seed: _seed(seed, adapter))
+        )
+        body = "\n".join(lines)
     else:
         body = "\n".join(_functional_lines(scenario, adapter, spelled))
     return with_setup(adapter, body)
@@ -95,26 +103,43 @@ def _seed(seed: Constant, adapter: AnyAdapter) -> str:
     return Template(adapter.seed).of_dtype(seed.dtype).render({"array": array_literal(seed)})
 
 
-def _tape_lines(scenario: Scenario, adapter: TapeAdapter, spelled: Mapping[str, str]) -> Iterator[str]:
-    shown = 1 if all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves) else 2
-    return as_program(scenario, adapter, lambda step: _step_lines(step, scenario, adapter, spelled, shown))
+def _with_seeds(scenario: Scenario, adapter: TapeAdapter, spelled: Mapping[str, str]) -> Iterator[str]:
+    """Bind seeds to names, counted from 1, ahead of the steps, and print them behind the last."""
+    seeds = [step.seed for step in scenario.steps if isinstance(step, Backward | Grad) and step.seed is not None]
+    names = [f"seed_{number}" for number in range(1, len(seeds) + 1)]
+    left = iter(names)
+    yield from (f"{name} = {_seed(seed, adapter)}" for name, seed in zip(names, seeds, strict=True))
+    yield from _tape_lines(scenario, adapter, spelled, lambda _: next(left))
+    template = Template("{x}" if adapter.seed == "{array}" else adapter.value)
+    yield from (f"print({template.render({'x': name})})  # {name.replace('_', ' ')}" for name in names)
+
+
+def _tape_lines(
+    scenario: Scenario, adapter: TapeAdapter, spelled: Mapping[str, str], seed_text: Callable[[Constant], str]
+) -> Iterator[str]:
+    return as_program(scenario, adapter, lambda step: _step_lines(step, scenario, adapter, spelled, seed_text))
 
 
 def _step_lines(
-    step: Step, scenario: Scenario, adapter: TapeAdapter, spelled: Mapping[str, str], shown: int
+    step: Step,
+    scenario: Scenario,
+    adapter: TapeAdapter,
+    spelled: Mapping[str, str],
+    seed_text: Callable[[Constant], str],
 ) -> Iterator[str]:
+    shown = 1 if all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves) else 2
     match step:
         case Leaf():
             yield _leaf_line(step, adapter)
         case Apply():
             yield _apply_line(step, spelled)
         case Grad(name=name, output=output, leaf=leaf, seed=seed):
-            fields = {"output": output, "leaf": leaf, "seed": "None" if seed is None else _seed(seed, adapter)}
+            fields = {"output": output, "leaf": leaf, "seed": "None" if seed is None else seed_text(seed)}
             yield f"{name} = {Template(adapter.grad or '').render(fields)}"
         case Jvp():
             yield from _jvp_lines(scenario, step, adapter, spelled)
         case Backward(output=output, seed=seed, retain_graph=retain_graph):
-            text = "None" if seed is None else _seed(seed, adapter)
+            text = "None" if seed is None else seed_text(seed)
             fields = {"output": output, "seed": text, "retain_graph": repr(retain_graph)}
             yield Template(adapter.backward).render(fields)
         case ZeroGrad(name=name):

@@ -20,11 +20,15 @@ FAILURES: frozenset[Outcome] = frozenset(OUTCOMES[: OUTCOMES.index("inaccurate")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a scenario showed: an outcome, and where it is not ``passed``, at which step and why."""
+    """What a scenario showed: an outcome, and where it is not ``passed``, at which step and why.
+
+    ``of_seed`` says that it is a seed that is not what it was.
+    """
 
     outcome: Outcome
     message: str = ""
     step: int = 0
+    of_seed: bool = False
 
     @property
     def failed(self) -> bool:

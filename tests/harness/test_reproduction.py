@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import examine, find_adapter, observe, reproduce, start
+from refgrad.harness.checks import all_checks
+from refgrad.harness.grading import Grader
 from refgrad.harness.reproduction import array_literal
 from refgrad.scenario import Constant, parse
 from tests.harness.tiny_engine import tiny_adapter
@@ -65,6 +69,28 @@ def test_functions_of_the_setup_are_shown_only_where_they_are_used() -> None:
     assert "def used" in program
     assert "def inner" in program
     assert "unused" not in program
+
+
+WRITES = """
+import refgrad.engine as torch
+
+def walk_and_write(output, seed, retain_graph):
+    output.backward(seed, retain_graph=retain_graph)
+    if seed is not None:
+        seed.mul_(2)
+"""
+
+
+def test_a_seed_that_is_written_to_is_bound_to_a_name_and_printed() -> None:
+    engine = start(replace(ADAPTER, setup=WRITES, backward="walk_and_write({output}, {seed}, {retain_graph})"))
+    (check,) = [check for check in all_checks() if check.id == "contracts/seeds_stay_as_they_are"]
+    verdict = Grader(engine).grade(check)
+    assert verdict.verdict == "wrong"
+    assert "wrote to a seed: seed 1 is entry (0, 0): 2.0, and was 1.0" in verdict.message
+    assert "seed_1 = torch.tensor(np.array([[1.0], [-2.0]]))\n" in verdict.reproduction
+    assert "walk_and_write(a, seed_1, True)\n" in verdict.reproduction
+    assert printed(verdict.reproduction).endswith("[[ 2.]\n [-4.]]\n" * 2)
+    assert examine(parse(verdict.scenario), engine).outcome == "passed"
 
 
 arrays = st.one_of(
