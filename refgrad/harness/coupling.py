@@ -37,7 +37,8 @@ def uncoupled(
         found = violation(scenario, contributions, arrays, truths)
         if found is not None:
             names = " and ".join(arrays)
-            return Finding("wrong", f"the gradient of {names} is {found.describe()}", together[0][0])
+            given = " and ".join(repr(array.tolist()) for array in arrays.values())
+            return Finding("wrong", f"the gradient of {names} is {given}, {found.describe()}", together[0][0])
     return None
 
 

@@ -127,7 +127,6 @@ def _step_lines(
     spelled: Mapping[str, str],
     seed_text: Callable[[Constant], str],
 ) -> Iterator[str]:
-    shown = 1 if all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves) else 2
     match step:
         case Leaf():
             yield _leaf_line(step, adapter)
@@ -147,13 +146,18 @@ def _step_lines(
             yield Template(template or "").render({"leaf": name})
         case Read(what="value", name=name):
             texts = [Template(text).render({"x": name}) for text in (adapter.value, adapter.value_dtype_text)]
-            yield f"print({', '.join(texts[:shown])})  # value of {name}"
+            yield f"print({', '.join(texts[: _shown(scenario)])})  # value of {name}"
         case Read(what="grad", name=name):
             templates = (adapter.gradient, adapter.gradient_dtype_text)
             texts = [Template(text).render({"leaf": name}) for text in templates]
-            yield f"print({', '.join(texts[:shown])})  # gradient of {name}"
+            yield f"print({', '.join(texts[: _shown(scenario)])})  # gradient of {name}"
         case _:
             yield from life_lines(step, adapter)
+
+
+def _shown(scenario: Scenario) -> int:
+    """Return 2 where dtypes are printed beside numbers, else 1."""
+    return 1 if all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves) else 2
 
 
 def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, spelled: Mapping[str, str]) -> Iterator[str]:
@@ -163,9 +167,9 @@ def _functional_lines(scenario: Scenario, adapter: FunctionalAdapter, spelled: M
     if values or scenario.jvps:
         for defining in scenario.definitions.values():
             yield from _result_lines(scenario, defining, adapter, spelled)
-        yield from (
-            f"print({Template(adapter.value).render({'x': name})})  # value of {name}" for name in sorted(values)
-        )
+        for name in sorted(values):
+            texts = [Template(text).render({"x": name}) for text in (adapter.value, adapter.value_dtype_text)]
+            yield f"print({', '.join(texts[: _shown(scenario)])})  # value of {name}"
     pullbacks: dict[str, str] = {}
     for _, step in scenario.backwards:
         names = relevant_leaves(scenario, step.output)

@@ -16,8 +16,10 @@ from typing import Final, Literal
 
 import numpy as np
 
+from refgrad.harness.probes.growth import STEEPEST, slope
+from refgrad.harness.probes.release import SHARE
 from refgrad.report.findings import Finding
-from refgrad.scenario import Scenario, parse
+from refgrad.scenario import parse
 
 Answer = Literal["confirmed", "nothing to compare", "refuted"]
 
@@ -28,16 +30,14 @@ ALONE: Final = "import sys; sys.modules['refgrad'] = None; exec(compile(sys.stdi
 """Runs the program that is piped in; an import of refgrad, which stands for None, is an ImportError."""
 
 NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf\b|nan\b)", re.IGNORECASE)
-FOUND: Final = re.compile(r"\bis (?:entry \([\d, ]*\): )?(?P<number>[-+]?(?:\d[\d.e+-]*|inf|nan))(?=[:,])")
 PRINTED: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType({
     "float64": np.float64,
     "float32": np.float32,
     "float16": np.float16,
     "bfloat16": np.float32,
 })
-DTYPE: Final = re.compile(r"\bhas the dtype (?P<dtype>\w+),")
-RAISED: Final = re.compile(r"\braised (?P<error>\w+)")
 NAMED: Final = re.compile(r"[\w.]+(?::|$)")
+"""How the line of an exception begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +76,69 @@ def _exception(said: str) -> list[str]:
 
 def _answer(finding: Finding, printed: str, error: list[str]) -> Answer:
     """Compare what a program said with what the report says that it says."""
-    raised, found, dtype = (pattern.search(finding.verdict.message) for pattern in (RAISED, FOUND, DTYPE))
-    if raised:
-        holds = bool(error) and error[0].split(":")[0].rpartition(".")[2] == raised["error"]
-    elif error:
-        holds = False
-    elif found:
-        holds = _printed(found["number"], printed, parse(finding.verdict.scenario))
-    elif dtype and " float" in printed:
-        holds = f" {dtype['dtype']}" in printed
-    else:
-        return "confirmed" if finding.ends_silently else "nothing to compare"
-    return "confirmed" if holds else "refuted"
+    message = finding.verdict.message
+    if error:
+        name = error[0].split(":")[0].rpartition(".")[2]
+        return "confirmed" if re.search(rf"\b{name}\b", message) else "refuted"
+    if re.search(r"\braised \w", message):
+        return "refuted"
+    for pattern, holds in CLAIMS.items():
+        claim = re.search(pattern, message)
+        if claim:
+            try:
+                return "confirmed" if holds(claim, printed, finding) else "refuted"
+            except ValueError:  # it prints something else altogether
+                return "refuted"
+    return "confirmed" if finding.ends_silently else "nothing to compare"
 
 
-def _printed(number: str, printed: str, scenario: Scenario) -> bool:
+def _is_number(claim: re.Match[str], printed: str, finding: Finding) -> bool:
     """Whether a number is among those that were printed, with every digit that their dtype has."""
-    dtypes = {"float64", *(leaf.value.dtype for leaf in scenario.leaves)} & PRINTED.keys()
+    dtypes = {"float64", *(leaf.value.dtype for leaf in parse(finding.verdict.scenario).leaves)} & PRINTED.keys()
     texts = NUMBER.findall(printed)
+    number = claim["number"]
     return any(repr(PRINTED[dtype](number)) == repr(PRINTED[dtype](text)) for dtype in dtypes for text in texts)
+
+
+def _has_dtype(claim: re.Match[str], printed: str, _: Finding) -> bool:
+    return bool(re.search(rf"(?<![a-z]){claim['dtype']}\b", printed))
+
+
+def _is_none(_: re.Match[str], printed: str, __: Finding) -> bool:
+    return bool(re.search(r"\bNone\b", printed))
+
+
+def _leads_to(claim: re.Match[str], printed: str, _: Finding) -> bool:
+    """Whether a line ``NAME [...]`` names these parents, in any order: libraries that keep a set have none."""
+    lines = dict(line.split(" ", 1) for line in printed.splitlines() if " " in line)
+    shown = re.findall(r"'(\w+)'", lines.get(claim["name"], ""))
+    return claim["name"] in lines and sorted(shown) == sorted(
+        each for each in claim["parents"].split(", ") if each.isidentifier()
+    )
+
+
+def _is_held(_: re.Match[str], printed: str, __: Finding) -> bool:
+    """Whether of the bytes that a graph held, printed first, too many are left."""
+    graph, left = map(int, NUMBER.findall(printed))
+    return left * SHARE > graph
+
+
+def _outlives(_: re.Match[str], printed: str, __: Finding) -> bool:
+    return printed.strip() != "None"
+
+
+def _is_steep(_: re.Match[str], printed: str, __: Finding) -> bool:
+    """Whether the seconds behind the sizes grow faster than these."""
+    return slope({int(size): float(seconds) for size, seconds in map(str.split, printed.splitlines())}) > STEEPEST
+
+
+CLAIMS: Final[Mapping[str, Callable[[re.Match[str], str, Finding], bool]]] = MappingProxyType({
+    r"\bis (?:entry \([\d, ]*\): )?\[*(?P<number>[-+]?(?:\d[\d.e+-]*|inf|nan))(?=[]:,]| and )": _is_number,
+    r"\bhas the dtype (?P<dtype>\w+),": _has_dtype,
+    r"\bis missing\b": _is_none,
+    r"\bthe node of (?P<name>\w+) leads to \[(?P<parents>[^]]*)\]": _leads_to,
+    r"\bare still held\b": _is_held,
+    r"\boutlives its graph\b": _outlives,
+    r"\btime grows\b": _is_steep,
+})
+"""What a message may claim, by the words that it claims it with, and what must have been printed then."""

@@ -111,7 +111,8 @@ def test_what_is_no_legal_choice_is_wrong(text: str, gradients: Gradients) -> No
 def test_a_choice_that_does_not_belong_together_is_described() -> None:
     found = finding(LARGEST_OF_TWO, {"x": [1, 1]})
     assert found.message == (
-        "the gradient of x is no choice that is legal at the kinks: moving x by [1, 1] changes the output by 2 "
+        "the gradient of x is [1.0, 1.0], no choice that is legal at the kinks: "
+        "moving x by [1, 1] changes the output by 2 "
         "according to it, but the truth is 1"
     )
     assert found.step == 4

@@ -13,6 +13,13 @@ from tests.report.example import SCENARIO, SILENT, VERDICTS
 
 NUMBERS = "import numpy as np\n\nprint(np.array([0.1, 1 / 3]))\n"
 ENTRY = "step 4, `read grad x`: the gradient of x is entry (1,): 0.3333333333333333, but the truth is 1"
+CHOICE = (
+    "the gradient of x is 0.5 and 0.25, no choice that is legal at the kinks: "
+    "moving x by 1 changes the output by 2 according to it, but the truth is 1"
+)
+EDGES = "print('x', [])\nprint('a', ['x', 'x'])\nprint('b', [2.0, 'x'])\n"
+HELD = "after a backward, 4 arrays of a graph of 16 arrays are still held"
+STEEP = "n leaves, up to n = 40: time grows about as n^2"
 SINGLE = parse("x = leaf float32[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nread grad x\n")
 
 
@@ -36,8 +43,29 @@ def finding(message: str, program: str, scenario: Scenario = SCENARIO) -> Findin
         ("raised ValueError: no", "print('ValueError')\n", "refuted"),
         ("it has the dtype float64, but it should be float32", "print(1.0, 'float64')\n", "confirmed"),
         ("it has the dtype float64, but it should be float32", "print(1.0, 'float32')\n", "refuted"),
-        ("moving x by 1 changes the output by 2 according to it", NUMBERS, "nothing to compare"),
-        ("moving x by 1 changes the output by 2 according to it", "import nothing_that_exists\n", "refuted"),
+        ("it has the dtype float64, but it should be float32", "print('Array(1., dtype=float64)')\n", "confirmed"),
+        ("it has the dtype float64, but it should be float32", "print('Array(1., dtype=bfloat64)')\n", "refuted"),
+        (CHOICE, "print(0.5, 0.25)\n", "confirmed"),
+        (CHOICE, "print(0.25, 0.75)\n", "refuted"),
+        ("the gradient of x is missing", "print(None)\n", "confirmed"),
+        ("the gradient of x is missing", "print(0.0)\n", "refuted"),
+        ("the node of b leads to [something else, x], not to [x]", EDGES, "confirmed"),
+        ("the node of b leads to [x, x], not to [x]", EDGES, "refuted"),
+        ("the node of a leads to [], not to [x]", EDGES, "refuted"),
+        ("the node of x leads to [], not to [x]", EDGES, "confirmed"),
+        ("the node of c leads to [], not to [x]", EDGES, "refuted"),
+        (HELD, "print((160, 41))\n", "confirmed"),
+        (HELD, "print((160, 40))\n", "refuted"),
+        (HELD, "print(160)\n", "refuted"),
+        ("an intermediate tensor outlives its graph", "print('Tensor(1.0)')\n", "confirmed"),
+        ("an intermediate tensor outlives its graph", "print(None)\n", "refuted"),
+        (STEEP, "print('10 0.1')\nprint('20 0.4')\nprint('40 1.6')\n", "confirmed"),
+        (STEEP, "print('10 0.1')\nprint('20 0.2')\nprint('40 0.4')\n", "refuted"),
+        (STEEP, "print('fast')\n", "refuted"),
+        ("a chain of n operators, n = 10: RecursionError; 5 went well", "raise RecursionError\n", "confirmed"),
+        ("a chain of n operators, n = 10: RecursionError; 5 went well", "raise MemoryError\n", "refuted"),
+        ("something else altogether", NUMBERS, "nothing to compare"),
+        ("something else altogether", "import nothing_that_exists\n", "refuted"),
         (ENTRY, "import refgrad\n" + NUMBERS, "refuted"),
     ],
 )

@@ -129,6 +129,8 @@ def _note(recorded: Recorded, step: Step, before: dict[str, str | None]) -> None
         raise NoNodeError(f"{name} has no node: {type(error).__name__}: {error}") from error
     if found is None:
         raise NoNodeError(f"{name} has no node")
+    if found is recorded.tensors[name]:  # tensors are nodes: a write has made another one of it, and the old is unknown
+        recorded.nodes = {old: known for old, known in recorded.nodes.items() if known is not found}
     recorded.nodes[node] = found
     recorded.operands[node] = operands
     recorded.output = node

@@ -90,7 +90,7 @@ GRAPH_FAULTS = (
     _fault("tells the last operand first", "edges_are_in_the_order_of_operands", parents="parents_of({node})[::-1]"),
     _fault(
         "has nodes for constants",
-        "constants_have_no_nodes detached_parts_are_not_reached unrecorded_parts_are_not_reached",
+        "constants_have_no_nodes",
         parents="[torch if p is None else p for p in parents_of({node})] if {node} is not torch else []",
     ),
     _fault(

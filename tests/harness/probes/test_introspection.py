@@ -61,6 +61,13 @@ def test_the_program_that_is_shown_prints_where_nodes_lead() -> None:
 
 
 @pytest.mark.engines
+@pytest.mark.parametrize("name", [name for name in BEHAVIOURS if name != "freed_graphs_can_still_be_walked"])
+def test_tensors_may_be_nodes_so_that_writes_change_them_and_unrecorded_ones_lead_nowhere(name: str) -> None:
+    pytest.importorskip("mygrad", reason="needs mygrad")
+    assert shown(start(find_adapter("mygrad")), name).outcome in {"passed", "unsupported"}
+
+
+@pytest.mark.engines
 def test_an_engine_that_shows_no_graph_is_not_asked() -> None:
     pytest.importorskip("autograd", reason="needs autograd")
     assert shown(start(find_adapter("autograd")), "operands_are_parents") == Shown(
