@@ -36,7 +36,7 @@ MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "inaccurate": "right in its leading digits, but further from the truth than rounding explains",
     "unexpected-error": "an exception where there should be none, or one of another kind",
     "hung": "no answer",
-    "crashed": "the engine's process died",
+    "crashed": "the engine's process died, or its stack or memory was used up",
     "missing": "a gradient that is due is not there, or is not a number",
     "wrong": "no rounding explains the number, or an error that is due did not come",
 })

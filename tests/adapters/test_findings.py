@@ -45,6 +45,23 @@ def test_leaf_gradients_of_pytorch_share_their_memory() -> None:
 
 @pytest.mark.engines
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs refgrad[torch]")
+def test_leaves_that_pytorch_adds_as_views_share_their_gradient() -> None:
+    if not version("torch").startswith("2.13."):
+        pytest.skip("the finding is about PyTorch 2.13")
+    program = FINDINGS / "pytorch_views_share_gradients.py"
+    assert "refgrad" not in program.read_text().split('"""')[2]
+    printed = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True).stdout
+    assert printed == (
+        "after 1 backward calls: x.grad = [5.0, 3.0], y.grad = [5.0, 3.0], due are [5.0, 3.0]\n"
+        "after 2 backward calls: x.grad = [15.0, 9.0], y.grad = [15.0, 9.0], due are [10.0, 6.0]\n"
+        "both share their memory: True\n"
+    )
+    (apart,) = [b for b in all_behaviours() if b.id == "contracts/gradients_of_leaves_are_apart"]
+    assert examine(apart.scenarios[-1], start(find_adapter("torch"))).outcome == "wrong"
+
+
+@pytest.mark.engines
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs refgrad[torch]")
 def test_pytorch_writes_to_the_seed_of_an_earlier_backward() -> None:
     if not version("torch").startswith("2.13."):
         pytest.skip("the finding is about PyTorch 2.13")
