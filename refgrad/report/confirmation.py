@@ -63,6 +63,10 @@ def confirm(finding: Finding, python: str = sys.executable) -> Confirmation:
         )
     except subprocess.TimeoutExpired:
         return Confirmation(finding, "refuted", f"no answer after {SECONDS} s")
+    if run.returncode < 0:
+        died = "process died" in finding.verdict.message
+        shown = f"{run.stdout}the process died of signal {-run.returncode}"
+        return Confirmation(finding, "confirmed" if died else "refuted", shown)
     error = _exception(run.stderr) if run.returncode else []
     shown = "\n".join([run.stdout.strip(), *error]).strip()
     return Confirmation(finding, _answer(finding, run.stdout, error), shown)

@@ -64,6 +64,8 @@ def finding(message: str, program: str, scenario: Scenario = SCENARIO) -> Findin
         (STEEP, "print('fast')\n", "refuted"),
         ("a chain of n operators, n = 10: RecursionError; 5 went well", "raise RecursionError\n", "confirmed"),
         ("a chain of n operators, n = 10: RecursionError; 5 went well", "raise MemoryError\n", "refuted"),
+        ("the engine's process died while it ran this scenario", "import os\nos.abort()\n", "confirmed"),
+        ("raised ValueError: no", "import os\nos.abort()\n", "refuted"),
         ("something else altogether", NUMBERS, "nothing to compare"),
         ("something else altogether", "import nothing_that_exists\n", "refuted"),
         (ENTRY, "import refgrad\n" + NUMBERS, "refuted"),
