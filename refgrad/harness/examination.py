@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,19 @@ from refgrad.harness.coupling import uncoupled
 from refgrad.harness.execution import Engine, observe
 from refgrad.harness.observation import Observation
 from refgrad.harness.verdict import Finding, Outcome, worst
-from refgrad.lifecycle import ErrorKind, Fails, Flag, Gradient, NoGradient, Prediction, Seen, Succeeds, Value, lower
+from refgrad.lifecycle import (
+    ErrorKind,
+    Fails,
+    Flag,
+    Gradient,
+    NoGradient,
+    Open,
+    Prediction,
+    Seen,
+    Succeeds,
+    Value,
+    lower,
+)
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
 from refgrad.scenario import Jvp, Scenario
 from refgrad.scenario.formats import FORMATS
@@ -54,10 +67,22 @@ def confront(
         findings.append(Finding(finding.outcome, finding.message, number))
         if finding.outcome in ("unexpected-error", "unsupported"):
             break  # whatever is missing or wrong behind it follows from it
-    finding = worst(findings)
+    finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
         return uncoupled(predictions, observations, oracle) or finding
     return finding
+
+
+def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:
+    """Say of a gradient that is missing which step failed before, if one did that may fail."""
+    if finding.outcome != "missing":
+        return finding
+    before = enumerate(zip(predictions, observations, strict=True), 1)
+    failed = ((n, seen) for n, (due, seen) in before if n < finding.step and isinstance(due, Open) and seen.error)
+    return next(
+        (replace(finding, message=f"{finding.message}: step {n} raised {seen.error_text}") for n, seen in failed),
+        finding,
+    )
 
 
 def _compare(  # noqa: PLR0911 (one return for each kind of prediction)

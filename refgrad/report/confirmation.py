@@ -104,6 +104,12 @@ def _is_number(claim: re.Match[str], printed: str, finding: Finding) -> bool:
     return any(repr(PRINTED[dtype](number)) == repr(PRINTED[dtype](text)) for dtype in dtypes for text in texts)
 
 
+def _are_as_many(claim: re.Match[str], printed: str, _: Finding) -> bool:
+    """Whether a list of so many arrays was printed."""
+    lists = [line for line in printed.splitlines() if line.startswith("[")]
+    return int(claim["calls"]) in [line.count("array(") for line in lists]
+
+
 def _has_dtype(claim: re.Match[str], printed: str, _: Finding) -> bool:
     return bool(re.search(rf"(?<![a-z]){claim['dtype']}\b", printed))
 
@@ -138,6 +144,8 @@ def _is_steep(_: re.Match[str], printed: str, __: Finding) -> bool:
 
 CLAIMS: Final[Mapping[str, Callable[[re.Match[str], str, Finding], bool]]] = MappingProxyType({
     r"\bis (?:entry \([\d, ]*\): )?\[*(?P<number>[-+]?(?:\d[\d.e+-]*|inf|nan))(?=[]:,]| and )": _is_number,
+    r"\bgot the gradient \[*(?P<number>[^],]+)": _is_number,
+    r"\bsaw (?P<calls>\d+) gradients\b": _are_as_many,
     r"\bhas the dtype (?P<dtype>\w+),": _has_dtype,
     r"\bis missing\b": _is_none,
     r"\bthe node of (?P<name>\w+) leads to \[(?P<parents>[^]]*)\]": _leads_to,

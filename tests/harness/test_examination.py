@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import Finding, examine, start
 from refgrad.scenario import parse
 from tests.harness.tiny_engine import tiny_adapter
@@ -110,3 +112,14 @@ def test_a_choice_at_a_kink_is_a_convention_and_an_illegal_one_is_wrong() -> Non
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_a_number_that_is_none_is_wrong_where_the_truth_is_finite(number: float) -> None:
     assert finding(gradient=f"{{leaf}}.grad + np.float64('{number}')").outcome == "wrong"
+
+
+def test_a_missing_gradient_is_explained_by_a_step_that_may_fail_and_did() -> None:
+    refusing = replace(
+        ADAPTER, setup=f"{ADAPTER.setup}\ndef refuse():\n    raise SystemError('no')\n", backward="refuse()"
+    )
+    text = "x = leaf float64[] {0x1p+0} requires_grad\ny = leaf float64[] {0x1p+0} requires_grad\na = sin x\n"
+    text += "b = multiply a y\nc = grad b x\nd = grad c y\nbackward d\nread grad x\n"
+    found = examine(parse(text), start(refusing))
+    assert (found.outcome, found.step) == ("missing", 8)
+    assert found.message == "the gradient of x is missing: step 7 raised SystemError: no"
