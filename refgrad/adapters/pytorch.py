@@ -184,7 +184,7 @@ def positive_qr(x):  # LAPACK leaves the signs of R's diagonal open
         "nan_to_num": "torch.nan_to_num({x}, {nan}, {posinf}, {neginf})",
         "mvlgamma": "torch.mvlgamma({x}, {p})",
         "clip": "torch.clamp({x}, {lower}, {upper})",
-        "softplus": "torch.nn.functional.softplus({x}, threshold=1000)",
+        "softplus": "torch.nn.functional.softplus({x}, threshold=40)",
         "silu": "torch.nn.functional.silu({x})",
         "erfcx": "torch.special.erfcx({x})",
         "polygamma": "torch.polygamma({n}, {x})",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from refgrad.interpreter.numpy_functions import numpy_function
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.composite import Composite
 
 
 @dataclass(slots=True, eq=False)
@@ -40,13 +41,15 @@ class Notes:
     """The operators of the table as functions of entries; ``entries`` notes what was called, in order.
 
     Constants have the dtype of the arrays that the composite was given, and numbers that of the operator's other
-    operands, as Python's numbers have in numpy: float32 stays float32.
+    operands, as Python's numbers have in numpy: float32 stays float32. With ``computed``, composites take the steps by
+    which engines compute them.
     """
 
-    def __init__(self, *given: Entry) -> None:
+    def __init__(self, *given: Entry, computed: bool = False) -> None:
         """Start with nothing noted."""
         self.entries: list[Entry] = []
         self.given = given
+        self.computed = computed
 
     def __getattr__(self, name: str) -> Callable[..., Entry]:
         """Return the operator of that name. Raises AttributeError where the table has none."""
@@ -72,11 +75,15 @@ class Notes:
         entries = self._entries(operands)
         bound = operator.bind(attributes)
         if operator.composite is not None:
-            return operator.composite.forward(self, *entries, **bound)  # type: ignore[no-any-return]
+            return self.steps(operator.composite)(self, *entries, **bound)  # type: ignore[no-any-return]
         array = np.asarray(numpy_function(operator)(*(entry.array for entry in entries), **bound))
         entry = Entry(array, operator, entries, bound)
         self.entries.append(entry)
         return entry
+
+    def steps(self, composite: Composite) -> Callable[..., Any]:
+        """Return the function that takes a composite's steps."""
+        return composite.computed if self.computed and composite.computed is not None else composite.forward
 
     def _entries(self, operands: tuple[Any, ...]) -> tuple[Entry, ...]:
         arrays = [x for x in operands if isinstance(x, Entry)]
@@ -105,16 +112,19 @@ class Noted:
         return self.entries[-1]
 
 
-def noted(operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any]) -> Noted:
-    """Apply a composite to arrays, with all its attributes.
+def noted(
+    operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any], *, computed: bool = False
+) -> Noted:
+    """Apply a composite to arrays, with all its attributes; with ``computed`` by the steps by which engines compute it.
 
     Raises ValueError where shapes or attributes do not fit, IndexError where an index or an axis does not.
     """
     assert operator.composite is not None
     inputs = tuple(map(Entry, arrays))
-    notes = Notes(*inputs)
+    notes = Notes(*inputs, computed=computed)
     try:
-        result = operator.composite.forward(notes, *inputs, **attributes)
+        with np.errstate(all="ignore"):  # numbers that are not finite are values like others
+            result = notes.steps(operator.composite)(notes, *inputs, **attributes)
     except ArithmeticError as error:
         raise ValueError(f"the attributes {dict(attributes)} do not fit: {error}") from error
     if result.operator is None:
@@ -129,7 +139,19 @@ def noted(operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Ma
 
 @cache
 def numpy_forward(operator: Operator) -> Callable[..., Any]:
-    """Compile an operator to a function of numpy arrays, with its attributes as keywords."""
+    """Compile an operator to a function of numpy arrays, with its attributes as keywords.
+
+    Where the steps of a composite overflow, those by which engines compute it are taken.
+    """
     if operator.composite is None:
         return numpy_function(operator)
-    return lambda *arrays, **attributes: noted(operator, [np.asarray(a) for a in arrays], attributes).result.array
+
+    def forward(*arrays: Any, **attributes: Any) -> npt.NDArray[Any]:
+        given = [np.asarray(array) for array in arrays]
+        result = noted(operator, given, attributes).result.array
+        if np.isfinite(result).all():
+            return result
+        by_other_steps = noted(operator, given, attributes, computed=True).result.array
+        return by_other_steps if np.isfinite(by_other_steps).all() else result
+
+    return forward

@@ -123,7 +123,7 @@ class Draft:
             inside = None if operator.composite is None else inside_of(operator, arrays, bound)
             if not in_domain(operator, arrays, bound, inside):
                 return None
-            array = inside[-1][-1] if inside else np.asarray(numpy_forward(operator)(*arrays, **bound))
+            array = np.asarray(numpy_forward(operator)(*arrays, **bound))
         except (ValueError, IndexError, TypeError):
             return None
         fresh = [value.array for value in arguments if value.step is None]

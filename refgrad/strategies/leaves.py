@@ -27,6 +27,9 @@ AT_LEAST: Final = 0.5
 REPLACED: Final = 0.4
 """How often an entry of a leaf with special numbers is one."""
 
+FAR: Final = 4
+"""How many times as often as other kinds a leaf with special numbers has some that are far outside of the range."""
+
 ZEROS: Final = (0.0, -0.0)
 
 TINY: Final = (1e-20, -1e-160, 1e-310, -5e-324)
@@ -59,7 +62,10 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
         low, high = tame_low, tame_high
     array = random_array(choices, low, high, shape, profile.dtype)
     if size and profile.special and choices.boolean(profile.special):
-        array = rounded(special_array(choices, operator, array, low, high), profile.dtype)
+        ends: list[tuple[float, ...]] = [(low, high)]
+        if argument.name in operator.far:
+            ends += [operator.far[argument.name]] * FAR
+        array = rounded(special_array(choices, operator, array, ends), profile.dtype)
     return Value.of(array, requires_grad=not choices.boolean(profile.constants))
 
 
@@ -73,15 +79,24 @@ def _takes_tiny_numbers(operator: Operator) -> bool:
     return operator.elementwise and all(edge.kind != "jump" for edge in operator.edges)
 
 
-def special_array(choices: Choices, operator: Operator, array: Array, low: float, high: float) -> Array:
-    """Return the array with some entries replaced by numbers of one hard kind, where the range has any."""
+def special_array(choices: Choices, operator: Operator, array: Array, ends: list[tuple[float, ...]]) -> Array:
+    """Return the array with some entries, at least one, replaced by numbers of one hard kind.
+
+    These are one of its own, one of the ``ends``, the first of which are those of its range, or if that holds 0, zeros
+    or small numbers.
+    """
+    low, high = ends[0]
     kinds = [
         (float(array.flat[0]),),
-        (low, high),
+        *ends,
         *([ZEROS, TINY if _takes_tiny_numbers(operator) else SMALL] if low < 0 < high else []),
     ]
     numbers = choices.choice(kinds)
-    entries = [choices.choice(numbers) if choices.boolean(REPLACED) else entry for entry in array.ravel().tolist()]
+    certain = choices.integer(0, array.size - 1)
+    entries = [
+        choices.choice(numbers) if place == certain or choices.boolean(REPLACED) else entry
+        for place, entry in enumerate(array.ravel().tolist())
+    ]
     return np.array(entries, dtype=np.float64).reshape(array.shape)
 
 
