@@ -85,8 +85,8 @@ class Edge:
 class Operator:
     """One row of the table. Elementwise rows have a formula; others are a :class:`Structure` or a :class:`Composite`.
 
-    ``samples`` are the ranges that operands are drawn from; ``far`` are numbers beyond them at which the steps of a
-    naive formula overflow, though value and slope are ordinary.
+    ``samples`` are the ranges that operands are drawn from; ``beyond`` them are numbers that the operator meets where
+    it is applied alone: negative divisors, or such that the steps of a naive formula overflow.
 
     ``shapes`` is there where operands meet by a pattern: one a operand, as ``"... n k"`` and ``"... k m"``. Letters
     stand for lengths, numbers for themselves, and ``...`` for any axes, the same ones wherever it stands.
@@ -104,7 +104,7 @@ class Operator:
     partials: Mapping[str, Expression] = field(default_factory=dict)
     domain: Expression | None = None
     samples: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    far: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    beyond: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     structure: Structure | None = None
     composite: Composite | None = None
     batching: Batching = "loop"
@@ -213,7 +213,7 @@ class _RowReader:
     def operator(self) -> Operator:
         known = {
             "summary", "arguments", "attributes", "operands", "shapes", "formula", "forward", "partials", "domain",
-            "samples", "far", "batching", "edges", "aliases", "source",
+            "samples", "beyond", "batching", "edges", "aliases", "source",
         }  # fmt: skip
         unknown = set(self.row) - known
         if unknown:
@@ -232,7 +232,7 @@ class _RowReader:
             partials=MappingProxyType({k: self.required(v) for k, v in self.row.get("partials", {}).items()}),
             domain=self.expression(self.row.get("domain")),
             samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
-            far=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("far", {}).items()}),
+            beyond=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("beyond", {}).items()}),
             structure=STRUCTURES.get(self.name),
             composite=COMPOSITES.get(self.name),
             batching=self.row.get("batching", "loop"),
@@ -249,10 +249,10 @@ class _RowReader:
 
     def check(self, operator: Operator) -> None:
         self.check_kind(operator)
-        for name, numbers in operator.far.items():
+        for name, numbers in operator.beyond.items():
             low, high = operator.samples.get(name, (0.0, 0.0))
             if low == high or any(low <= number <= high for number in numbers):
-                raise self.error(f"far has to give numbers outside of the sample range of {name!r}")
+                raise self.error(f"beyond has to give numbers outside of the sample range of {name!r}")
         if operator.elementwise:
             self.check_formulas(operator)
 

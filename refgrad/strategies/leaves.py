@@ -27,8 +27,8 @@ AT_LEAST: Final = 0.5
 REPLACED: Final = 0.4
 """How often an entry of a leaf with special numbers is one."""
 
-FAR: Final = 4
-"""How many times as often as other kinds a leaf with special numbers has some that are far outside of the range."""
+BEYOND: Final = 4
+"""How many times as often as other kinds a leaf with special numbers has some from beyond its range."""
 
 ZEROS: Final = (0.0, -0.0)
 
@@ -63,8 +63,8 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
     array = random_array(choices, low, high, shape, profile.dtype)
     if size and profile.special and choices.boolean(profile.special):
         ends: list[tuple[float, ...]] = [(low, high)]
-        if argument.name in operator.far:
-            ends += [operator.far[argument.name]] * FAR
+        if argument.name in operator.beyond:
+            ends += [operator.beyond[argument.name]] * BEYOND
         array = rounded(special_array(choices, operator, array, ends), profile.dtype)
     return Value.of(array, requires_grad=not choices.boolean(profile.constants))
 

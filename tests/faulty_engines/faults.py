@@ -11,6 +11,7 @@ from tests.faulty_engines.layer_faults import LAYER_FAULTS
 from tests.faulty_engines.lifecycle_faults import LIFECYCLE_FAULTS
 from tests.faulty_engines.memory_faults import MEMORY_FAULTS
 from tests.faulty_engines.nesting_faults import NESTING_FAULTS, NO_RECORDING_FAULT
+from tests.faulty_engines.overflow_faults import OVERFLOW_FAULTS
 from tests.faulty_engines.precision_faults import PRECISION_FAULTS
 from tests.faulty_engines.rule_faults import RULE_FAULTS
 from tests.faulty_engines.shape_faults import SHAPE_FAULTS
@@ -22,6 +23,7 @@ from tests.faulty_engines.window_faults import WINDOW_FAULTS
 FAULTS: tuple[Fault, ...] = (
     *RULE_FAULTS,
     *VALUE_FAULTS,
+    *OVERFLOW_FAULTS,
     *SHAPE_FAULTS,
     *WINDOW_FAULTS,
     *ALGEBRA_FAULTS,

@@ -105,8 +105,8 @@ class Tape:
     def steps(self, operator: Operator, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Tensor:
         """Apply what a composite operator is made of, one after the other."""
         assert operator.composite is not None
-        steps = Steps(self, floating(operands))
-        return operator.composite.forward(steps, *operands, **operator.bind(attributes))  # type: ignore[no-any-return]
+        taken = operator.composite.computed or operator.composite.forward
+        return taken(Steps(self, floating(operands)), *operands, **operator.bind(attributes))  # type: ignore[no-any-return]
 
     def forward(self, operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> Array:
         """Return the operator's value."""
