@@ -200,7 +200,7 @@ VALUE_FAULTS: tuple[Fault, ...] = (
         "saves arrays as they lie in memory, whatever their strides",
         "generic: operands that are not contiguous",
         SavesMemory,
-        GRAPHS,
+        GRAPHS | {"contracts/multiply", "contracts/matmul"},
         NARROW_GRAPHS,
         ALONE,
     ),

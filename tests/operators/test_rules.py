@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from refgrad.interpreter import keywords, numpy_forward
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
+from refgrad.scenario import Scenario
 from refgrad.strategies import Profile, operator_scenario
 from tests.operators.rules import NumpyOperators, gradients, vjp
 from tests.oracles.agreement import only_backward
@@ -121,11 +122,20 @@ def test_a_rule_is_linear_in_the_cotangent(
         assert np.allclose(share, 2 * by_g - 3 * by_h, rtol=1e-12, atol=1e-12)  # type: ignore[arg-type]
 
 
+def has_numbers_at_which_steps_overflow(scenario: Scenario, name: str) -> bool:
+    """Whether the steps that a composite means cannot be taken by floats: engines take others there."""
+    row = operator_table()[name]
+    beyond = [number for numbers in row.beyond.values() for number in numbers]
+    return row.composite is not None and any(np.isin(leaf.value.to_numpy(), beyond).any() for leaf in scenario.leaves)
+
+
 @pytest.mark.parametrize("name", operator_table())
 def test_the_rules_of_every_row_are_certified(name: str) -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(15):
         scenario = operator_scenario(seed, name, MAXIMUM_RANK_PROFILE)
+        if has_numbers_at_which_steps_overflow(scenario, name):
+            continue
         contributions = only_backward(scenario)
         oracle = CertifiedOracle(scenario)
         for leaf, gradient in gradients(scenario, contributions).items():

@@ -8,18 +8,19 @@ import numpy as np
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
+from refgrad.scenario.formats import rounded
 from refgrad.strategies import Profile
 from refgrad.strategies.admission import MARGIN, distance_to_kink, in_domain, on_limit, well_formed
 from refgrad.strategies.profile import LARGEST_SIZE, LARGEST_VALUE
 
 
-def complaints(scenario: Scenario, profile: Profile) -> list[str]:
-    """Everything about the scenario that its profile does not allow."""
+def complaints(scenario: Scenario, profile: Profile, *, alone: bool = False) -> list[str]:
+    """Everything about the scenario that its profile does not allow; ``alone`` says that it is about one operator."""
     with np.errstate(all="ignore"):
         values = evaluate(scenario, Float64())
     return [
         *_about_values(scenario, values, profile),
-        *_about_applications(scenario, values, profile),
+        *_about_applications(scenario, values, profile, alone=alone),
         *_about_backwards(scenario, values, profile),
         *_about_reads(scenario),
     ]
@@ -84,7 +85,7 @@ def _about_values(scenario: Scenario, values: dict[str, Any], profile: Profile) 
         yield "a leaf is constant"
 
 
-def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:
+def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Profile, *, alone: bool) -> Iterator[str]:
     if len(scenario.applications) < profile.length[0]:
         yield "there are too few operators"
     if profile.operators is not None and not scenario.operators <= profile.operators:
@@ -95,7 +96,9 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
         attributes = operator.bind(keywords(step))
         for argument, array in zip(operator.arguments, arrays, strict=False):
             low, high = operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
-            outside = argument.dtype == "float" and not np.all((array >= low) & (array <= high))
+            beyond = rounded(np.array(operator.beyond.get(argument.name, ()) if alone else ()), profile.dtype)
+            inside = (array >= low) & (array <= high) | np.isin(array, beyond)
+            outside = argument.dtype == "float" and not np.all(inside)
             if outside and not on_limit(operator, arrays, attributes):
                 yield f"{step.to_text()}: {argument.name} leaves its sample range"
         if not in_domain(operator, arrays, attributes) or not well_formed(operator, arrays, attributes):

@@ -1,5 +1,7 @@
 """Does a scenario about one operator try that operator, adversarially, and its edges exactly?"""
 
+from itertools import chain, islice
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
-from refgrad.strategies import GenerationError, Profile, edge_scenario, operator_scenario
+from refgrad.strategies import GenerationError, Profile, edge_scenario, operator_scenario, random_scenario
 from tests.strategies.scenario_audit import complaints, entries_on_edges
 
 OPERATORS = tuple(operator_table())
@@ -23,7 +25,7 @@ def test_a_scenario_applies_the_operator_once(profile: Profile, name: str, seed:
     scenario = operator_scenario(seed, name, profile)
     assert scenario.applications[0].operator == name
     assert len(scenario.applications) <= (1 if profile.seeds else 2)
-    assert complaints(scenario, profile) == []
+    assert complaints(scenario, profile, alone=True) == []
 
 
 @pytest.mark.parametrize("name", WITH_EDGES)
@@ -32,7 +34,7 @@ def test_an_edge_scenario_has_an_entry_on_an_edge(name: str) -> None:
         scenario = edge_scenario(seed, name)
         assert scenario.applications[0].operator == name
         assert entries_on_edges(scenario)
-        assert complaints(scenario, Profile(edges=1.0)) == []
+        assert complaints(scenario, Profile(edges=1.0), alone=True) == []
 
 
 NEVER_TWICE = frozenset({"matmul", "cdist", "l1_loss", "remainder", "fmod", "floor_divide"})
@@ -86,11 +88,22 @@ def test_a_pattern_is_met_by_several_shapes(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, row in operator_table().items() if len(row.differentiable_arguments) > 1])
 def test_an_operand_is_constant_on_either_side_or_twice_the_same(name: str) -> None:
-    scenarios = [operator_scenario(seed, name) for seed in range(200)]
-    pairs = [[leaf for leaf in _operands(s) if leaf.value.dtype != "bool"][-2:] for s in scenarios]
-    assert {(True, True), (True, False), (False, True)} <= {tuple(leaf.requires_grad for leaf in p) for p in pairs}
-    twice = any(len({leaf.name for leaf in pair}) == 1 for pair in pairs)
-    assert twice or name in NEVER_TWICE or not _alike(*operator_table()[name].shapes[-2:])
+    scenarios = (operator_scenario(seed, name) for seed in range(5000))
+    pairs = ([leaf for leaf in _operands(s) if leaf.value.dtype != "bool"][-2:] for s in scenarios)
+    first = list(islice(pairs, 200))
+    assert {(True, True), (True, False), (False, True)} <= {tuple(leaf.requires_grad for leaf in p) for p in first}
+    never = name in NEVER_TWICE or not _alike(*operator_table()[name].shapes[-2:])
+    assert never or any(len({leaf.name for leaf in pair}) == 1 for pair in chain(first, pairs))
+
+
+@pytest.mark.parametrize("name", [name for name, row in operator_table().items() if row.beyond])
+def test_numbers_beyond_its_samples_are_tried_where_an_operator_is_alone_and_nowhere_else(name: str) -> None:
+    row = operator_table()[name]
+    leaves = [leaf.value.to_numpy() for seed in range(150) for leaf in operator_scenario(seed, name).leaves]
+    seen = set(np.concatenate([array.ravel() for array in leaves if array.dtype != np.bool_]))
+    assert {number for numbers in row.beyond.values() for number in numbers} <= seen
+    graphs = [random_scenario(seed, Profile(operators=frozenset({name}))) for seed in range(30)]
+    assert [text for scenario in graphs for text in complaints(scenario, Profile()) if "range" in text] == []
 
 
 def test_transposition_meets_both_cycles_of_three_axes() -> None:
