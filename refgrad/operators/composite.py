@@ -31,8 +31,8 @@ class Composite:
 
     ``forward(ops, *arrays, **attributes)`` returns the result; ``ops`` are :class:`Operators`. It may look at shapes
     and attributes, never at entries, and raises ValueError for those that do not fit together. ``computed`` is the same
-    function by other steps, as engines compute it, where those of ``forward`` overflow; the reference engine runs them, and
-    values in floats are theirs where the others are none.
+    function by other steps, as engines compute it, where those of ``forward`` overflow: the reference engine runs
+    these, and values in floats are theirs where the others are none.
     """
 
     forward: Callable[..., Any]
