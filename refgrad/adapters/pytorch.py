@@ -51,8 +51,9 @@ def flipped_steps(x, index):  # PyTorch has no negative steps: flip the axis and
 def integers(indices):
     return torch.tensor(indices, dtype=torch.int64)
 
-def truths(mask):
-    return torch.tensor(mask, dtype=torch.bool)
+def truths(mask, shape=None):  # a mask without entries does not tell the lengths of its other axes
+    mask = torch.tensor(mask, dtype=torch.bool)
+    return mask if shape is None or mask.numel() else torch.zeros(shape, dtype=torch.bool)
 
 def padded(x, pad_width, value):  # the last axis comes first
     return torch.nn.functional.pad(x, [n for pair in reversed(pad_width) for n in pair], value=value)
@@ -372,7 +373,7 @@ def positive_qr(x):  # LAPACK leaves the signs of R's diagonal open
         "index_put": "torch.index_put({x}, (integers({indices}),), {source}, {accumulate})",
         "set_at": "set_at({x}, {index}, {source})",
         "put": "torch.put({x}, integers({indices}), {source}, {accumulate})",
-        "masked_scatter": "torch.masked_scatter({x}, truths({mask}), {source})",
+        "masked_scatter": "torch.masked_scatter({x}, truths({mask}, {x}.shape), {source})",
         "slice_scatter": "torch.slice_scatter({x}, {source}, {axis}, {start}, None, {step})",
         "select_scatter": "torch.select_scatter({x}, torch.select({source}, {axis}, 0), {axis}, {position})",
         "diagonal_scatter": "torch.diagonal_scatter({x}, torch.diagonal({source}, {offset}, *{axes}), {offset}, "

@@ -26,7 +26,7 @@ from refgrad.lifecycle import (
     lower,
 )
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
-from refgrad.scenario import Jvp, Scenario
+from refgrad.scenario import Grad, Jvp, Scenario
 from refgrad.scenario.formats import FORMATS
 
 
@@ -64,13 +64,23 @@ def confront(
     findings: list[Finding] = []
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
         finding = _compare(prediction, observation, oracle, adapter)
+        if finding.outcome == "unexpected-error" and _is_zero(oracle, number):
+            finding = Finding("inconclusive", f"a gradient that is zero need not be recorded: {finding.message}")
         findings.append(Finding(finding.outcome, finding.message, number))
-        if finding.outcome in ("unexpected-error", "unsupported"):
+        if observation.error is not None and finding.outcome in ("unexpected-error", "unsupported", "inconclusive"):
             break  # whatever is missing or wrong behind it follows from it
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
         return uncoupled(predictions, observations, oracle) or finding
     return finding
+
+
+def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
+    """Whether a step records a gradient of a recorded gradient, all entries of which are surely zero."""
+    step = oracle.given.steps[number - 1]
+    if not isinstance(step, Grad) or not isinstance(oracle.given.definitions.get(step.output), Grad):
+        return False
+    return all(ball.is_zero() for ball in oracle.narrowest_value(step.name).balls.ravel())
 
 
 def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:

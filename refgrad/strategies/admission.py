@@ -82,10 +82,12 @@ def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, 
 def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
     """Whether attributes mean what they say, though the operator's own function may take others just as well.
 
-    Operands have the shapes of the operator's pattern, numbers lie in their bounds, axes to reduce exist and are
-    different, limits increase, and an array that is added at an index has its shape.
+    Operands have the shapes of the operator's pattern, or one shape if they must be alike, numbers lie in their bounds,
+    axes to reduce exist and are different, limits increase, and an array that is added at an index has its shape.
     """
     if not all(_allowed(attribute, attributes[attribute.name]) for attribute in operator.attributes):
+        return False
+    if operator.operands == "same" and len({np.shape(array) for array in arrays}) > 1:
         return False
     if operator.shapes and bound(operator.shapes, tuple(np.shape(array) for array in arrays)) is None:
         return False

@@ -123,3 +123,22 @@ def test_a_missing_gradient_is_explained_by_a_step_that_may_fail_and_did() -> No
     found = examine(parse(text), start(refusing))
     assert (found.outcome, found.step) == ("missing", 8)
     assert found.message == "the gradient of x is missing: step 7 raised SystemError: no"
+
+
+def test_a_gradient_of_a_gradient_need_not_be_recorded_where_it_is_zero() -> None:
+    """All of x is overwritten: its gradient is zero, whatever y is."""
+    forgetful = """
+def grad_or_error(output, leaf, seed):
+    recorded = torch.grad(output, leaf, seed, create_graph=True)[0]
+    return recorded if recorded.detach().numpy().any() else recorded.detach()
+"""
+    adapter = replace(ADAPTER, setup=ADAPTER.setup + forgetful, grad="grad_or_error({output}, {leaf}, {seed})")
+    leaves = "x = leaf float64[1] {0x1p+0} requires_grad\ny = leaf float64[] {0x1p+0} requires_grad\n"
+    twice = "d = grad c x seed float64[1] {0x1p+0}\ne = grad d y seed float64[1] {0x1p+0}\n"
+    overwritten = leaves + "b = set_at x y index=(:,)\nc = multiply b y\n" + twice
+    assert examine(parse(overwritten), start(ADAPTER)).outcome == "passed"
+    assert examine(parse(overwritten), start(adapter)).outcome == "inconclusive"
+    silent = replace(ADAPTER, setup=ADAPTER.setup + forgetful.replace("any()", "all() < 0"), grad=adapter.grad)
+    used = leaves + "b = multiply x y\nc = multiply b y\n" + twice
+    assert examine(parse(used), start(adapter)).outcome == "passed"
+    assert examine(parse(used), start(silent)).outcome == "unexpected-error"

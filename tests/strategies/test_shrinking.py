@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.interpreter import Float64, evaluate
+from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import Profile, operator_scenario, random_scenario, shrink, weight
 from refgrad.strategies.shrinking import with_short_names
@@ -166,3 +168,12 @@ def test_exceptions_of_the_predicate_are_passed_on() -> None:
 def test_names_become_letters_in_order_of_definition() -> None:
     scenario = with_short_names(random_scenario(2, Profile(length=(20, 20))))
     assert list(scenario.definitions)[:26] == list("abcdefghijklmnopqrstuvwxyz")[: len(scenario.definitions)]
+
+
+@pytest.mark.parametrize("name", [name for name, row in operator_table().items() if row.operands == "same"])
+def test_operands_that_must_be_alike_stay_so(name: str) -> None:
+    for seed in range(3):
+        small = shrink(operator_scenario(seed, name), lambda candidate: name in candidate.operators)
+        (step,) = (step for step in small.applications if step.operator == name)
+        values = evaluate(small, Float64())
+        assert len({values[argument].shape for argument in step.arguments}) == 1
