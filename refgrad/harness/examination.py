@@ -26,7 +26,7 @@ from refgrad.lifecycle import (
     lower,
 )
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
-from refgrad.scenario import Grad, Jvp, Scenario
+from refgrad.scenario import Backward, Grad, Jvp, Scenario
 from refgrad.scenario.formats import FORMATS
 
 
@@ -76,11 +76,14 @@ def confront(
 
 
 def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
-    """Whether a step records a gradient of a recorded gradient, all entries of which are surely zero."""
-    step = oracle.given.steps[number - 1]
-    if not isinstance(step, Grad) or not isinstance(oracle.given.definitions.get(step.output), Grad):
+    """Whether a step records, or goes back from, a gradient of a recorded gradient, all entries of which are zero."""
+    scenario = oracle.given
+    step = scenario.steps[number - 1]
+    gradients = [each.name for each in scenario.steps[:number] if isinstance(each, Grad)]
+    name = step.name if isinstance(step, Grad) else step.output if isinstance(step, Backward) else ""
+    if name not in gradients[1:]:
         return False
-    return all(ball.is_zero() for ball in oracle.narrowest_value(step.name).balls.ravel())
+    return all(ball.is_zero() for ball in oracle.narrowest_value(name).balls.ravel())
 
 
 def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:

@@ -138,6 +138,10 @@ def grad_or_error(output, leaf, seed):
     overwritten = leaves + "b = set_at x y index=(:,)\nc = multiply b y\n" + twice
     assert examine(parse(overwritten), start(ADAPTER)).outcome == "passed"
     assert examine(parse(overwritten), start(adapter)).outcome == "inconclusive"
+    assert examine(parse(f"{overwritten}backward e"), start(adapter)).outcome == "inconclusive"
+    through = leaves + "b = set_at x y index=(:,)\nc = multiply b x\nd = grad c x seed float64[1] {0x1p+0}\n"
+    through += "e = multiply d y\nf = grad e x seed float64[1] {0x1p+0}\nbackward f seed float64[1] {0x1p+0}\n"
+    assert examine(parse(through), start(adapter)).outcome == "inconclusive"
     silent = replace(ADAPTER, setup=ADAPTER.setup + forgetful.replace("any()", "all() < 0"), grad=adapter.grad)
     used = leaves + "b = multiply x y\nc = multiply b y\n" + twice
     assert examine(parse(used), start(adapter)).outcome == "passed"
