@@ -105,11 +105,11 @@ def reduced_windows(x, start, reduce, sizes, strides, padding, dilation=1, ceil_
 
 def average_of_windows(x, sizes, strides, padding, ceil_mode, count_include_pad):
     total = reduced_windows(x, 0, lax.add, sizes, strides, padding, 1, ceil_mode)
-    around = [(0, 0)] * (x.ndim - len(sizes)) + [(p * count_include_pad,) * 2 for p in padding]
-    counted = jnp.pad(jnp.ones_like(x), around, constant_values=1)
-    inside = [p * (not count_include_pad) for p in padding]
-    counts = reduced_windows(counted, 0, lax.add, sizes, strides, inside, 1, ceil_mode)
-    return total / counts
+    counts = np.ones(())
+    for size, stride, pad, length, n in zip(sizes, strides, padding, x.shape[-len(sizes):], total.shape[-len(sizes):]):
+        starts, beyond = np.arange(n) * stride - pad, pad * count_include_pad
+        counts = counts[..., None] * (np.minimum(starts + size, length + beyond) - np.maximum(starts, -beyond))
+    return total / counts.astype(x.dtype)
 """,
     leaf="jnp.array({array}, dtype=jnp.{dtype})",
     vjp="jax.vjp({function}, *{primals})",

@@ -141,7 +141,7 @@ def noted(
 def numpy_forward(operator: Operator) -> Callable[..., Any]:
     """Compile an operator to a function of numpy arrays, with its attributes as keywords.
 
-    Where the steps of a composite overflow, those by which engines compute it are taken.
+    Where the steps of a composite overflow at numbers beyond its samples, those by which engines compute it are taken.
     """
     if operator.composite is None:
         return numpy_function(operator)
@@ -149,7 +149,7 @@ def numpy_forward(operator: Operator) -> Callable[..., Any]:
     def forward(*arrays: Any, **attributes: Any) -> npt.NDArray[Any]:
         given = [np.asarray(array) for array in arrays]
         result = noted(operator, given, attributes).result.array
-        if np.isfinite(result).all():
+        if not operator.beyond or np.isfinite(result).all():
             return result
         by_other_steps = noted(operator, given, attributes, computed=True).result.array
         return by_other_steps if np.isfinite(by_other_steps).all() else result

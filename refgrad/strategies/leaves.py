@@ -37,6 +37,9 @@ TINY: Final = (1e-20, -1e-160, 1e-310, -5e-324)
 """Small numbers for one entry at a time: the first vanishes beside others, the second's square is no normal number,
 and the last two are none themselves."""
 
+NORMAL: Final = (1e-20, -1e-160, 1e-300, -1e-300)
+"""The same for operators with kinks: a library that takes numbers that are not normal for 0 is on the kink there."""
+
 SMALL: Final = (1e-20, -1e-9)
 """Small numbers that meet others in sums and products."""
 
@@ -74,9 +77,12 @@ def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype:
     return rounded(np.array(choices.decimals(low, high, math.prod(shape)), dtype=np.float64), dtype).reshape(shape)
 
 
-def _takes_tiny_numbers(operator: Operator) -> bool:
-    """Whether they tell anything: beside a jump, quotients underflow onto its other side in every floating format."""
-    return operator.elementwise and all(edge.kind != "jump" for edge in operator.edges)
+def _small_numbers(operator: Operator) -> tuple[float, ...]:
+    """Return those that tell something: beside a jump, quotients underflow onto its other side in every format."""
+    kinds = {edge.kind for edge in operator.edges}
+    if not operator.elementwise or "jump" in kinds:
+        return SMALL
+    return NORMAL if "kink" in kinds else TINY
 
 
 def special_array(choices: Choices, operator: Operator, array: Array, ends: list[tuple[float, ...]]) -> Array:
@@ -89,7 +95,7 @@ def special_array(choices: Choices, operator: Operator, array: Array, ends: list
     kinds = [
         (float(array.flat[0]),),
         *ends,
-        *([ZEROS, TINY if _takes_tiny_numbers(operator) else SMALL] if low < 0 < high else []),
+        *([ZEROS, _small_numbers(operator)] if low < 0 < high else []),
     ]
     numbers = choices.choice(kinds)
     certain = choices.integer(0, array.size - 1)

@@ -125,6 +125,17 @@ def test_a_missing_gradient_is_explained_by_a_step_that_may_fail_and_did() -> No
     assert found.message == "the gradient of x is missing: step 7 raised SystemError: no"
 
 
+@pytest.mark.parametrize(("noise", "outcome"), [("3e-16", "inconclusive"), ("1e-12", "wrong")])
+def test_terms_of_third_order_may_leave_rounding_behind_where_they_cancel(noise: str, outcome: str) -> None:
+    text = (
+        "x = leaf float64[] {-0x0p+0} requires_grad\na = tanh x\nb = grad a x\nc = grad b x\nbackward c\nread value c\n"
+    )
+    noisy = replace(ADAPTER, value=f"{{x}}.detach().numpy() + {noise}")
+    assert examine(parse(text), start(noisy)).outcome == outcome
+    first = "x = leaf float64[] {-0x0p+0} requires_grad\na = tanh x\nread value a\n"
+    assert examine(parse(first), start(noisy)).outcome == "wrong"
+
+
 def test_a_gradient_of_a_gradient_need_not_be_recorded_where_it_is_zero() -> None:
     """All of x is overwritten: its gradient is zero, whatever y is."""
     forgetful = """
