@@ -27,7 +27,7 @@ from refgrad.lifecycle import (
     lower,
 )
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
-from refgrad.scenario import Backward, Grad, Jvp, Scenario
+from refgrad.scenario import Apply, Backward, Grad, Jvp, Scenario
 from refgrad.scenario.formats import FORMATS
 
 
@@ -68,6 +68,8 @@ def confront(
         as_given = len(predictions) == len(oracle.given.steps)  # not lowered, as scenarios are where tensors change
         if finding.outcome == "unexpected-error" and as_given and _is_zero(oracle, number):
             finding = Finding("inconclusive", f"a gradient that is zero need not be recorded: {finding.message}")
+        if finding.outcome == "unexpected-error" and as_given and _has_no_value(oracle, number):
+            finding = Finding("inconclusive", f"there may be no value here: {finding.message}")
         findings.append(Finding(finding.outcome, finding.message, number))
         if observation.error is not None and finding.outcome in ("unexpected-error", "unsupported", "inconclusive"):
             break  # whatever is missing or wrong behind it follows from it
@@ -86,6 +88,14 @@ def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
     if name not in gradients[1:]:
         return False
     return all(ball.is_zero() for ball in oracle.narrowest_value(name).balls.ravel())
+
+
+def _has_no_value(oracle: CertifiedOracle, number: int) -> bool:
+    """Whether an operator is applied where it may have no value: a singular matrix has no inverse, say."""
+    step = oracle.given.steps[number - 1]
+    if not isinstance(step, Apply):
+        return False
+    return not all(ball.is_finite() for ball in oracle.narrowest_value(step.name).balls.ravel())
 
 
 def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:
