@@ -20,7 +20,7 @@ def vjp(function, primals):
 a = np.array([1.0, -0.0])
 
 def program_b(a):
-    b = np.prod(a, axis=None, keepdims=False)
+    b = a.prod(axis=None, keepdims=False)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])

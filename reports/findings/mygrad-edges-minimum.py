@@ -1,7 +1,7 @@
 # A finding of refgrad on mygrad, version 2.5.0: edges/minimum is wrong.
 # minimum: at its edges the gradient is an element of the subdifferential.
-# Found: step 4, `read grad a`: the gradient of a is no choice that is legal at the kinks: moving a by 1 changes the
-# output by 0 according to it, but the truth is 1
+# Found: step 4, `read grad a`: the gradient of a is 0.0, no choice that is legal at the kinks: moving a by 1 changes
+# the output by 0 according to it, but the truth is 1
 
 import numpy
 

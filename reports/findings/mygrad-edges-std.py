@@ -13,6 +13,6 @@ from mygrad.nnet import activations
 from mygrad.nnet.layers import batchnorm
 
 a = mg.tensor(np.array(1.0), constant=not True)
-b = mg.std(a, axis=None, ddof=0, keepdims=False)
+b = a.std(axis=None, ddof=0, keepdims=False)
 b.backward(None)
 print(a.grad)  # gradient of a

@@ -12,7 +12,7 @@ import mygrad as mg
 from mygrad.nnet import activations
 from mygrad.nnet.layers import batchnorm
 
-a = np.array(True)
+a = np.array(True) if np.array(True).dtype == bool else mg.tensor(np.array(True), constant=True)
 b = mg.tensor(np.array(1.0, dtype=np.float32), constant=not True)
 c = mg.where(a, b, 0.0)
 c.backward(None)

@@ -18,9 +18,9 @@ def all_axes(x, axis):
     return tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
 
 a = torch.tensor(np.array(1.0), dtype=torch.float64, requires_grad=True)
-b = torch.tensor(np.array(1.0), dtype=torch.float64, requires_grad=True)
+b = torch.tensor(np.array(2.0), dtype=torch.float64, requires_grad=True)
 c = torch.stack(torch.broadcast_tensors(*[a, b]))
-d = torch.sum(c, dim=all_axes(c, None), keepdim=False)
+d = c.sum(dim=all_axes(c, None), keepdim=False)
 d.backward(None, retain_graph=True)
 d.backward(None, retain_graph=False)
 print(a.grad if a.grad is None else as_numpy(a.grad.detach().clone()))  # gradient of a

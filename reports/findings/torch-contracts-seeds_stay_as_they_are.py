@@ -1,7 +1,7 @@
 # A finding of refgrad on torch, version 2.13.0+cpu: contracts/seeds_stay_as_they_are is wrong.
 # A backward does not write to its seed, and no later one does.
-# Found: step 4, `backward a seed float64[2, 1] {0x1p+0 -0x1p+1}`: wrote to the seed of an earlier backward, or to its
-# own, which was float64[2, 1] {0x1p+0 -0x1p+1}
+# Found: step 4, `backward a seed float64[2, 1] {0x1p+0 -0x1p+1}`: wrote to a seed: seed 1 is entry (0, 0): 2.0, and
+# was 1.0
 
 import numpy
 
@@ -13,8 +13,12 @@ import torch
 def as_numpy(x):  # NumPy has no bfloat16
     return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
 
+seed_1 = torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64)
+seed_2 = torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64)
 x = torch.tensor(np.array([1.5, -0.5]), dtype=torch.float64, requires_grad=True)
 a = torch.reshape(x, (2, 1))
-a.backward(torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64), retain_graph=True)
-a.backward(torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64), retain_graph=False)
+a.backward(seed_1, retain_graph=True)
+a.backward(seed_2, retain_graph=False)
 print(x.grad if x.grad is None else as_numpy(x.grad.detach().clone()))  # gradient of x
+print(as_numpy(seed_1.detach()))  # seed 1
+print(as_numpy(seed_2.detach()))  # seed 2

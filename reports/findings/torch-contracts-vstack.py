@@ -1,7 +1,7 @@
 # A finding of refgrad on torch, version 2.13.0+cpu: contracts/vstack is wrong.
 # vstack: its backward leaves operands and seeds as they are, gives the same when it is walked again, and no two
 # gradients share memory.
-# Found: step 7, `read grad b`: the gradient of b is 3.0, but the truth is 2.0000000000000000 (relative error 5.0e-01,
+# Found: step 7, `read grad a`: the gradient of a is 3.0, but the truth is 2.0000000000000000 (relative error 5.0e-01,
 # 4.5e+15 times what rounding explains)
 
 import numpy
@@ -17,10 +17,10 @@ def as_numpy(x):  # NumPy has no bfloat16
 def all_axes(x, axis):
     return tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
 
-a = torch.tensor(np.array(1.0), dtype=torch.float64, requires_grad=True)
+a = torch.tensor(np.array(2.0), dtype=torch.float64, requires_grad=True)
 b = torch.tensor(np.array(1.0), dtype=torch.float64, requires_grad=True)
-c = torch.vstack([a, b])
+c = torch.row_stack([a, b])
 d = torch.sum(c, dim=all_axes(c, None), keepdim=False)
 d.backward(None, retain_graph=True)
 d.backward(None, retain_graph=False)
-print(b.grad if b.grad is None else as_numpy(b.grad.detach().clone()))  # gradient of b
+print(a.grad if a.grad is None else as_numpy(a.grad.detach().clone()))  # gradient of a

@@ -14,7 +14,7 @@ def as_numpy(x):  # NumPy has no bfloat16
     return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
 
 a = torch.tensor(np.array(1.0), dtype=torch.float64, requires_grad=True)
-b = torch.lgamma(a)
+b = torch.special.gammaln(a)
 c = torch.autograd.grad(b, a, None, create_graph=True)[0]
 c.backward(None, retain_graph=False)
 print(a.grad if a.grad is None else as_numpy(a.grad.detach().clone()))  # gradient of a

@@ -15,7 +15,7 @@ def as_numpy(x):  # NumPy has no bfloat16
 a = torch.tensor(np.array([[[1.0, 1.0]]]), dtype=torch.float64, requires_grad=True)
 b = torch.tensor(np.array([1.0]), dtype=torch.float64, requires_grad=True)
 c = torch.nn.functional.batch_norm(a, None, None, b, b, training=True, eps=1.0)
-d = torch.multiply(c, a)
+d = c * a
 e = torch.autograd.grad(d, b, torch.tensor(np.array([[[1.0, 1.0]]]), dtype=torch.float64), create_graph=True)[0]
 f = torch.autograd.grad(e, a, torch.tensor(np.array([1.0]), dtype=torch.float64), create_graph=True)[0]
 f.backward(torch.tensor(np.array([[[1.0, 1.0]]]), dtype=torch.float64), retain_graph=False)

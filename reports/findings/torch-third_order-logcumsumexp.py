@@ -14,7 +14,7 @@ def as_numpy(x):  # NumPy has no bfloat16
 
 a = torch.tensor(np.array([1.0]), dtype=torch.float64, requires_grad=True)
 b = torch.logcumsumexp(a, dim=0)
-c = torch.multiply(b, b)
+c = b * b
 d = torch.autograd.grad(c, a, torch.tensor(np.array([1.0]), dtype=torch.float64), create_graph=True)[0]
 e = torch.autograd.grad(d, a, torch.tensor(np.array([1.0]), dtype=torch.float64), create_graph=True)[0]
 e.backward(torch.tensor(np.array([1.0]), dtype=torch.float64), retain_graph=False)

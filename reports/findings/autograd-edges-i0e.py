@@ -1,0 +1,26 @@
+# A finding of refgrad on autograd, version 1.9.1: edges/i0e is missing.
+# i0e: at its edges the gradient is an element of the subdifferential.
+# Found: step 4, `read grad a`: the gradient of a is entry (1,): nan, but the truth is in [-1, 1]
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import math
+import autograd
+import autograd.numpy as np
+import autograd.scipy.signal
+from autograd.scipy import special
+
+def vjp(function, primals):
+    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
+    return output, pullback
+
+a = np.array([1.0, -0.0])
+
+def program_b(a):
+    b = special.ive(0, a)
+    return b
+
+output_b, pullback_of_b = vjp(program_b, [a])
+print(pullback_of_b(np.array([1.0, 1.0])))  # cotangents of a

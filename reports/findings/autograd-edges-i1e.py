@@ -1,0 +1,26 @@
+# A finding of refgrad on autograd, version 1.9.1: edges/i1e is wrong.
+# i1e: at its edges the gradient is an element of the subdifferential.
+# Found: step 4, `read grad a`: the gradient of a is nan, but the truth is 0.50000000000000000
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import math
+import autograd
+import autograd.numpy as np
+import autograd.scipy.signal
+from autograd.scipy import special
+
+def vjp(function, primals):
+    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
+    return output, pullback
+
+a = np.array(-0.0)
+
+def program_b(a):
+    b = special.ive(1, a)
+    return b
+
+output_b, pullback_of_b = vjp(program_b, [a])
+print(pullback_of_b(np.ones_like(np.asarray(output_b))))  # cotangents of a

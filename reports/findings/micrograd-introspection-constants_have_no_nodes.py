@@ -1,0 +1,21 @@
+# A finding of refgrad on micrograd, version 0.1.0: introspection/constants_have_no_nodes is wrong.
+# No edge leads to a constant, nor to what was computed from constants alone.
+# Found: the node of a leads to [something else, x], not to [x]
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import numpy as np
+from micrograd.engine import Value
+
+x = Value(1.5)
+c = Value(2.0)
+a = x * c
+b = c + a
+
+nodes = {'x': x, 'a': a, 'b': b}
+names = {id(node): name for name, node in nodes.items()}
+for name, node in nodes.items():
+    parents = list(node._prev)
+    print(name, [names.get(id(parent), parent) for parent in parents])

@@ -1,0 +1,45 @@
+# A finding of refgrad on mygrad, version 2.5.0: release/nothing_is_kept_of_constants is wrong.
+# What is computed from constants keeps nothing but its result.
+# Found: of what is computed from constants, 17 arrays of a graph of 16 arrays are still held
+
+import numpy
+
+numpy.set_printoptions(floatmode="unique")  # every digit
+
+import math
+import numpy as np
+import mygrad as mg
+from mygrad.nnet import activations
+from mygrad.nnet.layers import batchnorm
+
+import gc
+import tracemalloc
+
+
+def held():
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+def function(y):
+    for _ in range(16):
+        y = mg.multiply(y, y)
+    return mg.sum(y, axis=None, keepdims=False)
+
+
+def attempt():
+    size = 131072
+    x = mg.tensor(np.ones(size), constant=not True)
+    before = held()
+    loss = function(x)
+    np.asarray(loss)  # wait for it
+    graph = held() - before
+    del loss
+    constant = np.ones(size) if np.ones(size).dtype == bool else mg.tensor(np.ones(size), constant=True)
+    loss = function(constant)
+    del constant
+    return graph, held() - before
+
+
+tracemalloc.start()
+print(attempt())
