@@ -30,6 +30,8 @@ EXACT = (
     *("add", "subtract", "multiply", "negative", "square", "sum", "prod", "matmul", "concatenate", "stack"),
     *("reshape", "transpose", "broadcast_to", "expand_dims", "squeeze", "flip", "index", "take", "add_at"),
 )
+from tests.strategies.scenario_audit import has_numbers_beyond
+
 """Operators that plain Python numbers can go through."""
 
 
@@ -37,7 +39,10 @@ EXACT = (
 def test_balls_compute_what_floats_do_up_to_rounding(name: str) -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(12):
-        scenario = expanded(operator_scenario(seed, name, WIDE))
+        given = operator_scenario(seed, name, WIDE)
+        if operator_table()[name].composite is not None and has_numbers_beyond(given):
+            continue  # the steps that a composite means overflow in floats there
+        scenario = expanded(given)
         oracle = CertifiedOracle(scenario)
         for output, value in evaluate(scenario, Float64()).items():
             if value.dtype != np.bool_:

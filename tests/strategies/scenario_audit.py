@@ -26,6 +26,12 @@ def complaints(scenario: Scenario, profile: Profile, *, alone: bool = False) -> 
     ]
 
 
+def has_numbers_beyond(scenario: Scenario) -> bool:
+    """Whether an operand has numbers beyond the sample range of its operator."""
+    numbers = [n for name in scenario.operators for beyond in operator_table()[name].beyond.values() for n in beyond]
+    return any(np.isin(leaf.value.to_numpy(), numbers).any() for leaf in scenario.leaves)
+
+
 def uses(scenario: Scenario) -> dict[str, int]:
     """How many operands each name is."""
     counts = dict.fromkeys(scenario.definitions, 0)
