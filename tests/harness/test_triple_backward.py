@@ -17,10 +17,10 @@ from refgrad.strategies import (
     third_order_scenario,
     triple_backward_scenario,
 )
+from tests.strategies.scenario_audit import has_numbers_beyond
 
 WITHOUT_A_TERM = """
 import refgrad.engine as torch
-from tests.strategies.scenario_audit import has_numbers_beyond
 
 def without_a_term(value, term, x):  # the right value, gradient and second derivative, but the third lacks this term
     step = x - x.detach()

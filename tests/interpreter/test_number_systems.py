@@ -23,6 +23,7 @@ from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Apply, Slice, parse
 from refgrad.strategies import Profile, operator_scenario
+from tests.strategies.scenario_audit import has_numbers_beyond
 
 NAMES = sorted(operator_table())
 WIDE = Profile(max_rank=4, dimensions=(1, 2, 3, 4), empty=0.2)
@@ -30,7 +31,6 @@ EXACT = (
     *("add", "subtract", "multiply", "negative", "square", "sum", "prod", "matmul", "concatenate", "stack"),
     *("reshape", "transpose", "broadcast_to", "expand_dims", "squeeze", "flip", "index", "take", "add_at"),
 )
-from tests.strategies.scenario_audit import has_numbers_beyond
 
 """Operators that plain Python numbers can go through."""
 
