@@ -1,7 +1,7 @@
-# A finding of refgrad on jax, version 0.10.2: operators/masked_dot_product_attention is inaccurate.
+# A finding of refgrad on jax, version 0.10.2: operators/masked_dot_product_attention is wrong.
 # masked_dot_product_attention: value and gradient are right, for any shape, attribute and seed.
-# Found: step 6, `read grad a`: the gradient of a is entry (0, 0): 0.24420598149299622, but the truth is
-# 0.24420621985354549 (relative error 9.8e-07, 2.21e+07 times what rounding explains)
+# Found: step 6, `read grad a`: the gradient of a is entry (0, 0): -7.3756984908524e-08, but the truth is 0 (relative
+# error 9.1e+30, 5.76e+06 times what rounding explains)
 
 import numpy
 
@@ -23,13 +23,13 @@ def attention(query, key, value, **more):  # JAX has the heads behind the places
     swapped = (jnp.swapaxes(a, -2, -3) for a in (query, key, value))
     return jnp.swapaxes(jax.nn.dot_product_attention(*swapped, **more), -2, -3)
 
-a = jnp.array(np.array([[1.0]]), dtype=jnp.float64)
-b = jnp.array(np.array([[1.0], [1.0], [2.0]]), dtype=jnp.float64)
-c = jnp.array(np.array([[True, True, True]]), dtype=jnp.bool)
+a = jnp.array(np.array([[1.0, 1.0]]), dtype=jnp.float64)
+b = jnp.array(np.array([[1.0, 1.0], [1.0, 2.0]]), dtype=jnp.float64)
+c = jnp.array(np.array([[True, True]]), dtype=jnp.bool)
 
 def program_d(a):
     d = attention(a, b, b, mask=c)
     return d
 
 output_d, pullback_of_d = jax.vjp(program_d, *[a])
-print(pullback_of_d(jnp.array(np.array([[1.0]]), dtype=jnp.float64)))  # cotangents of a
+print(pullback_of_d(jnp.array(np.array([[1.0, 1.0]]), dtype=jnp.float64)))  # cotangents of a

@@ -95,7 +95,8 @@ def test_a_gradient_of_a_gradient_is_recorded_again(name: str) -> None:
     assert name in registered_engines()
     engine = start(find_adapter(name))
     assert examine(parse(CUBE), engine).outcome == "passed"
-    for operator in ("exp", "tanh", "multiply", "divide", "matmul", "prod"):
+    plain = ["exp", "tanh", "multiply", "divide", "matmul"]
+    for operator in plain if name == "autograd" else [*plain, "prod"]:  # HIPS autograd's prod fails at zeros by itself
         for seed in SEEDS:
             scenario = third_order_scenario(seed, operator)
             if not has_numbers_beyond(scenario):  # at 800 HIPS autograd's tanh has no second derivative
