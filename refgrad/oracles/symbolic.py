@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,10 @@ LARGEST_SIZE = 5000
 """Operations in the expression to be differentiated, above which SymPy would take many seconds."""
 
 
+LARGEST_NUMBER: Final = 30
+"""SymPy finds the digits of what is beside an exponential of 800 by taking thousands, for minutes."""
+
+
 class SymbolicRefusedError(RuntimeError):
     """A scenario is too large for symbols, or sits on a kink or a limit; the message says which."""
 
@@ -41,13 +45,15 @@ def symbolic_gradient(scenario: Scenario, contributions: Contributions, digits: 
 
     Returns object arrays of SymPy numbers with that many digits, in each leaf's shape.
 
-    Raises SymbolicRefusedError for scenarios that are not small, whose value lies on a kink, or that come to a limit,
-    and ScenarioEvaluationError where shapes do not fit.
+    Raises SymbolicRefusedError for scenarios that are not small or have large numbers, whose value lies on a kink, or
+    that come to a limit, and ScenarioEvaluationError where shapes do not fit.
     """
     path = leading_to(expanded(scenario), {output for output, _ in contributions})
     leaves = [leaf for leaf in path.leaves if leaf.requires_grad]
     if sum(leaf.value.size for leaf in leaves) > LARGEST_ENTRIES or len(path.applications) > LARGEST_LENGTH:
         raise SymbolicRefusedError(f"there are more than {LARGEST_ENTRIES} entries or {LARGEST_LENGTH} operators")
+    if any(leaf.value.to_numpy().size and np.abs(leaf.value.to_numpy()).max() > LARGEST_NUMBER for leaf in path.leaves):
+        raise SymbolicRefusedError(f"a number is larger than {LARGEST_NUMBER}")
     if limits_met(path):
         raise SymbolicRefusedError("an operator has a limit there, where its formula has no value")
     system = Symbols(digits)
