@@ -37,6 +37,9 @@ TINY: Final = (1e-20, -1e-160, 1e-310, -5e-324)
 """Small numbers for one entry at a time: the first vanishes beside others, the second's square is no normal number,
 and the last two are none themselves."""
 
+MODEST: Final = (1e-3, -1e-3)
+"""Small numbers beside which a matrix of float32 is not singular yet."""
+
 NORMAL: Final = (1e-20, -1e-160, 1e-300, -1e-300)
 """The same for operators with kinks: a library that takes numbers that are not normal for 0 is on the kink there."""
 
@@ -79,6 +82,8 @@ def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype:
 
 def _small_numbers(operator: Operator) -> tuple[float, ...]:
     """Return those that tell something: beside a jump, quotients underflow onto its other side in every format."""
+    if operator.family == "linear_algebra":
+        return MODEST
     kinds = {edge.kind for edge in operator.edges}
     if not operator.elementwise or "jump" in kinds:
         return SMALL

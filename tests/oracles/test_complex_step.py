@@ -5,10 +5,11 @@ import pytest
 
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
-from refgrad.oracles.complex_step import ComplexStepRefusedError, Slopes, complex_step, obstacle
+from refgrad.oracles.complex_step import LARGEST_NUMBER, ComplexStepRefusedError, Slopes, complex_step, obstacle
 from refgrad.scenario import Constant, Scenario, parse
 from refgrad.strategies import Profile, operator_scenario, random_scenario
 from tests.oracles.quorum_page import scenario_of
+from tests.strategies.scenario_audit import has_numbers_beyond
 
 NOT_ANALYTIC = {"abs", "arctan2", "clip", "max", "maximum", "min", "minimum", "relu"}
 ANALYTIC = frozenset(name for name, row in operator_table().items() if row.composite is None and obstacle(row) is None)
@@ -40,7 +41,9 @@ def test_what_is_not_analytic_follows_from_the_rows() -> None:
 @pytest.mark.parametrize("name", sorted(ANALYTIC))
 def test_every_analytic_operator_agrees_with_the_certified_oracle(name: str) -> None:
     for seed in range(6):
-        assert_close(operator_scenario(seed, name, Profile(max_backwards=1)))
+        scenario = operator_scenario(seed, name, Profile(max_backwards=1))
+        if max((np.abs(leaf.value.to_numpy()).max(initial=0) for leaf in scenario.leaves), default=0) < LARGEST_NUMBER:
+            assert_close(scenario)
 
 
 def test_graphs_of_analytic_operators_agree_with_the_certified_oracle() -> None:
@@ -164,6 +167,7 @@ def test_the_error_is_honest_and_narrow_on_generated_scenarios() -> None:
             told = np.isfinite(slopes.error) & np.isfinite(certified.radius)
             truth, value, error = (array[told] for array in (certified.midpoint, slopes.value, slopes.error))
             assert np.all(np.abs(value - truth) <= error + certified.radius[told] + 2.0**-53 * np.abs(truth)), seed
-            errors += (error / np.maximum(1.0, np.abs(truth))).tolist()
+            if not has_numbers_beyond(scenario):  # where it is honest, but need not be narrow
+                errors += (error / np.maximum(1.0, np.abs(truth))).tolist()
     assert len(errors) > 1000
     assert max(errors) < 1e-11
