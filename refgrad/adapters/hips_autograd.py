@@ -92,6 +92,7 @@ def l2_norm(x, axis, keepdims):
         ),
     )
     | {
+        "integer_power": "{x} ** float({n})",
         "einsum": "np.einsum({subscripts}, {x}, {y})",
         "einsum_of_one": "np.einsum({subscripts}, {x})",
         "einsum_of_three": "np.einsum({subscripts}, {x}, {y}, {z})",

@@ -24,6 +24,7 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "remainder": ("{x} % {y}",),
     "negative": ("-{x}", "lax.neg({x})"),
     "abs": ("jnp.fabs({x})",),
+    "integer_power": ("lax.integer_pow({x}, {n})", "jnp.power({x}, {n})"),
     "square": ("{x} ** 2", "lax.integer_pow({x}, 2)"),
     "reciprocal": ("1 / {x}", "lax.integer_pow({x}, -1)"),
     "arcsin": ("lax.asin({x})",),

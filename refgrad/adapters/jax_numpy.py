@@ -210,6 +210,7 @@ def average_of_windows(x, sizes, strides, padding, ceil_mode, count_include_pad)
         "eigvalsh": "jnp.linalg.eigvalsh(({x} + {x}.mT) / 2)",
         "svdvals": "jnp.linalg.svdvals({x})",
         "matrix_exp": "jax.scipy.linalg.expm({x})",
+        "integer_power": "{x} ** {n}",
         "matrix_power": "jnp.linalg.matrix_power({x}, {n})",
         "pinv": "jnp.linalg.pinv({x})",
         "trace": "jnp.trace({x}, {offset}, *{axes})",

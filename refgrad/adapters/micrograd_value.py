@@ -23,6 +23,7 @@ ADAPTER = TapeAdapter(
         "negative": "-{x}",
         "relu": "{x}.relu()",
         "square": "{x} ** 2",
+        "integer_power": "{x} ** {n}",
         "reciprocal": "{x} ** -1",
     },
     scalars_only=True,

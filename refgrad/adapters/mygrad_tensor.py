@@ -67,6 +67,7 @@ def written(x, write):
         "multiply": ("{x} * {y}", "mg.multiply_sequence({x}, {y})"),
         "divide": ("{x} / {y}",),
         "power": ("{x} ** {y}",),
+        "integer_power": ("mg.power({x}, {n})",),
         "negative": ("-{x}",),
         "square": ("{x} ** 2",),
         "reciprocal": ("1 / {x}", "{x} ** -1"),
@@ -106,6 +107,7 @@ def written(x, write):
         ),
     )
     | {
+        "integer_power": "{x} ** {n}",
         "einsum": "mg.einsum({subscripts}, {x}, {y})",
         "einsum_of_one": "mg.einsum({subscripts}, {x})",
         "einsum_of_three": "mg.einsum({subscripts}, {x}, {y}, {z})",

@@ -84,6 +84,7 @@ def integers(indices):
         "log_softmax": "F.log_softmax({x}, axis={axis})",
         "cumsum": "paddle.cumsum({x}, axis={axis})",
         "cumprod": "paddle.cumprod({x}, dim={axis})",
+        "integer_power": "paddle.pow({x}, {n})",
         "clip": "paddle.clip({x}, {lower}, {upper})",
         "elu": "F.elu({x}, {alpha})",
         "leaky_relu": "F.leaky_relu({x}, {negative_slope})",

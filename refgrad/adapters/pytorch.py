@@ -181,6 +181,7 @@ def positive_qr(x):  # LAPACK leaves the signs of R's diagonal open
         "trace": "(torch.trace({x}) if {x}.ndim == 2 and not {offset} else "
         "torch.diagonal({x}, {offset}, *{axes}).sum(-1))",
         "power": "torch.pow({x}, {y})",
+        "integer_power": "torch.pow({x}, {n})",
         "floor_divide": "torch.div({x}, {y}, rounding_mode='floor')",
         "nan_to_num": "torch.nan_to_num({x}, {nan}, {posinf}, {neginf})",
         "mvlgamma": "torch.mvlgamma({x}, {p})",

@@ -38,6 +38,7 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "lgamma": ("torch.special.gammaln({x})",),
     "sigmoid": ("torch.special.expit({x})",),
     "trunc": ("torch.fix({x})",),
+    "integer_power": ("{x} ** {n}", "torch.float_power({x}, {n}).to({x}.dtype)"),
     "relu": ("torch.nn.functional.relu({x})",),
     "polygamma": ("torch.special.polygamma({n}, {x})",),
     "xlogy": ("torch.special.xlogy({x}, {y})",),

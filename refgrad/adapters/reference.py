@@ -47,7 +47,10 @@ def jvp(function, primals, tangents):  # a pullback is linear in its cotangent, 
     parents="[node for node, _ in {node}.next_functions]",
     grad="torch.grad({output}, {leaf}, {seed}, create_graph=True)[0]",
     jvp="jvp({function}, {primals}, {tangents})",
-    aliases={"transpose": ("torch.permute_dims({x}, axes={axes})",)},  # the others are one function under two names
+    aliases={  # the others are one function under two names
+        "transpose": ("torch.permute_dims({x}, axes={axes})",),
+        "integer_power": ("{x} ** {n}",),
+    },
     operators=spell("torch"),
     errors={
         "freed-graph": "RuntimeError: Trying to backward through the graph a second time",

@@ -56,6 +56,11 @@ def bent(ops: Any, x: Tensor, alpha: float) -> Tensor:
     return ops.where(negative, below, x)  # type: ignore[no-any-return]
 
 
+def power_by_logarithm(ops: Any, x: Tensor, n: int) -> Tensor:
+    """x to the n as exp(n log(|x|)), which is right for even n, and for no negative x else."""
+    return ops.exp(ops.multiply(ops.log(ops.abs(x)), float(n)))  # type: ignore[no-any-return]
+
+
 OVERFLOW_FAULTS = (
     computed_as("sigmoid", "takes the logistic function for a quotient of exponentials", "1 / (1 + exp(-x))", logistic),
     computed_as(
@@ -64,6 +69,9 @@ OVERFLOW_FAULTS = (
     computed_as("logaddexp", "adds two exponentials as they are", "log(exp(x) + exp(y))", logarithm_of_two),
     computed_as("logsumexp", "adds exponentials without taking out the largest", "log(sum(exp(x)))", logarithm_of_all),
     computed_as("softmax", "divides exponentials by their sum as they are", "exp(x) / sum(exp(x))", shares),
+    computed_as(
+        "integer_power", "raises to a power by a logarithm", "exp(n log(|x|)): the sign is lost", power_by_logarithm
+    ),
     computed_as("elu", "computes both branches of elu, and differentiates both", "0 times infinity in where", bent),
     computed_as(
         "divide",

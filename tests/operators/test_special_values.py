@@ -36,6 +36,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "nan_to_num": lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf),
     "mvlgamma": special.multigammaln,
     "lgamma": special.gammaln,
+    "integer_power": lambda x, n: x ** float(n),
     "rsqrt": lambda x: x**-0.5,
     "ldexp": lambda x, y: x * 2.0**y,
     "lerp": lambda x, y, weight: (1 - weight) * x + weight * y,
