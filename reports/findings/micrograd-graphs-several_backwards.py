@@ -10,7 +10,7 @@ import numpy as np
 from micrograd.engine import Value
 
 a = Value(1.0)
-b = a - a
+b = a / a
 b.backward()
 b.backward()
 print(a.grad)  # gradient of a
