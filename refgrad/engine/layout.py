@@ -68,4 +68,9 @@ def _placed(layers: Sequence[int], edges: Sequence[Edge]) -> list[Point]:
         raise RuntimeError(errors.NO_LAYOUT) from error
     graph = igraph.Graph(n=len(layers), edges=list(edges), directed=True)
     laid_out = graph.layout_sugiyama(layers=list(layers), hgap=1, vgap=1)
-    return [(float(x), float(layer)) for (x, _), layer in zip(laid_out.coords, layers, strict=False)]
+    columns = [float(x) for x, _ in laid_out.coords[: len(layers)]]
+    free = dict.fromkeys(layers, min(columns, default=0.0))
+    for box in sorted(range(len(layers)), key=columns.__getitem__):  # igraph puts two in one place at times
+        columns[box] = max(columns[box], free[layers[box]])
+        free[layers[box]] = columns[box] + 1
+    return [(x, float(layer)) for x, layer in zip(columns, layers, strict=True)]
