@@ -65,7 +65,7 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "take": ("{x}[(slice(None),) * ({axis} % {x}.ndim) + (np.array({indices}, dtype=int),)]",),
     "embedding": ("{weight}[np.array({indices}, dtype=int)]",),
     "transpose": ("{x}.transpose({axes})",),
-    "reshape": ("{x}.reshape({shape})", "lax.reshape({x}, {shape})"),
+    "reshape": ("{x}.reshape({shape})", "lax.reshape({x}, jnp.reshape({x}, {shape}).shape)"),
 })
 
 
