@@ -62,14 +62,12 @@ def confront(
     adapter: AnyAdapter,
 ) -> Finding:
     """Return the worst that an engine's observations show, given what each step must show and the truth."""
+    as_given = len(predictions) == len(oracle.given.steps)  # not lowered, as scenarios are where tensors change
     findings: list[Finding] = []
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
         finding = _compare(prediction, observation, oracle, adapter)
-        as_given = len(predictions) == len(oracle.given.steps)  # not lowered, as scenarios are where tensors change
-        if finding.outcome == "unexpected-error" and as_given and _is_zero(oracle, number):
-            finding = Finding("inconclusive", f"a gradient that is zero need not be recorded: {finding.message}")
-        if finding.outcome == "unexpected-error" and as_given and _has_no_value(oracle, number):
-            finding = Finding("inconclusive", f"there may be no value here: {finding.message}")
+        if finding.outcome == "unexpected-error" and as_given and (excuse := _excuse(oracle, number)):
+            finding = Finding("inconclusive", f"{excuse}: {finding.message}")
         findings.append(Finding(finding.outcome, finding.message, number))
         if observation.error is not None and finding.outcome in ("unexpected-error", "unsupported", "inconclusive"):
             break  # whatever is missing or wrong behind it follows from it
@@ -77,6 +75,13 @@ def confront(
     if finding.outcome == "convention":
         return uncoupled(predictions, observations, oracle) or finding
     return finding
+
+
+def _excuse(oracle: CertifiedOracle, number: int) -> str:
+    """Say why a step may raise an error, in truth; nothing where it may not."""
+    if _is_zero(oracle, number):
+        return "a gradient that is zero need not be recorded"
+    return "there may be no value here" if _has_no_value(oracle, number) else ""
 
 
 def _is_zero(oracle: CertifiedOracle, number: int) -> bool:

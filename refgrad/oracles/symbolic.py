@@ -31,7 +31,6 @@ LARGEST_LENGTH = 8
 LARGEST_SIZE = 5000
 """Operations in the expression to be differentiated, above which SymPy would take many seconds."""
 
-
 LARGEST_NUMBER: Final = 30
 """SymPy finds the digits of what is beside an exponential of 800 by taking thousands, for minutes."""
 
@@ -52,7 +51,7 @@ def symbolic_gradient(scenario: Scenario, contributions: Contributions, digits: 
     leaves = [leaf for leaf in path.leaves if leaf.requires_grad]
     if sum(leaf.value.size for leaf in leaves) > LARGEST_ENTRIES or len(path.applications) > LARGEST_LENGTH:
         raise SymbolicRefusedError(f"there are more than {LARGEST_ENTRIES} entries or {LARGEST_LENGTH} operators")
-    if any(leaf.value.to_numpy().size and np.abs(leaf.value.to_numpy()).max() > LARGEST_NUMBER for leaf in path.leaves):
+    if any((np.abs(leaf.value.to_numpy()) > LARGEST_NUMBER).any() for leaf in path.leaves):
         raise SymbolicRefusedError(f"a number is larger than {LARGEST_NUMBER}")
     if limits_met(path):
         raise SymbolicRefusedError("an operator has a limit there, where its formula has no value")
