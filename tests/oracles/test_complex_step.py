@@ -12,6 +12,9 @@ from tests.oracles.quorum_page import scenario_of
 from tests.strategies.scenario_audit import has_numbers_beyond
 
 NOT_ANALYTIC = {"abs", "arctan2", "clip", "max", "maximum", "min", "minimum", "relu"}
+NEARLY_SINGULAR = {"cdist"}
+"""What generated scenarios have beside a singularity: two points that nearly coincide."""
+
 ANALYTIC = frozenset(name for name, row in operator_table().items() if row.composite is None and obstacle(row) is None)
 
 
@@ -156,7 +159,7 @@ def test_a_small_logarithm_is_not_the_logarithm_of_a_rounded_sum() -> None:
 def test_the_error_is_honest_and_narrow_on_generated_scenarios() -> None:
     """Operators and graphs, on their edges and off, as far as the certified value is narrow.
 
-    Near a singularity, such as the distance of two points that nearly coincide, the error is honest but wide.
+    Far outside of sample ranges, and near singularities, it is honest but need not be narrow.
     """
     errors: list[float] = []
     for seed in range(400):
@@ -170,7 +173,7 @@ def test_the_error_is_honest_and_narrow_on_generated_scenarios() -> None:
             told = np.isfinite(slopes.error) & np.isfinite(certified.radius)
             truth, value, error = (array[told] for array in (certified.midpoint, slopes.value, slopes.error))
             assert np.all(np.abs(value - truth) <= error + certified.radius[told] + 2.0**-53 * np.abs(truth)), seed
-            if not has_numbers_beyond(scenario):  # where it is honest, but need not be narrow
+            if not (has_numbers_beyond(scenario) or NEARLY_SINGULAR.intersection(scenario.operators)):
                 errors += (error / np.maximum(1.0, np.abs(truth))).tolist()
     assert len(errors) > 1000
-    assert np.quantile(errors, 0.99) < 1e-11
+    assert max(errors) < 1e-11

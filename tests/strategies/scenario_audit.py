@@ -32,6 +32,12 @@ def has_numbers_beyond(scenario: Scenario) -> bool:
     return any(np.isin(leaf.value.to_numpy(), numbers).any() for leaf in scenario.leaves)
 
 
+def steps_may_overflow(scenario: Scenario) -> bool:
+    """Whether floats may not get through the steps that a composite means: engines take others there."""
+    composite = any(operator_table()[name].composite is not None for name in scenario.operators)
+    return composite and has_numbers_beyond(scenario)
+
+
 def uses(scenario: Scenario) -> dict[str, int]:
     """How many operands each name is."""
     counts = dict.fromkeys(scenario.definitions, 0)
