@@ -11,7 +11,7 @@ import numpy as np
 from refgrad.harness.adapter import AnyAdapter
 from refgrad.harness.coupling import uncoupled
 from refgrad.harness.execution import Engine, observe
-from refgrad.harness.observation import Observation
+from refgrad.harness.observation import Observation, Raised
 from refgrad.harness.verdict import Finding, Outcome, worst
 from refgrad.lifecycle import (
     ErrorKind,
@@ -22,13 +22,15 @@ from refgrad.lifecycle import (
     Open,
     Prediction,
     Seen,
-    Succeeds,
     Value,
     lower,
 )
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
 from refgrad.scenario import Apply, Backward, Grad, Jvp, Scenario
 from refgrad.scenario.formats import FORMATS
+
+ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
+"""What a step with an error may be found to be, so that what comes behind it is not judged."""
 
 
 def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Finding:
@@ -69,7 +71,7 @@ def confront(
         if finding.outcome == "unexpected-error" and as_given and (excuse := _excuse(oracle, number)):
             finding = Finding("inconclusive", f"{excuse}: {finding.message}")
         findings.append(Finding(finding.outcome, finding.message, number))
-        if observation.error is not None and finding.outcome in ("unexpected-error", "unsupported", "inconclusive"):
+        if observation.error is not None and finding.outcome in ENDINGS:
             break  # whatever is missing or wrong behind it follows from it
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
@@ -118,13 +120,11 @@ def _explained(finding: Finding, predictions: tuple[Prediction, ...], observatio
 def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
     prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
 ) -> Finding:
+    if isinstance(prediction, Fails):
+        return _compare_error((prediction.kind, *prediction.others), observation, adapter)
+    if observation.error is not None:
+        return _of_error(observation.error, may_fail=isinstance(prediction, Open))
     match prediction:
-        case Fails(kind=kind, others=others):
-            return _compare_error((kind, *others), observation, adapter)
-        case _ if observation.error is not None and _is_lacking(observation.error):
-            return Finding("unsupported", f"raised {observation.error_text}")
-        case Succeeds() | Value() | Flag() | NoGradient() | Gradient() | Seen() if observation.error is not None:
-            return Finding("unexpected-error", f"raised {observation.error_text}")
         case Value(name=name):
             return _compare_array(f"the value of {name}", observation, oracle, prediction, adapter)
         case Gradient(leaf=leaf):
@@ -140,15 +140,21 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
     return Finding("passed")
 
 
-def _is_lacking(error: BaseException) -> bool:
-    """Whether an error says that something is not implemented, by its type or, as PyTorch's, in its last words."""
-    return isinstance(error, NotImplementedError) or str(error).rstrip(".").endswith("is not implemented")
+def _of_error(error: Raised, *, may_fail: bool) -> Finding:
+    """Say what an error is where none is due."""
+    if error.is_refusal:
+        return Finding("unsupported", f"raised {error.text}")
+    if may_fail:
+        return Finding("passed")
+    return Finding("crashed" if error.is_exhaustion else "unexpected-error", f"raised {error.text}")
 
 
 def _compare_error(kinds: tuple[ErrorKind, ...], observation: Observation, adapter: AnyAdapter) -> Finding:
     due = " or ".join(kinds)
     if observation.error is None:
         return Finding("wrong", f"carried on silently where an error is due ({due})")
+    if observation.error.is_exhaustion:
+        return _of_error(observation.error, may_fail=False)
     patterns = [adapter.errors.get(kind) for kind in kinds]
     text = observation.error_text
     if all(pattern and not re.search(pattern, text) for pattern in patterns):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.harness.forward_mode import push
 from refgrad.harness.life import Life
-from refgrad.harness.observation import Observation
+from refgrad.harness.observation import Observation, Raised
 from refgrad.harness.relevance import needed_results, relevant_leaves
 from refgrad.harness.spelling import chosen, spellings
 from refgrad.harness.template import Template
@@ -144,7 +144,7 @@ def _attempt(run: _TapeRun | _FunctionalRun, step: object) -> Observation:
     try:
         return run.step(step)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
-        return Observation(error=error)
+        return Observation(error=Raised.of(error))
 
 
 @dataclass(slots=True)

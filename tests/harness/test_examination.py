@@ -70,6 +70,14 @@ def test_what_is_not_implemented_is_unsupported() -> None:
     assert finding(setup=setup, backward="refuse()") == Finding("unsupported", "raised NotImplementedError: no VJP", 3)
 
 
+@pytest.mark.parametrize("error", ["RecursionError", "MemoryError"])
+def test_memory_or_a_stack_that_is_used_up_is_a_crash_even_where_an_error_is_due(error: str) -> None:
+    setup = f"from tests.harness.tiny_engine import Tiny\ndef fall():\n    raise {error}('no more')"
+    assert finding(setup=setup, backward="fall()") == Finding("crashed", f"raised {error}: no more", 3)
+    due = "x = leaf float64[2] {0x1p+0 0x1p+0} requires_grad\ny = multiply x x\nbackward y"
+    assert finding(due, setup=setup, backward="fall()").outcome == "crashed"
+
+
 def test_a_gradient_out_of_nowhere_is_wrong() -> None:
     text = (
         "x = leaf float64[] {0x1p+0} requires_grad\ny = leaf float64[] {0x1p+0} requires_grad\nbackward x\nread grad y"
