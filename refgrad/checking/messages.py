@@ -13,8 +13,11 @@ from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import Array, Arrays, Seeds, Subject
 from refgrad.harness import TapeAdapter
-from refgrad.harness.reproduction import with_setup
-from refgrad.harness.template import Template
+from refgrad.native import calls
+from refgrad.native.languages import Python
+from refgrad.native.statements import Expression, Names
+
+PYTHON = Python()
 
 PRINTED_ENTRIES = 64
 """Arrays with more entries than this are not printed: the program says where to put them."""
@@ -62,7 +65,7 @@ def wrong_entry(subject: Subject, sighting: Sighting, symptoms: Symptoms, method
         f"  it is off by:    {discrepancy.error:.3g}{_relative(discrepancy)}{_explained(discrepancy)}",
         f"  what to do:      {advice(discrepancy, symptoms)}",
         "  to see it:",
-        indent(with_setup(subject.engine.adapter, "\n".join(program(subject, sighting))).rstrip(), "    "),
+        indent(PYTHON.whole(subject.engine.adapter.setup, "\n".join(program(subject, sighting))).rstrip(), "    "),
     ]
     return "\n".join(lines)
 
@@ -123,20 +126,20 @@ def program(subject: Subject, sighting: Sighting) -> list[str]:
     k, seed = next((k, seed) for k, seed in enumerate(seeds) if seed is not None and np.any(seed))
     whole = f"function({', '.join(names)})"
     place = "" if discrepancy.entry is None else str(list(discrepancy.entry)) if discrepancy.entry else ""
-    seed_text = Template(adapter.seed).of_dtype(seed.dtype.name).render({"array": _seed_literal(seed)})
+    cotangent = calls.seed(adapter, Expression(_seed_literal(seed)), seed.dtype.name)
     leaf = names[discrepancy.input]
     if isinstance(adapter, TapeAdapter):
         lines.append(f"outputs = {whole}")
         output = f"outputs[{k}]" if len(seeds) > 1 else "outputs"
-        lines.append(Template(adapter.backward).render({"output": output, "seed": seed_text, "retain_graph": "False"}))
-        lines.append(f"print(({Template(adapter.gradient).render({'leaf': leaf})}){place})")
+        lines.append(PYTHON.called(calls.backward(adapter, output, cotangent)))
+        lines.append(f"print(({PYTHON.called(calls.gradient(adapter, leaf))}){place})")
         return lines
     selected = f"{whole}[{k}]" if len(seeds) > 1 else whole
     checked = [names[i] for i in subject.positions]
     arguments = ", ".join(checked)
-    call = Template(adapter.vjp).render({"function": f"lambda {arguments}: {selected}", "primals": f"[{arguments}]"})
-    lines.append(f"outputs, pullback = {call}")
-    lines.append(f"print(pullback({seed_text})[{checked.index(leaf)}]{place})")
+    call = calls.vjp(adapter, f"lambda {arguments}: {selected}", Names(tuple(checked)))
+    lines.append(f"outputs, pullback = {PYTHON.called(call)}")
+    lines.append(f"print(pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]{place})")
     return lines
 
 
@@ -146,11 +149,14 @@ def _leaf(subject: Subject, i: int, point: Arrays) -> str:
         return f"inputs[{i}]"
     checked = i in subject.positions
     array = point[subject.positions.index(i)] if checked else given.array
-    template = subject.engine.adapter.leaf if checked else subject.engine.adapter.constant_text
-    scalar = repr(array.item()) if array.ndim == 0 else "None"
-    text = _literal(array, f"inputs[{i}]")
-    line = Template(template).of_dtype(array.dtype.name)
-    return line.render({"array": text, "scalar": scalar, "requires_grad": repr(checked)})
+    made = calls.tensor(
+        subject.engine.adapter,
+        array=Expression(_literal(array, f"inputs[{i}]")),
+        scalar=Expression(repr(array.item()) if array.ndim == 0 else "None"),
+        dtype=array.dtype.name,
+        requires_grad=checked,
+    )
+    return PYTHON.called(made)
 
 
 def _literal(array: Array, otherwise: str) -> str:

@@ -1,4 +1,4 @@
-"""How is a function of an engine's tensors run, and how are its gradients read? Through the engine's own phrasebook."""
+"""Functions of an engine's tensors, run and differentiated by the calls that its adapter's templates make."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.harness import Engine, FunctionalAdapter, TapeAdapter
-from refgrad.harness.template import Template
+from refgrad.native import calls
+from refgrad.native.statements import Name
 
 Array = npt.NDArray[Any]
 Arrays = tuple[Array, ...]
@@ -73,16 +74,24 @@ class Subject:
 
     def make(self, array: Array, *, requires_grad: bool) -> Any:
         """Return a new tensor of the engine."""
-        adapter = self.engine.adapter
-        template = adapter.leaf if requires_grad else adapter.constant_text
         own = np.array(array)
-        scalar = own.item() if own.ndim == 0 else None
-        template = Template(template).of_dtype(own.dtype.name).text
-        return self.engine.run(template, array=own, scalar=scalar, requires_grad=requires_grad)
+        made = calls.tensor(
+            self.engine.adapter,
+            array=Name("array"),
+            scalar=Name("scalar"),
+            dtype=own.dtype.name,
+            requires_grad=requires_grad,
+        )
+        return self.engine.evaluate(made, array=own, scalar=own.item() if own.ndim == 0 else None)
+
+    def seed(self, seed: Array) -> Any:
+        """Return a new cotangent of the engine."""
+        made = calls.seed(self.engine.adapter, Name("array"), seed.dtype.name)
+        return self.engine.evaluate(made, array=seed.copy())
 
     def read(self, tensor: Any) -> Array:
         """Return a copy of a tensor's values."""
-        return np.array(self.engine.run(self.engine.adapter.value, x=tensor))
+        return np.array(self.engine.evaluate(calls.value(self.engine.adapter, "tensor"), tensor=tensor))
 
     def arguments(self, point: Arrays, make: Callable[[Array], Any]) -> list[Any]:
         """Return the function's arguments at a point: new tensors for what is checked, the rest as it was given."""
@@ -163,22 +172,24 @@ class _TapePullback(Pullback):
         if reusable:
             totals = self.collect(adapter)
             for leaf in self.leaves:
-                self.subject.engine.run(adapter.zero_grad or "", leaf=leaf)
+                self.subject.engine.evaluate(calls.zero_grad(adapter, "leaf"), leaf=leaf)
         _refuse_writes(self.subject, self.arguments, self.point, "the backward")
         return tuple(totals)
 
     def backward(self, adapter: TapeAdapter, output: int, seed: Array) -> None:
-        engine = self.subject.engine
-        tensor = engine.seed(seed.copy(), seed.dtype.name)
+        tensor = self.subject.seed(seed)
+        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                engine.run(adapter.backward, output=self.tensors[output], seed=tensor, retain_graph=True)
+                self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
         except Exception as error:
             raise SubjectError(f"the backward from output {output} raised {type(error).__name__}: {error}") from error
         _refuse_written_seed(self.subject, tensor, seed, output)
 
     def collect(self, adapter: TapeAdapter) -> list[Array | None]:
-        return [self.subject.engine.read(adapter.gradient, leaf=leaf) for leaf in self.leaves]
+        gradient = calls.gradient(adapter, "leaf")
+        found = [self.subject.engine.evaluate(gradient, leaf=leaf) for leaf in self.leaves]
+        return [None if each is None else np.array(each) for each in found]
 
 
 class _FunctionalPullback(Pullback):
@@ -204,10 +215,9 @@ class _FunctionalPullback(Pullback):
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 if output not in self.pulls:
-                    self.pulls[output] = engine.run(
-                        engine.adapter.vjp, function=self.single(output), primals=self.primals
-                    )
-                tensor = engine.seed(seed.copy(), seed.dtype.name)
+                    call = calls.vjp(engine.adapter, "function", Name("primals"))
+                    self.pulls[output] = engine.evaluate(call, function=self.single(output), primals=self.primals)
+                tensor = self.subject.seed(seed)
                 cotangents = self.pulls[output][1](tensor)
         except SubjectError:
             raise
@@ -247,7 +257,7 @@ def _array(engine: Engine, tensor: Any) -> Array | None:
         return np.array(tensor)
     if not (hasattr(tensor, "shape") or hasattr(tensor, "data")):
         return None
-    return engine.read(engine.adapter.value, x=tensor)
+    return np.array(engine.evaluate(calls.value(engine.adapter, "tensor"), tensor=tensor))
 
 
 def _requires_grad(tensor: Any) -> bool:

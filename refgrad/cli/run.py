@@ -12,9 +12,9 @@ import click
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.harness import Engine, Finding, find_adapter, observe, reproduce, start
 from refgrad.harness.examination import confront
-from refgrad.harness.observation import Observation
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, predict, required_features
+from refgrad.native.observation import Observation
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, Step, parse
 

@@ -10,13 +10,12 @@ from refgrad.harness.adapter import (
 )
 from refgrad.harness.behaviours import Behaviour, BehaviourError, all_behaviours
 from refgrad.harness.examination import examine
-from refgrad.harness.execution import Engine, EngineStartError, observe, start
 from refgrad.harness.inventory import Inventory, inventories_of
 from refgrad.harness.journal import Journal, JournalError
 from refgrad.harness.phrasebook import spell
 from refgrad.harness.registry import engine_version, find_adapter, registered_engines
-from refgrad.harness.reproduction import reproduce
 from refgrad.harness.verdict import FAILURES, OUTCOMES, Finding, Outcome, Verdict
+from refgrad.native.engine import Engine, EngineStartError, observe, reproduce, start
 
 __all__ = [
     "FAILURES",

@@ -14,9 +14,9 @@ import numpy as np
 from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.harness.checks import Check, ClaimCheck
 from refgrad.harness.examination import confront, examine
-from refgrad.harness.execution import Engine, observe
 from refgrad.harness.verdict import OUTCOMES, Finding, Outcome, Verdict
 from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
+from refgrad.native.engine import Engine, observe
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.harness.observation import Observation
-from refgrad.harness.relevance import relevant_leaves
 from refgrad.harness.verdict import Finding
 from refgrad.lifecycle import Gradient, Prediction
+from refgrad.native.observation import Observation
+from refgrad.native.relevance import relevant_leaves
 from refgrad.oracles import CertifiedOracle, violation
 from refgrad.scenario import Backward, Constant, Grad, Scenario, ZeroGrad
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from refgrad.harness.adapter import AnyAdapter
 from refgrad.harness.coupling import uncoupled
-from refgrad.harness.execution import Engine, observe
-from refgrad.harness.observation import Observation, Raised
 from refgrad.harness.verdict import Finding, Outcome, worst
 from refgrad.lifecycle import (
     ErrorKind,
@@ -25,6 +23,8 @@ from refgrad.lifecycle import (
     Value,
     lower,
 )
+from refgrad.native.engine import Engine, observe
+from refgrad.native.observation import Observation, Raised
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
 from refgrad.scenario import Apply, Backward, Grad, Jvp, Scenario
 from refgrad.scenario.formats import FORMATS
@@ -41,8 +41,6 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
 
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
-    if engine.lethal and scenario.id in engine.lethal:
-        return Finding("crashed", "the engine's process died while it ran this scenario")
     lowered = lower(scenario, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
@@ -71,7 +69,7 @@ def confront(
         if finding.outcome == "unexpected-error" and as_given and (excuse := _excuse(oracle, number)):
             finding = Finding("inconclusive", f"{excuse}: {finding.message}")
         findings.append(Finding(finding.outcome, finding.message, number))
-        if observation.error is not None and finding.outcome in ENDINGS:
+        if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
             break  # whatever is missing or wrong behind it follows from it
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
@@ -120,6 +118,8 @@ def _explained(finding: Finding, predictions: tuple[Prediction, ...], observatio
 def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
     prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
 ) -> Finding:
+    if observation.ending is not None:
+        return Finding(observation.ending.outcome, observation.ending.detail)
     if isinstance(prediction, Fails):
         return _compare_error((prediction.kind, *prediction.others), observation, adapter)
     if observation.error is not None:

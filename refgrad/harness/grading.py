@@ -40,10 +40,10 @@ from refgrad.harness.isolation import (
 )
 from refgrad.harness.lifecycle_checks import judge_lifecycles
 from refgrad.harness.reliance import Reliance
-from refgrad.harness.reproduction import reproduce
 from refgrad.harness.rule_checks import belongs_to_forward_mode, judge_contract, judge_forward_mode, judge_third_order
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Finding, Outcome, Verdict
+from refgrad.native.engine import reproduce
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import (

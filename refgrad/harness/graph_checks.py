@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 from refgrad.harness.checks import Check, GraphCheck
 from refgrad.harness.examination import examine
-from refgrad.harness.execution import Engine
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Outcome, Verdict
+from refgrad.native.engine import Engine
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import (

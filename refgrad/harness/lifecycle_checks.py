@@ -7,10 +7,10 @@ from typing import Protocol
 
 from refgrad.harness.adapter import TapeAdapter
 from refgrad.harness.checks import Check, LifecycleCheck
-from refgrad.harness.execution import Engine
 from refgrad.harness.life_templates import LIFE_FEATURES
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Outcome, Verdict
+from refgrad.native.engine import Engine
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import ALL_FEATURES, LIFECYCLE_OPERATORS, LifecycleProfile, lifecycle_scenario

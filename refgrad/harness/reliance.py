@@ -12,7 +12,6 @@ from typing import Final
 
 from refgrad.harness.behaviours import all_behaviours
 from refgrad.harness.examination import examine
-from refgrad.harness.execution import Engine
 from refgrad.harness.isolation import (
     shows_arrays,
     with_one_leaf,
@@ -23,6 +22,7 @@ from refgrad.harness.isolation import (
 from refgrad.harness.seedless import without_seeds
 from refgrad.harness.verdict import Finding
 from refgrad.lifecycle import required_features
+from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario
 
 SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"

@@ -6,9 +6,9 @@ from typing import Final
 
 from refgrad.harness.checks import Check, ContractCheck, ForwardModeCheck, ThirdOrderCheck
 from refgrad.harness.examination import examine
-from refgrad.harness.execution import Engine
 from refgrad.harness.graph_checks import Grader
 from refgrad.harness.verdict import Outcome, Verdict
+from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import LAYOUTS, contract_scenario, forward_scenario, third_order_scenario, without_tangents

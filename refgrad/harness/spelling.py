@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any
 
 from refgrad.harness.adapter import AnyAdapter
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, Write
 
+Members = Callable[[Sequence[str], Sequence[str]], Mapping[str, Mapping[str, int]]]
+"""Which of some names each of some modules of a library has, and a number for each thing that is named."""
 
-def spellings(adapter: AnyAdapter, namespace: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+
+def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, ...]]:
     """Return how each operator can be spelled: as the adapter does, or the library, where that uses the table's names.
 
-    ``namespace`` is what the adapter's setup has made. Operators that the library lacks are not there.
+    ``members`` asks the library. Operators that it lacks are not there.
     """
+    names = [name for operator in operator_table().values() for name in (operator.name, *operator.aliases)]
+    found = members(adapter.alike, names) if adapter.alike else {}
     spelled = {
-        name: (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, namespace)
+        name: (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, found)
         for name, operator in operator_table().items()
     }
     return MappingProxyType({
@@ -26,7 +30,7 @@ def spellings(adapter: AnyAdapter, namespace: Mapping[str, Any]) -> Mapping[str,
     })
 
 
-def _alike(operator: Operator, adapter: AnyAdapter, namespace: Mapping[str, Any]) -> tuple[str, ...]:
+def _alike(operator: Operator, adapter: AnyAdapter, members: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
     """Spell an operator by each of its names that a function of its own bears in the library."""
     if not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
         return ()
@@ -34,9 +38,8 @@ def _alike(operator: Operator, adapter: AnyAdapter, namespace: Mapping[str, Any]
     functions: dict[int, str] = {}
     for module in adapter.alike:
         for name in (operator.name, *operator.aliases):
-            function = getattr(eval(module, dict(namespace)), name, None)
-            if function is not None:
-                functions.setdefault(id(function), f"{module}.{name}({operands})")
+            if name in members[module]:
+                functions.setdefault(members[module][name], f"{module}.{name}({operands})")
     return tuple(functions.values())
 
 

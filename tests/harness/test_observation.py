@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.harness.observation import LONGEST_MESSAGE, Raised
+from refgrad.native.observation import LONGEST_MESSAGE, Raised
 
 
 class MuteError(ValueError):

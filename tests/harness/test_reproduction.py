@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refgrad.native.languages import Python
 
 from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import examine, find_adapter, observe, reproduce, start
 from refgrad.harness.checks import all_checks
 from refgrad.harness.grading import Grader
-from refgrad.harness.reproduction import array_literal
 from refgrad.scenario import Constant, parse
 from tests.harness.tiny_engine import tiny_adapter
 
@@ -106,7 +106,7 @@ arrays = st.one_of(
 @given(arrays)
 def test_array_literals_are_exact(array: Any) -> None:
     constant = Constant.of(array)
-    rebuilt = eval(array_literal(constant), {"np": np})
+    rebuilt = eval(Python().array(constant), {"np": np})
     assert Constant.of(rebuilt) == constant
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from refgrad.harness import Finding, examine, find_adapter, start
 from refgrad.harness.examination import confront
-from refgrad.harness.observation import Observation
 from refgrad.interpreter import expanded
 from refgrad.lifecycle import predict
+from refgrad.native.observation import Observation
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles import CertifiedOracle, limits_met, violation

@@ -1,17 +1,14 @@
 """How does a time grow with a size, whatever the machine and whoever else uses it?
 
-Times are processor times of this process, so that it does not matter who waits for whom. Of several measurements the
-least counts: nothing makes a program faster than it is. An exponent that accuses is believed only if measurements made
+Times are processor times of the engine's process, so that it does not matter who waits for whom. Of several
+measurements the least counts: nothing makes a program faster than it is. An exponent that accuses is believed only if measurements made
 afresh, after all others, show it once more.
 """
 
 from __future__ import annotations
 
-import gc
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,38 +75,17 @@ def slope(times: Mapping[int, float]) -> float:
     return math.fsum((x - center) * y for x, y in points) / across
 
 
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Keep the garbage collector from running, or from looking at what there is already if it is called.
-
-    How long it takes depends on all that the process holds.
-    """
-    enabled = gc.isenabled()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if enabled:
-            gc.enable()
+Run = Callable[[int], float]
+"""A program of a size, which returns the seconds of processor time that it took."""
 
 
-def timed(run: Callable[[int], object], size: int) -> float:
-    """Return the seconds of processor time that ``run(size)`` takes, without the garbage of runs before."""
-    gc.collect()
-    started = time.process_time()
-    run(size)
-    return time.process_time() - started
-
-
-def measure(run: Callable[[int], object], sizes: Sequence[int], limit: float) -> Growth:
+def measure(run: Run, sizes: Sequence[int], limit: float) -> Growth:
     """Time a program over growing sizes, and stop where the next one would take more than ``limit`` seconds."""
     times: dict[int, float] = {}
     for size in sizes:
         if len(times) > 1 and _foreseen(times, size) > limit and _foreseen(_again(run, times), size) > limit:
             return Growth(times, size)
-        times[size] = timed(run, size)
+        times[size] = run(size)
     growth = Growth(times)
     return _confirmed(run, growth) if growth.steep else growth
 
@@ -123,16 +99,16 @@ def _foreseen(times: Mapping[int, float], size: int) -> float:
     return second * math.pow(size / m, exponent)
 
 
-def _again(run: Callable[[int], object], times: dict[int, float]) -> dict[int, float]:
+def _again(run: Run, times: dict[int, float]) -> dict[int, float]:
     """Measure the last two sizes once more."""
     for size in list(times)[-2:]:
-        times[size] = min(times[size], timed(run, size))
+        times[size] = min(times[size], run(size))
     return times
 
 
-def _confirmed(run: Callable[[int], object], growth: Growth) -> Growth:
+def _confirmed(run: Run, growth: Growth) -> Growth:
     """Return what is least steep: the least times of three rounds, or those of two rounds made afresh."""
-    rounds = [{size: timed(run, size) for size in growth.fitted} for _ in range(2)]
+    rounds = [{size: run(size) for size in growth.fitted} for _ in range(2)]
     afresh = {size: min(each[size] for each in rounds) for size in growth.fitted}
     least = {size: min(t, afresh.get(size, t)) for size, t in growth.times.items()}
     candidates = [Growth(least), Growth(growth.times | afresh)]

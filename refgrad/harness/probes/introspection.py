@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.harness.adapter import TapeAdapter
-from refgrad.harness.execution import Engine
-from refgrad.harness.probes.program import Words, recording
-from refgrad.harness.probes.recorded import NoNodeError, Recorded, record
+from refgrad.harness.probes.recorded import NoNodeError, Recorded, record, reproduction
 from refgrad.harness.probes.shown import Shown
-from refgrad.harness.reproduction import reproduce
 from refgrad.harness.settings import Settings
-from refgrad.harness.template import Template
+from refgrad.harness.verdict import Outcome
 from refgrad.lifecycle import required_features
-from refgrad.lifecycle.model import Model
+from refgrad.native.engine import Engine
+from refgrad.native.library import EndingError, Library
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Delete, Leaf, Scenario, ScenarioError, parse
+from refgrad.scenario import Apply, Leaf, Scenario, ScenarioError, parse
 from refgrad.strategies import (
     LifecycleProfile,
     Profile,
@@ -34,47 +33,40 @@ REGIONS: Final = frozenset({"detach", "no_grad", "enable_grad"})
 
 
 def _which(recorded: Recorded) -> str:
-    return _differing(recorded, lambda nodes: sorted({id(node) for node in nodes}))
+    return _differing(recorded, lambda nodes: sorted(set(nodes)))
 
 
 def _past(recorded: Recorded) -> str:
     """As ``which``, but nodes of something unknown do no harm if they lead nowhere: some libraries show constants."""
-    known = {id(node) for node in recorded.nodes.values()}
+    known = set(recorded.nodes.values())
     return _differing(
-        recorded, lambda nodes: sorted({id(node) for node in nodes if id(node) in known or recorded.parents(node)})
+        recorded, lambda nodes: sorted({node for node in nodes if node in known or recorded.graph.parents[node]})
     )
 
 
 def _how_often(recorded: Recorded) -> str:
-    return _differing(recorded, _told_apart)
+    return _differing(recorded, sorted)
 
 
 def _in_order(recorded: Recorded) -> str:
-    return _differing(recorded, lambda nodes: list(map(id, nodes)))
+    return _differing(recorded, list)
 
 
-def _differing(recorded: Recorded, told: Callable[[Sequence[Any]], list[int]]) -> str:
+def _differing(recorded: Recorded, told: Callable[[Sequence[int]], list[int]]) -> str:
     """Say which node leads elsewhere than to its operands' nodes, as far as ``told`` tells."""
     for name, node in recorded.nodes.items():
         if recorded.judgeable(name):
-            found = recorded.parents(node)
+            found = recorded.graph.parents[node]
             due = [recorded.nodes[operand] for operand in recorded.expected(name)]
             if told(found) != told(due):
                 return f"the node of {name} leads to {recorded.named(found)}, not to {recorded.named(due)}"
     return ""
 
 
-def _told_apart(nodes: Sequence[Any]) -> list[int]:
-    return sorted(map(id, nodes))
-
-
 def _how_many(recorded: Recorded) -> str:
-    """Say how many nodes are reached, if they are more or fewer than there should be, holding no tensor meanwhile."""
-    start = recorded.nodes[recorded.output]
+    """Say how many nodes are reached, if they are more or fewer than there should be."""
     due = len(recorded.model.graph.ancestors(recorded.output))
-    recorded.nodes.clear()
-    recorded.tensors.clear()
-    found = len(recorded.reached(start))
+    found = len(recorded.reached(recorded.nodes[recorded.output]))
     return "" if found == due else f"{found} nodes are reached from {recorded.output}, not {due}"
 
 
@@ -84,7 +76,7 @@ def _leaves(recorded: Recorded) -> str:
     reached = recorded.reached(recorded.nodes[recorded.output])
     may, must = (graph.ancestors(recorded.output, firm=firm) for firm in (False, True))
     for name in graph.leaves & recorded.nodes.keys():
-        is_reached = id(recorded.nodes[name]) in reached
+        is_reached = recorded.nodes[name] in reached
         if name in must and not is_reached:
             return f"the leaf {name} is not reached from {recorded.output}"
         if name not in may and is_reached:
@@ -92,15 +84,26 @@ def _leaves(recorded: Recorded) -> str:
     return ""
 
 
-CLAIMS: Final[Mapping[str, Callable[[Recorded], str]]] = MappingProxyType({
-    "which": _which,
-    "past": _past,
-    "how_often": _how_often,
-    "in_order": _in_order,
-    "how_many": _how_many,
-    "leaves": _leaves,
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a row claims of the edges: ``odd`` says what is odd, if anything.
+
+    With ``output_alone`` nothing but the output's node is held while the graph is walked.
+    """
+
+    odd: Callable[[Recorded], str]
+    output_alone: bool = False
+
+
+CLAIMS: Final[Mapping[str, Claim]] = MappingProxyType({
+    "which": Claim(_which),
+    "past": Claim(_past),
+    "how_often": Claim(_how_often),
+    "in_order": Claim(_in_order),
+    "how_many": Claim(_how_many, output_alone=True),
+    "leaves": Claim(_leaves),
 })
-"""What a row can claim of the edges, by the name that it calls it by: each says what is odd, if anything."""
+"""What a row can claim of the edges, by the name that it calls it by."""
 
 Maker = Callable[[int, Engine, frozenset[str]], Scenario]
 
@@ -149,7 +152,7 @@ def probe_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settin
     if not isinstance(adapter, TapeAdapter) or adapter.node is None or adapter.parents is None:
         return Shown("unsupported", "the engine has no graph")
     given = [parse(text) for text in parameters["graphs"]]
-    lacking = [Words(engine).lacks(s.operators, sorted(required_features(s) - OF_VALUES)) for s in given]
+    lacking = [Library(engine).lacks(s.operators, sorted(required_features(s) - OF_VALUES)) for s in given]
     scenarios = [s for s, lack in zip(given, lacking, strict=True) if not lack]
     if not scenarios:
         return Shown("unsupported", f"the engine has no {lacking[0]}")
@@ -157,8 +160,6 @@ def probe_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settin
     odd = next(filter(None, (_odd(s, engine, claim) for s in scenarios)), None)
     return odd or _random(engine, parameters["random"], claim, settings, len(scenarios))
 
-
-DIED: Final = "the engine's process died while it ran this scenario"
 
 OF_VALUES: Final = frozenset({"accumulate", "arrays"})
 """Features that decide what a gradient is, not what is recorded."""
@@ -168,50 +169,46 @@ TRIES: Final = 8
 """How often a given graph is recorded, each time elsewhere in memory: the order of a set depends on that."""
 
 
-def _odd(scenario: Scenario, engine: Engine, claim: Callable[[Recorded], str]) -> Shown | None:
-    kept: list[Recorded] = []
-    said = next(filter(None, (_said(scenario, engine, claim, kept) for _ in range(TRIES))), "")
-    return _shown(said, scenario, engine, 1) if said else None
+def _odd(scenario: Scenario, engine: Engine, claim: Claim) -> Shown | None:
+    """Return what is odd about a given graph, recorded several times."""
+    return next(filter(None, (_shown(scenario, engine, claim, 1) for _ in range(TRIES))), None)
 
 
-def _shown(said: str, scenario: Scenario, engine: Engine, examples: int) -> Shown:
-    return Shown("crashed" if said == DIED else "wrong", said, _program(scenario, engine), scenario, examples)
-
-
-def _said(
-    scenario: Scenario, engine: Engine, claim: Callable[[Recorded], str], kept: list[Recorded] | None = None
-) -> str:
-    if scenario.id in engine.lethal:
-        return DIED
-    engine.watch(scenario)
+def _shown(scenario: Scenario, engine: Engine, claim: Claim, examples: int) -> Shown | None:
+    """Return what is odd about a graph with the program that shows it, None if nothing is."""
+    outcome: Outcome = "wrong"
     try:
-        with recording(engine):
-            recorded = record(scenario, engine)
+        recorded = record(scenario, engine, output_alone=claim.output_alone)
+        said = claim.odd(recorded) if recorded is not None and recorded.output in recorded.nodes else ""
     except NoNodeError as error:
-        return str(error)
-    if recorded is None or recorded.output not in recorded.nodes:
-        return ""
-    if kept is not None:
-        kept.append(recorded)
-    return claim(recorded)
+        said = str(error)
+    except EndingError as error:
+        outcome, said = error.ending.outcome, error.ending.detail
+    if not said:
+        return None
+    return Shown(outcome, said, reproduction(scenario, engine), scenario, examples)
 
 
-def _random(engine: Engine, random: str, claim: Callable[[Recorded], str], settings: Settings, tried: int) -> Shown:
+def _random(engine: Engine, random: str, claim: Claim, settings: Settings, tried: int) -> Shown:
     maker = MAKERS[random]
     operators = _operators(engine, random)
     if maker is None or not operators:
         return Shown("passed", examples=tried)
     search = find_counterexample(
         lambda seed: maker(seed, engine, operators),
-        lambda scenario: bool(_said(scenario, engine, claim)),
+        lambda scenario: _shown(scenario, engine, claim, 1) is not None,
         seed=settings.seed,
         max_examples=settings.effort.per_graph_check // 2,
     )
     examples = tried + search.examples
     if search.counterexample is None:
         return Shown("passed", examples=examples)
-    shrunk = search.counterexample.shrunk
-    return _shown(_said(shrunk, engine, claim), shrunk, engine, examples)
+    found = search.counterexample
+    shown = _shown(found.shrunk, engine, claim, examples) or _shown(found.scenario, engine, claim, examples)
+    return shown or Shown("wrong", NOT_AGAIN, reproduction(found.scenario, engine), found.scenario, examples)
+
+
+NOT_AGAIN: Final = "a graph was wrong once, and right when it was recorded again"
 
 
 def _operators(engine: Engine, random: str) -> frozenset[str]:
@@ -222,24 +219,3 @@ def _operators(engine: Engine, random: str) -> frozenset[str]:
     if engine.adapter.scalars_only:
         rows = (row for row in rows if row.elementwise)
     return frozenset(row.name for row in rows if not any(map(row.vanishes, row.differentiable_arguments)))
-
-
-def _program(scenario: Scenario, engine: Engine) -> str:
-    """Return the scenario as a program that prints where the nodes of its tensors lead."""
-    return reproduce(scenario, engine).rstrip() + "\n\n" + "\n".join(_printing(scenario, engine)) + "\n"
-
-
-def _printing(scenario: Scenario, engine: Engine) -> Iterator[str]:
-    adapter = engine.adapter
-    assert isinstance(adapter, TapeAdapter)
-    model = Model(scenario, adapter.policy)
-    for step in scenario.steps:
-        model.step(step)
-    deleted = {step.name for step in scenario.steps if isinstance(step, Delete)}
-    shown = [name for name, tensor in model.tensors.items() if tensor.node is not None and name not in deleted]
-    spelled = (f"{name!r}: {Template(adapter.node or '').render({'x': name})}" for name in shown)
-    yield f"nodes = {{{', '.join(spelled)}}}"
-    yield "names = {id(node): name for name, node in nodes.items()}"
-    yield "for name, node in nodes.items():"
-    yield f"    parents = {Template(adapter.parents or '').render({'node': 'node'})}"
-    yield "    print(name, [names.get(id(parent), parent) for parent in parents])"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.harness.probes.program import Words
+from refgrad.native.library import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class LargeGraph:
     what: str
     operators: tuple[str, ...]
     leaves: str
-    body: Callable[[Words], list[str]]
+    body: Callable[[Library], list[str]]
     value: Callable[[int], float]
     gradients: Callable[[int], Sequence[float]]
     order: int = 1
@@ -40,52 +40,52 @@ class LargeGraph:
         return ("double_backward",) if self.order > 1 else ()
 
 
-def _chain(words: Words) -> list[str]:
-    return ["y = leaves[0]", "for _ in range(n):", f"    y = {words.apply('negative', 'y')}"]
+def _chain(library: Library) -> list[str]:
+    return ["y = leaves[0]", "for _ in range(n):", f"    y = {library.apply('negative', 'y')}"]
 
 
-def _recurrence(words: Words) -> list[str]:
-    return ["weight, y = leaves", "for _ in range(n):", f"    y = {words.apply('multiply', 'y', 'weight')}"]
+def _recurrence(library: Library) -> list[str]:
+    return ["weight, y = leaves", "for _ in range(n):", f"    y = {library.apply('multiply', 'y', 'weight')}"]
 
 
-def _doubling(words: Words) -> list[str]:
-    return ["y = leaves[0]", "for _ in range(n):", f"    y = {words.apply('add', 'y', 'y')}"]
+def _doubling(library: Library) -> list[str]:
+    return ["y = leaves[0]", "for _ in range(n):", f"    y = {library.apply('add', 'y', 'y')}"]
 
 
-def _diamonds(words: Words) -> list[str]:
+def _diamonds(library: Library) -> list[str]:
     return [
         "y = leaves[0]",
         "for _ in range(n):",
-        f"    left, right = {words.apply('negative', 'y')}, {words.apply('negative', 'y')}",
-        f"    y = {words.apply('add', 'left', 'right')}",
+        f"    left, right = {library.apply('negative', 'y')}, {library.apply('negative', 'y')}",
+        f"    y = {library.apply('add', 'left', 'right')}",
     ]
 
 
-def _skips(words: Words) -> list[str]:
-    return ["before, y = leaves", "for _ in range(n):", f"    before, y = y, {words.apply('add', 'y', 'before')}"]
+def _skips(library: Library) -> list[str]:
+    return ["before, y = leaves", "for _ in range(n):", f"    before, y = y, {library.apply('add', 'y', 'before')}"]
 
 
-def _summed(words: Words) -> list[str]:
+def _summed(library: Library) -> list[str]:
     """Add up in pairs, so that no path is long."""
     return [
         "while len(terms) > 1:",
-        f"    pairs = [{words.apply('add', 'a', 'b')} for a, b in zip(terms[::2], terms[1::2])]",
+        f"    pairs = [{library.apply('add', 'a', 'b')} for a, b in zip(terms[::2], terms[1::2])]",
         "    terms = pairs + terms[len(pairs) * 2 :]",
         "y = terms[0]",
     ]
 
 
-def _fan_out(words: Words) -> list[str]:
-    return ["x = leaves[0]", f"terms = [{words.apply('negative', 'x')} for _ in range(n)]", *_summed(words)]
+def _fan_out(library: Library) -> list[str]:
+    return ["x = leaves[0]", f"terms = [{library.apply('negative', 'x')} for _ in range(n)]", *_summed(library)]
 
 
-def _many_leaves(words: Words) -> list[str]:
-    product = words.apply("multiply", "a", "b")
-    return [f"terms = [{product} for a, b in zip(leaves, leaves[1:] + leaves[:1])]", *_summed(words)]
+def _many_leaves(library: Library) -> list[str]:
+    product = library.apply("multiply", "a", "b")
+    return [f"terms = [{product} for a, b in zip(leaves, leaves[1:] + leaves[:1])]", *_summed(library)]
 
 
-def _small(words: Words) -> list[str]:
-    return ["a, b = leaves", f"y = {words.apply('multiply', 'a', 'b')}", f"y = {words.apply('multiply', 'y', 'b')}"]
+def _small(library: Library) -> list[str]:
+    return ["a, b = leaves", f"y = {library.apply('multiply', 'a', 'b')}", f"y = {library.apply('multiply', 'y', 'b')}"]
 
 
 def _sign(n: int) -> int:

@@ -6,13 +6,10 @@ by the resident set of the process, once the C library has given back what is fr
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from refgrad.harness.probes.program import Words, function
+from refgrad.native.library import Library, function
 
 MEGABYTE: Final = 1 << 20
 
@@ -62,32 +59,38 @@ RESIDENT: Final = Meter(
 """The pages of the process, as Linux counts them."""
 
 
+def measuring(meter: Meter, text: str) -> str:
+    """Return code with a meter in front of it, and allocations counted while its function ``attempt`` runs.
+
+    What is measured twice in one process must not be counted all the time in between.
+    """
+    counted = function(
+        "attempt(*sizes)",
+        ["tracemalloc.start()", "try:", "    return measured(*sizes)", "finally:", "    tracemalloc.stop()"],
+    )
+    traced = meter.name == "traced"
+    whole = f"{text.replace('def attempt(', 'def measured(')}\n\n{counted}" if traced else text
+    return f"{meter.imports}\n\n\n{meter.text}\n\n{whole}"
+
+
 def with_garbage(meter: Meter) -> Meter:
     """Return a meter to which what the garbage collector would free is held."""
     imports, text = f"{meter.imports}\n\ngc.disable()", meter.text.replace("    gc.collect()\n", "")
     return replace(meter, imports=imports, text=text)
 
 
-@contextmanager
-def tracing() -> Iterator[None]:
-    """Have Python count what it allocates."""
-    started = tracemalloc.is_tracing()
-    if not started:
-        tracemalloc.start()
-    try:
-        yield
-    finally:
-        if not started:
-            tracemalloc.stop()
-
-
-def is_traced(words: Words, operator: str) -> bool:
+def is_traced(library: Library, operator: str) -> bool:
     """Whether Python knows of the arrays that an engine computes: those of scalar engines are Python's own numbers."""
-    if words.engine.adapter.scalars_only:
+    if library.engine.adapter.scalars_only:
         return True
-    leaf, result = words.leaf(f"np.ones({MEGABYTE // 8})"), words.apply(operator, "x", "x")
-    text = function("attempt(held)", [f"x = {leaf}", "before = held()", f"y = {result}", "return y, held() - before"])
-    with tracing():
-        attempt: Callable[[Callable[[], int]], tuple[object, int]] = words.run(text)["attempt"]
-        _, grown = attempt(lambda: tracemalloc.get_traced_memory()[0])
+    leaf, result = library.leaf(f"np.ones({MEGABYTE // 8})"), library.apply(operator, "x", "x")
+    lines = [
+        f"x = {leaf}",
+        "before = held()",
+        f"y = {result}",
+        "grown = held() - before",
+        "return grown, y is not None",
+    ]
+    text = measuring(TRACED, function("attempt()", lines))
+    grown: int = library.run(text).data[0]
     return grown > MEGABYTE // 2

@@ -1,21 +1,36 @@
-"""What did an engine record of a scenario, and what should it have?"""
+"""What an engine recorded of a scenario, beside what it should have: nodes by number, and where each leads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from refgrad.harness.adapter import TapeAdapter
-from refgrad.harness.execution import Engine
-from refgrad.harness.life import Life
 from refgrad.lifecycle import Fails
 from refgrad.lifecycle.model import Model
-from refgrad.scenario import Apply, Backward, Leaf, Read, RequireGrad, Scenario, Step, Write, ZeroGrad
+from refgrad.native.calls import call
+from refgrad.native.engine import Engine
+from refgrad.native.languages import Python
+from refgrad.native.library import EndingError, RaisedError
+from refgrad.native.observation import Graph, Observation
+from refgrad.native.printing import printed
+from refgrad.native.program import Group, Program, program_of
+from refgrad.native.statements import Argument, Call, Delete, Name, Show, Walk
+from refgrad.scenario import Apply, Leaf, Read, RequireGrad, Scenario, Step, Write, ZeroGrad
+from refgrad.scenario import Delete as DeleteStep
 
 
 class NoNodeError(Exception):
     """An engine has no node for what it must have recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A node that must have been recorded behind a step: its name in the model, its tensor, and its operands' nodes."""
+
+    node: str
+    tensor: str
+    operands: tuple[str | None, ...]
 
 
 @dataclass(slots=True)
@@ -25,27 +40,19 @@ class Recorded:
     ``output`` is the name of the last one. Where engines may differ, there is nothing here.
     """
 
-    engine: Engine
-    adapter: TapeAdapter
     model: Model
-    nodes: dict[str, Any] = field(default_factory=dict)
-    operands: dict[str, list[str | None]] = field(default_factory=dict)
-    tensors: dict[str, Any] = field(default_factory=dict)
+    graph: Graph
+    nodes: dict[str, int] = field(default_factory=dict)
+    operands: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     output: str = ""
 
-    def parents(self, node: Any) -> list[Any]:
-        """Ask the engine where a node leads."""
-        assert self.adapter.parents is not None
-        return [parent for parent in self.engine.run(self.adapter.parents, node=node) if parent is not None]
-
-    def reached(self, start: Any) -> dict[int, Any]:
-        """Return all that a node leads to, itself included, by identity."""
-        found = {id(start): start}
-        waiting = [start]
+    def reached(self, start: int) -> set[int]:
+        """Return all that a node leads to, itself included."""
+        found, waiting = {start}, [start]
         while waiting:
-            for parent in self.parents(waiting.pop()):
-                if id(parent) not in found:
-                    found[id(parent)] = parent
+            for parent in self.graph.parents[waiting.pop()]:
+                if parent not in found:
+                    found.add(parent)
                     waiting.append(parent)
         return found
 
@@ -57,80 +64,151 @@ class Recorded:
         """Whether all that a node leads to is known."""
         return all(operand in self.nodes for operand in self.expected(name))
 
-    def named(self, nodes: Iterable[Any]) -> str:
+    def named(self, nodes: Iterable[int]) -> str:
         """Say which nodes these are."""
-        names = {id(node): name for name, node in self.nodes.items()}
-        return "[" + ", ".join(names.get(id(node), "something else") for node in nodes) + "]"
+        names = {number: name for name, number in self.nodes.items()}
+        return "[" + ", ".join(names.get(number, "something else") for number in nodes) + "]"
 
 
-def record(scenario: Scenario, engine: Engine) -> Recorded | None:
+def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False) -> Recorded | None:
     """Run a scenario and collect nodes; None where a step fails that should not, which is not for this to tell.
 
-    Raises NoNodeError where there must be a node and is none.
+    With ``output_alone`` nothing but the node of the output is held while its graph is walked.
+
+    Raises NoNodeError where there must be a node and is none, and EndingError where the engine's runner ends.
     """
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
-    recorded = Recorded(engine, adapter, Model(scenario, adapter.policy))
-    take = _taker(recorded)
-    for step in scenario.steps:
-        before = {name: tensor.node for name, tensor in recorded.model.tensors.items()}
-        prediction = recorded.model.step(step)
-        try:
-            take(step)
-        except Exception:  # noqa: BLE001 (whatever an engine raises is an observation)
-            if isinstance(prediction, Fails):
-                continue
-            return None
-        if not isinstance(prediction, Fails):
-            _note(recorded, step, before)
-    return recorded
+    model = Model(scenario, adapter.policy)
+    due, failing = _due(scenario, model)
+    laid = layout(scenario, engine, due, failing, output_alone=output_alone)
+    seen = engine.run(laid.program)
+    for each in seen:
+        if each.ending is not None:
+            raise EndingError(each.ending)
+    if any(seen[place].error is not None and at not in failing for at, place in enumerate(laid.steps)):
+        return None
+    return _recorded(model, due, [*(seen[at] for at in laid.nodes), *seen[-1:]])
 
 
-def _taker(recorded: Recorded) -> Callable[[Step], None]:
-    """Return a function that has the engine take a step."""
-    engine, adapter, tensors = recorded.engine, recorded.adapter, recorded.tensors
-    life = Life(engine, adapter, tensors)
-
-    def take(step: Step) -> None:
-        match step:
-            case Leaf(name=name):
-                tensors[name] = engine.make(step.value, requires_grad=step.requires_grad)
-            case Apply(name=name):
-                tensors[name] = engine.apply(step, [tensors[argument] for argument in step.arguments])
-            case Backward(output=output):
-                engine.run(adapter.backward, output=tensors[output], seed=None, retain_graph=step.retain_graph)
-            case Read() | ZeroGrad():
-                pass
-            case _:
-                life.step(step)
-
-    return take
+def _due(scenario: Scenario, model: Model) -> tuple[list[tuple[int, Due]], set[int]]:
+    """Return the nodes that must be recorded, each with the step behind which it is, and the steps that must fail."""
+    due: list[tuple[int, Due]] = []
+    failing: set[int] = set()
+    known: set[str] = set()
+    for at, step in enumerate(scenario.steps):
+        before = {name: tensor.node for name, tensor in model.tensors.items()}
+        if isinstance(model.step(step), Fails):
+            failing.add(at)
+        elif (node := _made(step, model, before)) is not None and node.node not in known:
+            known.add(node.node)
+            due.append((at, node))
+    return due, failing
 
 
-def _note(recorded: Recorded, step: Step, before: dict[str, str | None]) -> None:
-    """Note the node that a step made, if it made one."""
+def _made(step: Step, model: Model, before: dict[str, str | None]) -> Due | None:
+    """Return the node that a step made, if it made one and every engine would."""
     match step:
         case Leaf(name=name) | RequireGrad(name=name):
-            operands: list[str | None] = []
+            operands: tuple[str | None, ...] = ()
         case Apply(name=name):
-            operands = [before[argument] for argument in step.arguments]
+            operands = tuple(before[argument] for argument in step.arguments)
         case Write(name=name, action="add" | "multiply", index=None):
-            operands = [before[name], before[step.operand]]
+            operands = (before[name], before[step.operand])
         case _:
-            return
-    model = recorded.model
+            return None
     node = model.tensors[name].node if name in model.tensors else None
-    if node is None or name in model.absent or model.unsure(node) or node in recorded.nodes:
-        return
-    assert recorded.adapter.node is not None
-    try:
-        found = recorded.engine.run(recorded.adapter.node, x=recorded.tensors[name])
-    except Exception as error:
-        raise NoNodeError(f"{name} has no node: {type(error).__name__}: {error}") from error
-    if found is None:
-        raise NoNodeError(f"{name} has no node")
-    if found is recorded.tensors[name]:  # tensors are nodes: a write has made another one of it, and the old is unknown
-        recorded.nodes = {old: known for old, known in recorded.nodes.items() if known is not found}
-    recorded.nodes[node] = found
-    recorded.operands[node] = operands
-    recorded.output = node
+    if node is None or name in model.absent or model.unsure(node):
+        return None
+    return Due(node, name, operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a program's answers are: those of the steps, those of nodes as they are made, and that of the walk."""
+
+    program: Program
+    steps: tuple[int, ...]
+    nodes: tuple[int, ...]
+
+
+def reproduction(scenario: Scenario, engine: Engine) -> str:
+    """Return a scenario as a program that prints where the nodes of its tensors lead."""
+    adapter = engine.adapter
+    assert isinstance(adapter, TapeAdapter)
+    due, failing = _due(scenario, Model(scenario, adapter.policy))
+    laid = layout(scenario, engine, due, failing, output_alone=False)
+    told = set(laid.nodes)
+    groups = [group[:1] if at in told else group for at, group in enumerate(laid.program.groups)]
+    caught = frozenset(laid.steps[at] for at in failing)
+    return printed(groups, adapter.setup, Python(), caught)
+
+
+def layout(
+    scenario: Scenario,
+    engine: Engine,
+    due: Sequence[tuple[int, Due]],
+    failing: Collection[int],
+    *,
+    output_alone: bool,
+) -> Layout:
+    """Return the program that takes a scenario's steps, notes each node as soon as it is made, and walks the graph."""
+    adapter = engine.adapter
+    assert isinstance(adapter, TapeAdapter)
+    plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator])
+    groups: list[Group] = []
+    steps, nodes = [], []
+    variables = {node.node: f"node_{number}" for number, (_, node) in enumerate(due, 1)}
+    for at, group in enumerate(plain.groups):
+        steps.append(len(groups))
+        groups.append(() if isinstance(scenario.steps[at], Read | ZeroGrad) else group)
+        for _, node in (each for each in due if each[0] == at):
+            nodes.append(len(groups))
+            groups.append(_noted(adapter, node, variables[node.node]))
+    if due:
+        output = due[-1][1].node
+        groups.append(_let_go(scenario, failing, variables, output) if output_alone else ())
+        walked = {output: variables[output]} if output_alone else variables
+        groups.append((Walk(adapter.parents or "", walked),))
+    return Layout(Program(tuple(groups), plain.around, keep=True), tuple(steps), tuple(nodes))
+
+
+def _noted(adapter: TapeAdapter, due: Due, variable: str) -> Group:
+    """Bind a node, and show whether there is one and whether it is the tensor itself."""
+    names: dict[str, Argument] = {"node": Name(variable), "x": Name(due.tensor)}
+    told = Show("node", Call("[{node} is not None, {node} is {x}]", names), "data")
+    return (call(adapter.node, variable, x=Name(due.tensor)), told)
+
+
+def _let_go(scenario: Scenario, failing: Collection[int], variables: Mapping[str, str], output: str) -> Group:
+    """Delete every tensor and node but the output's."""
+    gone = {step.name for step in scenario.steps if isinstance(step, DeleteStep)}
+    gone |= {getattr(scenario.steps[at], "name", "") for at in failing}
+    tensors = [name for name in scenario.definitions if name not in gone]
+    return tuple(Delete(name) for name in [*tensors, *(v for node, v in variables.items() if node != output)])
+
+
+def _recorded(model: Model, due: Sequence[tuple[int, Due]], seen: Sequence[Observation]) -> Recorded:
+    """Return what was recorded, given what each node and the walk showed. Raises NoNodeError and RaisedError."""
+    recorded = Recorded(model, Graph({}, ()))
+    if not due:
+        return recorded
+    for (_, node), told in zip(due, seen[:-1], strict=True):
+        if told.error is not None:
+            raise NoNodeError(f"{node.tensor} has no node: {told.error_text}")
+        if not told.data[0]:
+            raise NoNodeError(f"{node.tensor} has no node")
+    walk = seen[-1]
+    if walk.error is not None:
+        raise RaisedError(walk.error)
+    assert walk.graph is not None
+    recorded.graph = walk.graph
+    for (_, node), told in zip(due, seen[:-1], strict=True):
+        number = walk.graph.named.get(node.node)
+        if told.data[1]:  # tensors are nodes: a write has made another one of it, and the old is unknown
+            recorded.nodes = {old: known for old, known in recorded.nodes.items() if known != number}
+        if number is not None:
+            recorded.nodes[node.node] = number
+        recorded.operands[node.node] = node.operands
+        recorded.output = node.node
+    return recorded

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.harness.execution import Engine
 from refgrad.harness.probes.introspection import check_graphs, probe_graphs
 from refgrad.harness.probes.release import (
     check_nothing,
@@ -20,7 +19,8 @@ from refgrad.harness.probes.repetition import check_repetition, probe_repetition
 from refgrad.harness.probes.scale import check_scale, probe_scale, scale_script
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.settings import Settings
-from refgrad.scenario import Scenario
+from refgrad.native.engine import Engine
+from refgrad.native.library import EndingError, RaisedError
 
 
 class ProbingError(ValueError):
@@ -84,16 +84,16 @@ class Probing:
 def probe(engine: Engine, probing: Probing, settings: Settings) -> Shown:
     """Run a probe on an engine.
 
-    Should the engine take the process down, it is known that no scenario was being run. An error in what scenarios do,
-    too, is theirs to tell.
+    An error in what scenarios do, too, is theirs to tell.
     """
-    engine.watch(Scenario(()))
     try:
         return PROBES[probing.name].run(engine, probing.parameters, settings)
-    except NotImplementedError as error:
-        return Shown("unsupported", f"raised NotImplementedError: {error}")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
-        return Shown("inconclusive", f"cannot be judged: raised {type(error).__name__}: {error}")
+    except RaisedError as error:
+        if "NotImplementedError" in error.bases:
+            return Shown("unsupported", f"raised {error}")
+        return Shown("inconclusive", f"cannot be judged: raised {error}")
+    except EndingError as error:
+        return Shown(error.ending.outcome, error.ending.detail, script(engine, probing))
 
 
 def script(engine: Engine, probing: Probing) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from refgrad.harness.execution import Engine
-from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, with_garbage
-from refgrad.harness.probes.program import Words, function
+from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measuring, with_garbage
 from refgrad.harness.probes.releases import RELEASES, Release
 from refgrad.harness.probes.shown import Shown
-from refgrad.harness.probes.subject import forward_text, leaf_lines, measuring, program_of
+from refgrad.harness.probes.subject import forward_text, leaf_lines, program_of
 from refgrad.harness.settings import Settings
+from refgrad.native.engine import Engine
+from refgrad.native.library import Library, RaisedError, function
 
 STEPS: Final = 16
 """How many arrays a graph saves."""
@@ -32,31 +32,31 @@ def check_release(parameters: Mapping[str, Any]) -> None:
 
 def probe_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Shown:
     """See how much is left of a graph after what the row says."""
-    release, words = RELEASES[parameters["after"]], Words(engine)
+    release, library = RELEASES[parameters["after"]], Library(engine)
     operators = (release.operator,) if engine.adapter.scalars_only else (release.operator, "sum")
-    lacking = words.lacks(operators, release.features) or _lacking(release, words)
+    lacking = library.lacks(operators, release.features) or _lacking(release, library)
     if lacking:
         return Shown("unsupported", f"the engine has no {lacking}")
-    return _trial(release, words).judged()
+    return _trial(release, library).judged()
 
 
 def release_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
     """Return the program that measures."""
-    return _trial(RELEASES[parameters["after"]], Words(engine)).program
+    return _trial(RELEASES[parameters["after"]], Library(engine)).program
 
 
-def _trial(release: Release, words: Words) -> _Trial:
-    meter = TRACED if is_traced(words, release.operator) else RESIDENT
-    return _Trial(release, words, meter if release.collected else with_garbage(meter))
+def _trial(release: Release, library: Library) -> _Trial:
+    meter = TRACED if is_traced(library, release.operator) else RESIDENT
+    return _Trial(release, library, meter if release.collected else with_garbage(meter))
 
 
-def _lacking(release: Release, words: Words) -> str:
+def _lacking(release: Release, library: Library) -> str:
     """Say what an engine lacks besides features and operators, if anything."""
-    if release.arrays and words.engine.adapter.scalars_only:
+    if release.arrays and library.engine.adapter.scalars_only:
         return "arrays"
-    if words.tape is None:
+    if library.tape is None:
         return "" if release.functional else "graph of its own"
-    return "graphs that are freed" if release.frees and words.tape.policy.frees == "never" else ""
+    return "graphs that are freed" if release.frees and library.tape.policy.frees == "never" else ""
 
 
 CONFIRMATIONS: Final = 3
@@ -68,13 +68,13 @@ class _Trial:
     """A graph, what is done with it, and how memory is measured meanwhile."""
 
     release: Release
-    words: Words
+    library: Library
     meter: Meter
 
     @property
     def scalars(self) -> bool:
         """Whether there are no arrays."""
-        return self.words.engine.adapter.scalars_only
+        return self.library.engine.adapter.scalars_only
 
     @property
     def exact(self) -> bool:
@@ -84,27 +84,27 @@ class _Trial:
     @property
     def text(self) -> str:
         """The functions that the program consists of."""
-        words, release = self.words, self.release
-        built = "loss = function(x)" if words.tape else f"loss, pullback = {words.vjp('function', '[x]')}"
-        action = release.tape if words.tape else release.functional
+        library, release = self.library, self.release
+        built = "loss = function(x)" if library.tape else f"loss, pullback = {library.vjp('function', '[x]')}"
+        action = release.tape if library.tape else release.functional
         assert action is not None
         lines = [
             *([] if self.scalars else [f"size = {self.meter.array // 8}"]),
-            *leaf_lines(words, "size"),
+            *leaf_lines(library, "size"),
             "before = held()",
             built,
-            f"{words.value('loss')}  # wait for it",
+            f"{library.value('loss')}  # wait for it",
             "graph = held() - before",
-            *action(words),
+            *action(library),
             "return graph, held() - before",
         ]
-        forward = forward_text(words, release.operator, SCALAR_STEPS if self.scalars else STEPS)
+        forward = forward_text(library, release.operator, SCALAR_STEPS if self.scalars else STEPS)
         return forward + "\n\n" + function("attempt()", lines)
 
     @property
     def program(self) -> str:
         """The program as somebody without refgrad can run it."""
-        return program_of(self.words, self.meter, self.text, "attempt()")
+        return program_of(self.library, self.meter, self.text, "attempt()")
 
     def judged(self) -> Shown:
         """Run it, and say whether too much is left.
@@ -112,13 +112,12 @@ class _Trial:
         Memory that Python knows of is there or not, once the collector has run. Else Python, or the process, may keep
         what was freed, to use it again: then it is run once before, and too much must be left each time.
         """
-        with measuring(self.words.engine):
-            attempt = self.words.run(f"{self.meter.imports}\n{self.meter.text}\n{self.text}")["attempt"]
-            graph, left = attempt()
-            for _ in range(0 if self.exact else CONFIRMATIONS):
-                graph, left = attempt()
-                if self.released(graph, left):
-                    break
+        text = measuring(self.meter, self.text)
+        graph, left = self.library.run(text).data
+        for _ in range(0 if self.exact else CONFIRMATIONS):
+            graph, left = self.library.run(text).data
+            if self.released(graph, left):
+                break
         return self.told(graph, left)
 
     def released(self, graph: int, left: int) -> bool:
@@ -126,7 +125,7 @@ class _Trial:
         return left * SHARE <= max(graph, 0 if self.scalars else STEPS * self.meter.array)
 
     def told(self, graph: int, left: int) -> Shown:
-        """Put it into words."""
+        """Put it into library."""
         figures = f"{self.meter.name}: the graph held {graph:,} bytes, {left:,} are left"
         if self.released(graph, left):
             return Shown("passed", f"{self.release.what}, nothing of a graph is held any longer", figures=figures)
@@ -142,14 +141,14 @@ def check_nothing(_: Mapping[str, Any]) -> None:
 
 def probe_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Shown:
     """See whether an intermediate tensor dies when the output that was made of it does."""
-    words = Words(engine)
-    lacking = words.lacks(("multiply",)) or ("" if words.tape else "graph of its own")
+    library = Library(engine)
+    lacking = library.lacks(("multiply",)) or ("" if library.tape else "graph of its own")
     if lacking:
         return Shown("unsupported", f"the engine has no {lacking}")
     lines = [
-        f"x = {words.leaf('np.array(1.0)', '1.0')}",
-        f"y = {words.apply('multiply', 'x', 'x')}",
-        f"z = {words.apply('multiply', 'y', 'y')}",
+        f"x = {library.leaf('np.array(1.0)', '1.0')}",
+        f"y = {library.apply('multiply', 'x', 'x')}",
+        f"z = {library.apply('multiply', 'y', 'y')}",
         "watched = weakref.ref(y)",
         "del y, z",
         "gc.collect()",
@@ -157,10 +156,11 @@ def probe_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> 
     ]
     text = "import gc\nimport weakref\n\n\n" + function("attempt()", lines)
     try:
-        with measuring(engine):
-            left = words.run(text)["attempt"]()
-    except TypeError:
-        return Shown("unsupported", "there are no weak references to the engine's tensors")
+        left = library.run(text).data
+    except RaisedError as error:
+        if error.type == "TypeError":
+            return Shown("unsupported", "there are no weak references to the engine's tensors")
+        raise
     if left is None:
         return Shown("passed")
-    return Shown("wrong", "an intermediate tensor outlives its graph", words.shown(text, "", "print(attempt())"))
+    return Shown("wrong", "an intermediate tensor outlives its graph", library.shown(text, "", "print(attempt())"))

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.harness.probes.program import Words
-from refgrad.harness.template import Template
+from refgrad.native.library import Library
 
-Lines = Callable[[Words], list[str]]
+Lines = Callable[[Library], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,46 +33,46 @@ class Release:
     operator: str = "multiply"
 
 
-def _drop(words: Words) -> list[str]:
-    return ["del loss"] if words.tape else ["del loss, pullback"]
+def _drop(library: Library) -> list[str]:
+    return ["del loss"] if library.tape else ["del loss, pullback"]
 
 
-def _pulled(words: Words) -> list[str]:
-    return [f"gradients = pullback({words.one})", *_drop(words)]
+def _pulled(library: Library) -> list[str]:
+    return [f"gradients = pullback({library.one})", *_drop(library)]
 
 
-def _differentiate(words: Words) -> list[str]:
-    return [words.backward("loss")]
+def _differentiate(library: Library) -> list[str]:
+    return [library.backward("loss")]
 
 
-def _differentiate_twice(words: Words) -> list[str]:
-    return [words.backward("loss", retain_graph=True), words.backward("loss")]
+def _differentiate_twice(library: Library) -> list[str]:
+    return [library.backward("loss", retain_graph=True), library.backward("loss")]
 
 
-def _keep_and_drop(words: Words) -> list[str]:
-    return [words.backward("loss", retain_graph=True), *_drop(words)]
+def _keep_and_drop(library: Library) -> list[str]:
+    return [library.backward("loss", retain_graph=True), *_drop(library)]
 
 
-def _without_recording(words: Words) -> list[str]:
-    assert words.tape is not None
-    assert words.tape.no_grad is not None
-    return ["del loss", f"with {Template(words.tape.no_grad).render({})}:", "    loss = function(x)"]
+def _without_recording(library: Library) -> list[str]:
+    assert library.tape is not None
+    assert library.tape.no_grad is not None
+    return ["del loss", f"with {library.template(library.tape.no_grad)}:", "    loss = function(x)"]
 
 
-def _of_constants(words: Words) -> list[str]:
-    array, scalar = ("None", "1.0") if words.engine.adapter.scalars_only else ("np.ones(size)", "None")
-    leaf = words.leaf(array, scalar, requires_grad=False)
+def _of_constants(library: Library) -> list[str]:
+    array, scalar = ("None", "1.0") if library.engine.adapter.scalars_only else ("np.ones(size)", "None")
+    leaf = library.leaf(array, scalar, requires_grad=False)
     return ["del loss", f"constant = {leaf}", "loss = function(constant)", "del constant"]
 
 
-def _cut_off(words: Words) -> list[str]:
-    assert words.tape is not None
-    assert words.tape.detach is not None
-    return [f"number = {Template(words.tape.detach).render({'x': 'loss'})}", "del loss"]
+def _cut_off(library: Library) -> list[str]:
+    assert library.tape is not None
+    assert library.tape.detach is not None
+    return [f"number = {library.template(library.tape.detach, x='loss')}", "del loss"]
 
 
-def _record_and_drop(words: Words) -> list[str]:
-    gradient = words.recorded_gradient("loss", "x")
+def _record_and_drop(library: Library) -> list[str]:
+    gradient = library.recorded_gradient("loss", "x")
     return [f"gradient = {gradient}", "del loss", "del gradient"]
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.harness.execution import Engine
-from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced
-from refgrad.harness.probes.program import Words, function
+from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measuring
 from refgrad.harness.probes.repetitions import REPETITIONS, Repetition
 from refgrad.harness.probes.shown import Shown
-from refgrad.harness.probes.subject import forward_text, leaf_lines, measuring, program_of
+from refgrad.harness.probes.subject import forward_text, leaf_lines, program_of
 from refgrad.harness.settings import Settings
+from refgrad.native.engine import Engine
+from refgrad.native.library import Library, function
 
 ROUNDS: Final = 4
 """The first round fills caches; a leak grows in all others."""
@@ -39,23 +38,23 @@ def check_repetition(parameters: Mapping[str, Any]) -> None:
 
 def probe_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
     """Do the same many times, and see whether memory goes on to grow."""
-    repetition, words = REPETITIONS[parameters["case"]], Words(engine)
+    repetition, library = REPETITIONS[parameters["case"]], Library(engine)
     operators = ("add", "multiply") if engine.adapter.scalars_only else ("add", "multiply", "sum")
-    lacking = words.lacks(operators, repetition.features)
-    if not lacking and words.tape is None and repetition.functional is None:
+    lacking = library.lacks(operators, repetition.features)
+    if not lacking and library.tape is None and repetition.functional is None:
         lacking = "tape"
     if lacking:
         return Shown("unsupported", f"the engine has no {lacking}")
     smoke = settings.profile == "smoke"
-    trial = _Trial(repetition, words, parameters["smoke" if smoke else "iterations"], LIMITS[settings.profile])
-    meters = [TRACED] if is_traced(words, "multiply") else [TRACED, RESIDENT]
+    trial = _Trial(repetition, library, parameters["smoke" if smoke else "iterations"], LIMITS[settings.profile])
+    meters = [TRACED] if is_traced(library, "multiply") else [TRACED, RESIDENT]
     shown = [trial.measured(meter) for meter in meters]
     return next((each for each in shown if each.outcome != "passed"), shown[-1])
 
 
 def repetition_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
     """Return the program that repeats and measures."""
-    trial = _Trial(REPETITIONS[parameters["case"]], Words(engine), parameters["iterations"], math.inf)
+    trial = _Trial(REPETITIONS[parameters["case"]], Library(engine), parameters["iterations"], math.inf)
     return trial.program(TRACED)
 
 
@@ -64,17 +63,15 @@ class _Trial:
     """So many iterations of something, as far as the time allows."""
 
     repetition: Repetition
-    words: Words
+    library: Library
     iterations: int
     limit: float
 
     def measured(self, meter: Meter) -> Shown:
         """Say whether what a meter shows goes on to grow."""
-        text = self.text
-        attempt = self.words.run(f"{meter.imports}\n{meter.text}\n{text}")["attempt"]
-        with measuring(self.words.engine):
-            each = self.affordable(attempt)
-            growth = leaked(attempt, meter, each)
+        text = measuring(meter, self.text)
+        each = self.affordable(text)
+        growth = leaked(lambda n: self.library.run(text, n=n).data, meter, each)
         figures = f"{meter.name}: {growth:.1f} bytes an iteration, {ROUNDS} times {each:,} iterations"
         if not is_leak(growth, meter, each):
             message = f"{self.repetition.what}, again and again: no more is held than before"
@@ -84,32 +81,30 @@ class _Trial:
 
     def program(self, meter: Meter) -> str:
         """Return the program as somebody without refgrad can run it."""
-        return program_of(self.words, meter, self.text, f"attempt({self.iterations // ROUNDS})")
+        return program_of(self.library, meter, self.text, f"attempt({self.iterations // ROUNDS})")
 
-    def affordable(self, attempt: Callable[[int], Sequence[int]]) -> int:
+    def affordable(self, text: str) -> int:
         """Return how many iterations a round may have, after a few that fill caches and tell how long they take."""
-        started = time.process_time()
-        attempt(WARM_UP)
-        seconds = (time.process_time() - started) / WARM_UP
-        return max(WARM_UP, min(self.iterations // ROUNDS, int(self.limit / seconds)))
+        seconds = self.library.run(text, n=WARM_UP).seconds / WARM_UP
+        return max(WARM_UP, min(self.iterations // ROUNDS, int(self.limit / max(seconds, 1e-9))))
 
     @property
     def text(self) -> str:
         """The functions that a program consists of."""
-        words, repetition = self.words, self.repetition
-        body = repetition.tape if words.tape else repetition.functional
+        library, repetition = self.library, self.repetition
+        body = repetition.tape if library.tape else repetition.functional
         assert body is not None
         lines = [
-            *leaf_lines(words, "500"),
-            *repetition.before(words),
+            *leaf_lines(library, "500"),
+            *repetition.before(library),
             "readings = []",
             f"for _ in range({ROUNDS}):",
             "    for _ in range(n):",
-            *(f"        {line}" for line in body(words)),
+            *(f"        {line}" for line in body(library)),
             "    readings.append(held())",
             "return readings",
         ]
-        return forward_text(words, "multiply", 4) + "\n\n" + function("attempt(n)", lines)
+        return forward_text(library, "multiply", 4) + "\n\n" + function("attempt(n)", lines)
 
 
 def is_leak(growth: float, meter: Meter, each: int) -> bool:

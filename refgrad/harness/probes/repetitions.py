@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.harness.probes.program import Words
 from refgrad.harness.probes.releases import Lines
-from refgrad.harness.template import Template
+from refgrad.native.library import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,53 +22,57 @@ class Repetition:
     features: tuple[str, ...] = ()
 
 
-def _training(words: Words) -> list[str]:
-    if words.functional:
-        return [f"loss, pullback = {words.vjp('function', '[x]')}", f"gradients = pullback({words.one})"]
-    return ["loss = function(x)", words.backward("loss"), words.zero_grad("x")]
+def _training(library: Library) -> list[str]:
+    if library.functional:
+        return [f"loss, pullback = {library.vjp('function', '[x]')}", f"gradients = pullback({library.one})"]
+    return ["loss = function(x)", library.backward("loss"), library.zero_grad("x")]
 
 
-def _abandoning(words: Words) -> list[str]:
-    return [f"loss, pullback = {words.vjp('function', '[x]')}"] if words.functional else ["loss = function(x)"]
+def _abandoning(library: Library) -> list[str]:
+    return [f"loss, pullback = {library.vjp('function', '[x]')}"] if library.functional else ["loss = function(x)"]
 
 
-def _kept_graph(words: Words) -> list[str]:
-    return _abandoning(words)
+def _kept_graph(library: Library) -> list[str]:
+    return _abandoning(library)
 
 
-def _calling(words: Words) -> list[str]:
-    return [f"gradients = pullback({words.one})"] if words.functional else [words.backward("loss", retain_graph=True)]
+def _calling(library: Library) -> list[str]:
+    return (
+        [f"gradients = pullback({library.one})"]
+        if library.functional
+        else [library.backward("loss", retain_graph=True)]
+    )
 
 
-def _totalling(words: Words) -> list[str]:
-    assert words.tape is not None
-    assert words.tape.detach is not None
-    cut = Template(words.tape.detach).render({"x": "loss"})
-    return ["loss = function(x)", f"total = {words.apply('add', 'total', cut)}"]
+def _totalling(library: Library) -> list[str]:
+    assert library.tape is not None
+    assert library.tape.detach is not None
+    cut = library.template(library.tape.detach, x="loss")
+    return ["loss = function(x)", f"total = {library.apply('add', 'total', cut)}"]
 
 
-def _zero(words: Words) -> list[str]:
-    return [f"total = {words.leaf('np.array(0.0)', '0.0', requires_grad=False)}"]
+def _zero(library: Library) -> list[str]:
+    return [f"total = {library.leaf('np.array(0.0)', '0.0', requires_grad=False)}"]
 
 
-def _failing(words: Words) -> list[str]:
-    return ["try:", f"    {words.backward('loss')}", "except Exception:", "    pass"]
+def _failing(library: Library) -> list[str]:
+    return ["try:", f"    {library.backward('loss')}", "except Exception:", "    pass"]
 
 
-def _freed(words: Words) -> list[str]:
-    return ["loss = function(x)", words.backward("loss")]
+def _freed(library: Library) -> list[str]:
+    return ["loss = function(x)", library.backward("loss")]
 
 
-def _recording(words: Words) -> list[str]:
-    return ["loss = function(x)", f"gradient = {words.recorded_gradient('loss', 'x')}"]
+def _recording(library: Library) -> list[str]:
+    return ["loss = function(x)", f"gradient = {library.recorded_gradient('loss', 'x')}"]
 
 
-def _hooking(words: Words) -> list[str]:
-    assert words.tape is not None
-    assert words.tape.hook is not None
-    assert words.tape.unhook is not None
-    hook = Template(words.tape.hook).render({"x": "x", "function": "lambda gradient: None"})
-    return [f"handle = {hook}", Template(words.tape.unhook).render({"handle": "handle"})]
+def _hooking(library: Library) -> list[str]:
+    assert library.tape is not None
+    assert library.tape.hook is not None
+    assert library.tape.unhook is not None
+    hook = library.template(library.tape.hook, x="x", function="lambda gradient: None")
+    return [f"handle = {hook}", library.template(library.tape.unhook, handle="handle")]
 
 
 REPETITIONS: Final[Mapping[str, Repetition]] = MappingProxyType({

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
-from refgrad.harness.execution import Engine
-from refgrad.harness.probes.growth import FITTED, Growth, measure, without_collector
+from refgrad.harness.probes.growth import FITTED, Growth, measure
 from refgrad.harness.probes.large_graphs import LARGE_GRAPHS, LargeGraph
-from refgrad.harness.probes.program import Words, function, recording
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Outcome
+from refgrad.native.engine import Engine
+from refgrad.native.library import Library, RaisedError, function
 from refgrad.scenario.formats import FORMATS
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
@@ -40,12 +40,15 @@ class _Trial:
     engine: Engine
     graph: LargeGraph
     text: str
-    attempt: Callable[[int], tuple[Any, Sequence[Any] | None]]
     reached: list[int]
 
-    def run(self, size: int) -> None:
-        """Run one size, and compare. Raises _OddNumbersError, and whatever the engine raises."""
-        value, gradients = self.attempt(size)
+    def run(self, size: int) -> float:
+        """Run one size, compare, and return the seconds that it took.
+
+        Raises _OddNumbersError, RaisedError for what the engine raises, and EndingError where its runner ends.
+        """
+        seen = Library(self.engine).run(self.text, n=size)
+        value, gradients = seen.data
         allowed = _allowed(self.graph, size, self.engine.adapter.dtype)
         _compare("the value", value, self.graph.value(size), allowed)
         wanted = self.graph.gradients(size)
@@ -54,58 +57,61 @@ class _Trial:
         for number, (gradient, due) in enumerate(zip(gradients, wanted, strict=True), 1):
             _compare(f"the gradient of leaf {number}", gradient, due, allowed)
         self.reached.append(size)
+        return seen.seconds
 
     def program(self, sizes: Sequence[int]) -> str:
         """Return a program that times these sizes, or that shows what one size gives."""
         if len(sizes) == 1:
-            return Words(self.engine).shown(self.text, "", f"print(attempt({sizes[0]}))")
+            return Library(self.engine).shown(self.text, "", f"print(attempt({sizes[0]}))")
         lines = [
             f"for n in {tuple(sizes)}:",
             "    started = time.process_time()",
             "    attempt(n)",
             "    print(n, time.process_time() - started, flush=True)",
         ]
-        return Words(self.engine).shown("import time", "\n", self.text, "", *lines)
+        return Library(self.engine).shown("import time", "\n", self.text, "", *lines)
 
 
 def program_text(graph: LargeGraph, engine: Engine) -> str:
     """Return the function ``attempt(n)``, which builds a graph, differentiates it, and returns value and gradients."""
-    words = Words(engine)
-    forward = function("function(*leaves)", [*graph.body(words), "return y"])
-    lines = [f"leaves = [{words.leaf('np.array(number)', 'number')} for number in {graph.leaves}]", "", forward]
-    lines += _tape_lines(graph, words) if words.tape else _functional_lines(graph, words)
+    library = Library(engine)
+    forward = function("function(*leaves)", [*graph.body(library), "return y"])
+    lines = [f"leaves = [{library.leaf('np.array(number)', 'number')} for number in {graph.leaves}]", "", forward]
+    lines += _tape_lines(graph, library) if library.tape else _functional_lines(graph, library)
     return function("attempt(n)", "\n".join(lines).splitlines())
 
 
-def _tape_lines(graph: LargeGraph, words: Words) -> list[str]:
+def _tape_lines(graph: LargeGraph, library: Library) -> list[str]:
     lines = ["y = function(*leaves)"]
     if graph.order > 1:
-        lines += [f"y = {words.recorded_gradient('y', 'leaves[0]')}"]
-        lines += _reset(words)
+        lines += [f"y = {library.recorded_gradient('y', 'leaves[0]')}"]
+        lines += _reset(library)
     if graph.calls:
-        lines += ["for _ in range(n):", f"    {words.backward('y', retain_graph=True)}"]
+        lines += ["for _ in range(n):", f"    {library.backward('y', retain_graph=True)}"]
     else:
-        lines += [words.backward("y")]
-    return [*lines, f"return {words.value('y')}, [{words.gradient('leaf')} for leaf in leaves]"]
+        lines += [library.backward("y")]
+    return [*lines, f"return {library.value('y')}, [{library.gradient('leaf')} for leaf in leaves]"]
 
 
-def _reset(words: Words) -> list[str]:
+def _reset(library: Library) -> list[str]:
     """Forget what a recorded gradient may have left in the leaves."""
-    return ["for leaf in leaves:", f"    {words.zero_grad('leaf')}"] if words.tape and words.tape.zero_grad else []
+    return (
+        ["for leaf in leaves:", f"    {library.zero_grad('leaf')}"] if library.tape and library.tape.zero_grad else []
+    )
 
 
-def _functional_lines(graph: LargeGraph, words: Words) -> list[str]:
-    gradients = [f"cotangents = pullback({words.one})"]
+def _functional_lines(graph: LargeGraph, library: Library) -> list[str]:
+    gradients = [f"cotangents = pullback({library.one})"]
     if graph.order > 1:
-        inner = ["output, pullback = " + words.vjp("lambda first: function(first, *others)", "[first]")]
-        inner += [f"return pullback({words.one})[0]"]
-        lines = [function("slope(first, *others)", inner), f"y, pullback = {words.vjp('slope', 'leaves')}"]
+        inner = ["output, pullback = " + library.vjp("lambda first: function(first, *others)", "[first]")]
+        inner += [f"return pullback({library.one})[0]"]
+        lines = [function("slope(first, *others)", inner), f"y, pullback = {library.vjp('slope', 'leaves')}"]
     else:
-        lines = [f"y, pullback = {words.vjp('function', 'leaves')}"]
+        lines = [f"y, pullback = {library.vjp('function', 'leaves')}"]
     if graph.calls:
         gradients = ["cotangents = [0.0 for _ in leaves]", "for _ in range(n):"]
-        gradients += [f"    cotangents = [t + c for t, c in zip(cotangents, pullback({words.one}))]"]
-    return [*lines, *gradients, f"return {words.value('y')}, [{words.value('c')} for c in cotangents]"]
+        gradients += [f"    cotangents = [t + c for t, c in zip(cotangents, pullback({library.one}))]"]
+    return [*lines, *gradients, f"return {library.value('y')}, [{library.value('c')} for c in cotangents]"]
 
 
 def _allowed(graph: LargeGraph, size: int, dtype: str) -> float:
@@ -141,27 +147,25 @@ def probe_scale(engine: Engine, parameters: Mapping[str, Any], settings: Setting
     """Try a family of graphs over growing sizes, ``sizes``, or ``smoke`` in that profile."""
     graph = LARGE_GRAPHS[parameters["graph"]]
     sizes = parameters["smoke" if settings.profile == "smoke" else "sizes"]
-    lacking = Words(engine).lacks(graph.operators, graph.features)
+    lacking = Library(engine).lacks(graph.operators, graph.features)
     if lacking:
         return Shown("unsupported", f"the engine has no {lacking}")
     text = program_text(graph, engine)
-    trial = _Trial(engine, graph, text, Words(engine).run(text)["attempt"], [])
-    with recording(engine), without_collector():
-        return _shown(trial, sizes, LIMITS[settings.profile])
+    return _shown(_Trial(engine, graph, text, []), sizes, LIMITS[settings.profile])
 
 
 def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
     """Return the program that goes through all sizes."""
     graph = LARGE_GRAPHS[parameters["graph"]]
     text = program_text(graph, engine)
-    return _Trial(engine, graph, text, lambda _: (None, None), []).program(parameters["sizes"])
+    return _Trial(engine, graph, text, []).program(parameters["sizes"])
 
 
 def _shown(trial: _Trial, sizes: Sequence[int], limit: float) -> Shown:
     try:
         trial.run(sizes[0])  # the first run of all loads and compiles what others find there
         growth = measure(trial.run, sizes, limit)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
+    except (RaisedError, _OddNumbersError) as error:
         return _failed(trial, sizes, error)
     return _grown(trial, growth)
 
@@ -170,14 +174,18 @@ def _fault_in_the_small(trial: _Trial) -> str:
     """Say what is wrong with the smallest graph of all, if anything: that is not for its size, and told elsewhere."""
     try:
         trial.run(SMALLEST)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an engine raises is an observation)
-        return str(error) if isinstance(error, _OddNumbersError) else f"raised {type(error).__name__}"
+    except _OddNumbersError as error:
+        return str(error)
+    except RaisedError as error:
+        return f"raised {error.type}"
     return ""
 
 
-def _failed(trial: _Trial, sizes: Sequence[int], error: BaseException) -> Shown:
+def _failed(trial: _Trial, sizes: Sequence[int], error: RaisedError | _OddNumbersError) -> Shown:
+    if isinstance(error, RaisedError) and "NotImplementedError" in error.bases:
+        raise error
     fault = _fault_in_the_small(trial)
-    if fault and not isinstance(error, NotImplementedError):
+    if fault:
         return Shown("inconclusive", f"cannot be judged: {trial.graph.what}, n = {SMALLEST}: {fault}")
     reached = max(trial.reached, default=None)
     size = next(each for each in sizes if reached is None or each > reached)
@@ -186,10 +194,8 @@ def _failed(trial: _Trial, sizes: Sequence[int], error: BaseException) -> Shown:
     program, examples = trial.program([size]), len(trial.reached) + 1
     if isinstance(error, _OddNumbersError):
         return Shown(error.outcome, f"{where}{error}{before}", program, examples=examples)
-    if isinstance(error, NotImplementedError):
-        raise error
-    outcome: Outcome = "crashed" if isinstance(error, RecursionError | MemoryError) else "unexpected-error"
-    told = type(error).__name__ if outcome == "crashed" else f"raised {type(error).__name__}: {error}"
+    outcome: Outcome = "crashed" if {"RecursionError", "MemoryError"} & set(error.bases) else "unexpected-error"
+    told = error.type if outcome == "crashed" else f"raised {error}"
     return Shown(outcome, f"{where}{told}{before}", program, examples=examples)
 
 

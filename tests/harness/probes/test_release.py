@@ -8,12 +8,12 @@ from io import StringIO
 import pytest
 
 from refgrad.harness import all_behaviours, find_adapter, start
-from refgrad.harness.execution import Engine
 from refgrad.harness.probes import Shown, probe
 from refgrad.harness.probes.memory import RESIDENT, TRACED, is_traced
-from refgrad.harness.probes.program import Words
 from refgrad.harness.probes.repetition import is_leak, leaked
 from refgrad.harness.settings import Settings
+from refgrad.native.engine import Engine
+from refgrad.native.library import Library
 from tests.harness.probes.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
@@ -73,8 +73,8 @@ def test_the_program_that_is_shown_prints_what_was_measured() -> None:
 @pytest.mark.engines
 def test_numpys_memory_is_traced_and_pytorchs_is_not() -> None:
     pytest.importorskip("torch", reason="needs torch")
-    assert is_traced(Words(start(find_adapter("refgrad"))), "multiply")
-    assert not is_traced(Words(start(find_adapter("torch"))), "multiply")
+    assert is_traced(Library(start(find_adapter("refgrad"))), "multiply")
+    assert not is_traced(Library(start(find_adapter("torch"))), "multiply")
 
 
 @pytest.mark.engines

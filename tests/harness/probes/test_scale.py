@@ -17,8 +17,8 @@ from refgrad.harness import Engine, TapeAdapter, all_behaviours, find_adapter, s
 from refgrad.harness.probes import Shown, growth, probe, scale
 from refgrad.harness.probes.growth import Growth, measure, slope
 from refgrad.harness.probes.large_graphs import LARGE_GRAPHS
-from refgrad.harness.probes.program import Words
 from refgrad.harness.settings import Settings
+from refgrad.native.library import Library
 from tests.harness.probes.broken_sweeps import WithALog, by_every_path, by_lookup_in_a_list, by_recursion
 
 SMOKE = Settings("smoke")
@@ -129,11 +129,11 @@ def test_the_closed_forms_are_those_of_small_graphs_by_finite_differences(graph:
     engine = start(find_adapter("refgrad"))
     for n in (2, 3, 5):
         leaves = eval(family.leaves, {"n": n})
-        body = "\n".join(family.body(Words(engine)))
+        body = "\n".join(family.body(Library(engine)))
         for at, due in enumerate(family.gradients(n)):
             values = []
             for step in (1e-4, -1e-4):
-                moved = [engine.run(engine.adapter.leaf, array=v, requires_grad=False) for v in leaves]
+                moved = [engine.make(Constant.of(np.array(v)), requires_grad=False) for v in leaves]
                 moved[at] = moved[at] + step
                 scope = {**engine.namespace, "n": n, "leaves": tuple(moved)}
                 exec(body, scope)

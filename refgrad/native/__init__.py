@@ -1,0 +1,1 @@
+"""Programs of engines' own languages, and the runners that execute them."""

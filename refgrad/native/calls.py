@@ -1,0 +1,119 @@
+"""Calls of an engine's library, made from the templates of its adapter: the one place where each is spelled."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.harness.template import Template
+from refgrad.interpreter import keywords
+from refgrad.native.statements import Argument, Call, Name, Names, Value
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Apply, Constant
+
+NONE = Value(None)
+
+
+@cache
+def _fields(template: str) -> frozenset[str]:
+    return frozenset(Template(template).fields)
+
+
+@cache
+def _of_dtype(template: str, dtype: str) -> str:
+    return Template(template).of_dtype(dtype).text
+
+
+def call(template: str | None, target: str | tuple[str, ...] = (), /, **fields: Argument) -> Call:
+    """Return a call of a template that the engine is known to have, with those of the fields that it uses.
+
+    ``target`` is the variable that takes the result, or several that take its parts.
+    """
+    assert template is not None
+    used = _fields(template)
+    kept = {name: argument for name, argument in fields.items() if name in used}
+    if isinstance(target, str):
+        return Call(template, kept, (target,))
+    return Call(template, kept, target, unpack=bool(target))
+
+
+def tensor(  # noqa: PLR0913 (each is a field of the template, by name)
+    adapter: AnyAdapter,
+    target: str | tuple[str, ...] = (),
+    *,
+    array: Argument,
+    scalar: Argument,
+    dtype: str,
+    requires_grad: bool,
+) -> Call:
+    """Return the call that makes a tensor of an array, or of a number."""
+    template = _of_dtype(adapter.leaf if requires_grad else adapter.constant_text, dtype)
+    return call(template, target, array=array, scalar=scalar, requires_grad=Value(requires_grad))
+
+
+def tensor_of(adapter: AnyAdapter, constant: Constant, target: str, *, requires_grad: bool) -> Call:
+    """Return the call that makes a tensor of a constant."""
+    scalar = Value(constant.to_numpy().item() if constant.shape == () else None)
+    return tensor(adapter, target, array=constant, scalar=scalar, dtype=constant.dtype, requires_grad=requires_grad)
+
+
+def seed(adapter: AnyAdapter, array: Argument, dtype: str, target: str | tuple[str, ...] = ()) -> Call:
+    """Return the call that makes the cotangent of an output."""
+    return call(_of_dtype(adapter.seed, dtype), target, array=array)
+
+
+def value(adapter: AnyAdapter, x: str) -> Call:
+    """Return the call that makes an array of a tensor."""
+    return call(adapter.value, x=Name(x))
+
+
+def value_dtype(adapter: AnyAdapter, x: str) -> Call | None:
+    """Return the call that gives a tensor's dtype, where its array does not tell."""
+    return None if adapter.value_dtype is None else call(adapter.value_dtype, x=Name(x))
+
+
+def gradient(adapter: TapeAdapter, leaf: str) -> Call:
+    """Return the call that reads the gradient of a leaf as an array or None."""
+    return call(adapter.gradient, leaf=Name(leaf))
+
+
+def gradient_dtype(adapter: TapeAdapter, leaf: str) -> Call | None:
+    """Return the call that gives the dtype of a gradient, where its array does not tell."""
+    return None if adapter.gradient_dtype is None else call(adapter.gradient_dtype, leaf=Name(leaf))
+
+
+def backward(adapter: TapeAdapter, output: str, cotangent: Argument = NONE, *, retain_graph: bool = False) -> Call:
+    """Return the call of a backward."""
+    return call(adapter.backward, output=Name(output), seed=cotangent, retain_graph=Value(retain_graph))
+
+
+def grad(
+    adapter: TapeAdapter, output: str, leaf: str, target: str | tuple[str, ...] = (), cotangent: Argument = NONE
+) -> Call:
+    """Return the call that gives a gradient which can itself be differentiated."""
+    return call(adapter.grad, target, output=Name(output), leaf=Name(leaf), seed=cotangent)
+
+
+def vjp(adapter: FunctionalAdapter, function: str, primals: Argument, target: tuple[str, ...] = ()) -> Call:
+    """Return the call that gives the output and the pullback of a function."""
+    return call(adapter.vjp, target, function=Name(function), primals=primals)
+
+
+def zero_grad(adapter: TapeAdapter, leaf: str, *, to_zeros: bool = False) -> Call:
+    """Return the call that resets the gradient of a leaf."""
+    return call(adapter.zero_grad_to_zeros if to_zeros else adapter.zero_grad, leaf=Name(leaf))
+
+
+def application(step: Apply, spelling: str) -> Call:
+    """Return the call that a step applies an operator by."""
+    operator = operator_table()[step.operator]
+    attributes = {name: Value(value) for name, value in operator.bind(keywords(step)).items()}
+    return call(spelling, step.name, **operands(operator, step.arguments), **attributes)
+
+
+def operands(operator: Operator, names: tuple[str, ...]) -> dict[str, Argument]:
+    """Return the fields of an operator's template that its operands stand in."""
+    first = operator.arguments[0]
+    if first.variadic:
+        return {first.name: Names(names)}
+    return dict(zip(operator.argument_names, map(Name, names), strict=True))

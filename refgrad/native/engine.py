@@ -1,0 +1,326 @@
+"""An engine that programs are run on: in a process of its own, or in this one."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from refgrad.harness.adapter import AnyAdapter
+from refgrad.harness.spelling import chosen, spellings
+from refgrad.native import calls
+from refgrad.native.languages import Python
+from refgrad.native.observation import Array, Ending, Observation, ProtocolError, read_answer
+from refgrad.native.printing import failing_steps, printed
+from refgrad.native.process import EndedError, Limits, RunnerProcess
+from refgrad.native.program import Program, program_of
+from refgrad.native.runners import python_runner
+from refgrad.native.runners.python_runner import PROTOCOL, Server, Session
+from refgrad.native.statements import Call, call_wire
+from refgrad.operators import Operator
+from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, Step
+
+RUNNER: Final = Path(python_runner.__file__)
+
+Answers = Sequence[Any]
+
+
+class EngineStartError(RuntimeError):
+    """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
+
+
+class Runner(Protocol):
+    """What executes programs: :class:`LocalRunner` in this process, :class:`ProcessRunner` in another."""
+
+    def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
+        """Return the answers of each program's steps, or how the runner ended in it."""
+
+    def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return which of the names each module of the library has, a number for each thing that is named."""
+
+
+class LocalRunner:
+    """Runs programs in this process: for a debugger, and for functions that live here."""
+
+    def __init__(self, adapter: AnyAdapter) -> None:
+        """Run the adapter's setup. Raises EngineStartError where that fails."""
+        try:
+            self.session = Session(adapter.setup, adapter.name, adapter.forget, (Exception, SystemExit))
+        except Exception as error:
+            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {_told(error)}") from error
+        self._programs = 0
+
+    def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
+        """Return the answers of each program's steps."""
+        found: list[Answers | Ending] = []
+        for program in programs:
+            self._programs += 1
+            if self._programs % Server.REMEMBERED == 0:
+                self.session.forget_all()
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                found.append(self.session.run(program.wire()))
+        return found
+
+    def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return which of the names each module of the library has."""
+        found: Mapping[str, Mapping[str, int]] = self.session.members(modules, names)
+        return found
+
+
+class ProcessRunner:
+    """Runs programs in a process of an interpreter of the user's choice; one that ends is started again."""
+
+    def __init__(self, adapter: AnyAdapter, python: str = sys.executable, limits: Limits | None = None) -> None:
+        """Start the engine. Raises EngineStartError where that fails."""
+        self.adapter = adapter
+        self.command = [python, "-u", str(RUNNER)]
+        self.limits = Limits() if limits is None else limits
+        self.version: str | None = None
+        self.endings = 0
+        self._ids = itertools.count(1)
+        self._process: RunnerProcess | None = None
+        atexit.register(self.stop)
+        self._start()
+
+    def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
+        """Return the answers of each program's steps, or how the runner ended in it; the others are run anyway."""
+        waiting = list(programs)
+        found: list[Answers | Ending] = []
+        while waiting:
+            try:
+                answer = self._ask({"run": [program.wire() for program in waiting]}, self.limits.program * len(waiting))
+                found += _checked(answer, len(waiting))
+                waiting = []
+                if answer.get("tampered"):
+                    self.stop()
+            except ProtocolError as error:
+                self.stop()
+                self.endings += 1
+                found += [Ending("crashed", str(error)) for _ in waiting]
+                waiting = []
+            except EndedError as error:
+                self._process = None
+                self.endings += 1
+                if len(waiting) > 1:  # which of them it was is seen when each is run alone
+                    return found + [each for program in waiting for each in self.run([program])]
+                found.append(Ending(error.outcome, error.detail, error.step, error.stderr))
+                waiting = []
+        return found
+
+    def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return which of the names each module of the library has. Raises EngineStartError where it cannot say."""
+        try:
+            answer = self._ask({"members": {"modules": list(modules), "names": list(names)}}, self.limits.start)
+        except EndedError as error:
+            raise EngineStartError(f"engine {self.adapter.name!r}: {error.detail} while its names were read") from error
+        if "error" in answer:
+            raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {_said(answer['error'])}")
+        found: Mapping[str, Mapping[str, int]] = answer["members"]
+        return found
+
+    def stop(self) -> None:
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.stop()
+
+    def _ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        return self._process.ask({**request, "id": next(self._ids)}, seconds)
+
+    def _start(self) -> None:
+        adapter = self.adapter
+        hello = {
+            "protocol": PROTOCOL,
+            "name": adapter.name,
+            "setup": adapter.setup,
+            "forget": adapter.forget,
+            "distribution": adapter.distribution,
+            "memory": self.limits.memory,
+            "path": [path for path in sys.path if path and self.command[0] == sys.executable],
+        }
+        try:
+            self._process = RunnerProcess(self.command)
+            answer = self._process.ask({"hello": hello, "id": next(self._ids)}, self.limits.start)
+        except EndedError as error:
+            self._process = None
+            last = error.stderr.strip().splitlines()[-1:]
+            said = f": {last[0]}" if last else ""
+            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {error.detail}{said}") from error
+        if "error" in answer:
+            self.stop()
+            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {_said(answer['error'])}")
+        self.version = answer["hello"].get("distribution")
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    return f"{error['type']}: {error['message']}"
+
+
+def _checked(answer: Mapping[str, Any], count: int) -> list[Answers | Ending]:
+    """Return what was run. Raises ProtocolError where that is something else."""
+    if "error" in answer:
+        raise ProtocolError(f"the runner failed: {_said(answer['error'])}")
+    ran = answer.get("ran")
+    if not isinstance(ran, list) or len(ran) != count or not all(isinstance(each, list) for each in ran):
+        raise ProtocolError(f"the runner answered {str(answer)[:200]} to {count} programs")
+    return ran
+
+
+class Engine:
+    """A started engine: what its adapter says of it, and the runner that executes programs on it."""
+
+    def __init__(self, adapter: AnyAdapter, runner: Runner | None = None) -> None:
+        """Use a runner in this process if none is given. Raises EngineStartError where that cannot be started."""
+        self.adapter = adapter
+        self.runner = LocalRunner(adapter) if runner is None else runner
+        self.fatal: dict[str, tuple[Observation, ...]] = {}
+        """What scenarios showed in which the engine's process ended, by their ids."""
+
+    @property
+    def session(self) -> Session:
+        """The namespace of an engine in this process."""
+        assert isinstance(self.runner, LocalRunner)
+        return self.runner.session
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        """What the setup of an engine in this process has made."""
+        namespace: dict[str, Any] = self.session.namespace
+        return namespace
+
+    def evaluate(self, call: Call, /, **names: Any) -> Any:
+        """Return what a call gives, in this process, with variables that are bound to tensors of the engine."""
+        return self.session.call(call_wire(call), names)
+
+    def make(self, constant: Constant, *, requires_grad: bool) -> Any:
+        """Make a tensor of the library in this process."""
+        return self.evaluate(calls.tensor_of(self.adapter, constant, "made", requires_grad=requires_grad))
+
+    def apply(self, step: Apply, arguments: Sequence[Any], scenario: Scenario | None = None) -> Any:
+        """Apply an operator to tensors in this process, spelled as in a scenario if that is given."""
+        spelling = self.operators[step.operator] if scenario is None else self.spelling(step, scenario)
+        operands = dict(zip(step.arguments, arguments, strict=True))
+        return self.session.call(call_wire(calls.application(step, spelling)), operands)
+
+    @cached_property
+    def spellings(self) -> Mapping[str, tuple[str, ...]]:
+        """How each operator that the library has can be spelled."""
+        return spellings(self.adapter, self.runner.members)
+
+    @cached_property
+    def operators(self) -> Mapping[str, str]:
+        """How each operator is spelled in the first place."""
+        return {name: texts[0] for name, texts in self.spellings.items()}
+
+    def spelling(self, step: Apply, scenario: Scenario) -> str:
+        """How one application in a scenario is spelled."""
+        return chosen(self.spellings[step.operator], step, scenario)
+
+    def offers(self, operator: Operator) -> bool:
+        """Whether the library has an operator."""
+        return operator.name in self.operators and (operator.elementwise or not self.adapter.scalars_only)
+
+    def program(self, scenario: Scenario, *, watch_seeds: bool = False) -> Program:
+        """Return the program that a scenario means."""
+        return program_of(scenario, self.adapter, self.spelling, watch_seeds=watch_seeds)
+
+    def run(self, program: Program) -> tuple[Observation, ...]:
+        """Return what each step of a program showed; the step in which the runner ended shows how."""
+        (answers,) = self.runner.run([program])
+        if not isinstance(answers, Ending) and len(answers) != len(program.groups):
+            answers = Ending("crashed", f"{len(answers)} answers to {len(program.groups)} steps")
+        if not isinstance(answers, Ending):
+            try:
+                return tuple(map(read_answer, answers))
+            except ProtocolError as error:
+                answers = Ending("crashed", str(error))
+        seen = [Observation() for _ in program.groups]
+        seen[max(answers.step, 1) - 1] = Observation(ending=answers)
+        return tuple(seen)
+
+
+@cache
+def start(adapter: AnyAdapter) -> Engine:
+    """Start an engine in this process, once."""
+    return Engine(adapter)
+
+
+def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:
+    """Run a scenario on an engine, step by step; a step that fails does not keep the others from being tried.
+
+    With ``seeds`` those of a tape engine are looked at again after each backward. A scenario that has ended a runner is
+    not run again: it is known what it shows.
+    """
+    known = engine.fatal.get(scenario.id) if engine.fatal else None
+    if known is not None:
+        return known
+    shown = engine.run(engine.program(scenario, watch_seeds=seeds))
+    seen = tuple(map(_completed, scenario.steps, shown))
+    if any(each.ending is not None for each in seen):
+        engine.fatal[scenario.id] = seen
+    return _with_changes(scenario, seen) if seeds else seen
+
+
+def _completed(step: Step, seen: Observation) -> Observation:
+    """Return what a hook saw as one array, along a new first axis."""
+    if not (isinstance(step, Read) and step.what == "hook") or seen.error is not None or seen.ending is not None:
+        return seen
+    if not seen.arrays:
+        return Observation(np.zeros(0))
+    return Observation(np.stack(seen.arrays), dtype=seen.arrays[0].dtype.name)
+
+
+def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
+    """Say of each backward which seeds so far are no longer what they were: it may read them only."""
+    seeds = [step.seed for step in scenario.steps if isinstance(step, Backward | Grad) and step.seed is not None]
+    return tuple(
+        replace(each, changed=changed)
+        if (changed := tuple(_changes(each.arrays, seeds)) if isinstance(step, Backward) else ())
+        else each
+        for step, each in zip(scenario.steps, seen, strict=True)
+    )
+
+
+def _changes(arrays: Sequence[Array], seeds: Sequence[Constant]) -> Iterator[str]:
+    """Yield what has become of those seeds, counted from 1, that have changed."""
+    for number, (array, seed) in enumerate(zip(arrays, seeds, strict=False), 1):
+        changed = _change(array, seed.to_numpy().astype(array.dtype))
+        if changed:
+            yield f"seed {number} is {changed}"
+
+
+def _change(array: Array, before: Array) -> str:
+    """Say of the first entry that is another one what it is and was."""
+    if array.shape != before.shape:
+        return f"of the shape {array.shape}, and was of {before.shape}"
+    if np.array_equal(array, before, equal_nan=True):
+        return ""
+    entry = np.argwhere((array != before) & ~((array != array) & (before != before)))[0]  # noqa: PLR0124 (NaN)
+    place = tuple(map(int, entry))
+    return f"entry {place}: {array[place]}, and was {before[place]}"
+
+
+def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str:
+    """Return a scenario as a program that imports nothing of refgrad and prints what the scenario reads.
+
+    With ``seeds`` the program of a tape engine prints behind each backward what has become of the seeds, too.
+    """
+    plain = all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves)
+    program = engine.program(scenario, watch_seeds=seeds)
+    failing = failing_steps(scenario, engine.adapter.policy)
+    return printed(program.groups, engine.adapter.setup, Python(dtypes=not plain), failing)

@@ -1,0 +1,154 @@
+"""Expressions of an engine's library, as text, for the code that measurements are made of.
+
+What a scenario cannot say, because it would be 100,000 steps long or because it watches memory, is a short program
+with functions of its own. Its lines are put together from the same calls as the statements of scenarios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Any, Final
+
+from refgrad.harness.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.native import calls
+from refgrad.native.calls import call
+from refgrad.native.engine import Engine
+from refgrad.native.languages import Python
+from refgrad.native.observation import Ending, Observation, Raised
+from refgrad.native.program import Program
+from refgrad.native.statements import Argument, Call, Code, Expression, Name, Show, Value
+from refgrad.operators import operator_table
+
+DTYPE: Final = "float64"
+"""What arrays are handed over in; a library that has it not makes its own of them."""
+
+LANGUAGE: Final = Python()
+
+
+class EndingError(Exception):
+    """A runner ended while it ran a measurement."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.detail)
+        self.ending = ending
+
+
+class RaisedError(Exception):
+    """The engine raised an exception in a measurement; ``type`` and ``bases`` name what it was."""
+
+    def __init__(self, raised: Raised) -> None:
+        super().__init__(f"{raised.type}: {raised.message}")
+        self.type = raised.type
+        self.bases = raised.bases
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """How an engine's library spells what code does, with the names of variables filled in."""
+
+    engine: Engine
+
+    @property
+    def tape(self) -> TapeAdapter | None:
+        """The adapter, if it is of an engine that records."""
+        adapter = self.engine.adapter
+        return adapter if isinstance(adapter, TapeAdapter) else None
+
+    @property
+    def functional(self) -> FunctionalAdapter | None:
+        """The adapter, if it is of an engine that differentiates functions."""
+        adapter = self.engine.adapter
+        return adapter if isinstance(adapter, FunctionalAdapter) else None
+
+    def lacks(self, operators: Iterable[str], features: Iterable[str] = ()) -> str:
+        """Return the first operator or feature that the engine does not have, if any, as a report names it."""
+        missing = [f"operator {name}" for name in operators if name not in self.engine.operators]
+        missing += [name for name in features if name not in self.engine.adapter.features]
+        return missing[0] if missing else ""
+
+    def apply(self, operator: str, *arguments: str) -> str:
+        """Spell an operator, applied to variables; it may have attributes only if they have defaults."""
+        row = operator_table()[operator]
+        fields: dict[str, Argument] = {name: Value(value) for name, value in row.bind({}).items()}
+        fields |= {name: Expression(text) for name, text in zip(row.argument_names, arguments, strict=True)}
+        return LANGUAGE.called(call(self.engine.operators[operator], **fields))
+
+    def leaf(self, array: str, scalar: str = "None", *, requires_grad: bool = True) -> str:
+        """Spell a tensor that is made of ``array``, an expression, or ``scalar``, another of the same number."""
+        made = calls.tensor(
+            self.engine.adapter,
+            array=Expression(array),
+            scalar=Expression(scalar),
+            dtype=DTYPE,
+            requires_grad=requires_grad,
+        )
+        return LANGUAGE.called(made)
+
+    def value(self, tensor: str) -> str:
+        """Spell a tensor's array."""
+        return LANGUAGE.called(calls.value(self.engine.adapter, tensor))
+
+    def backward(self, output: str, *, retain_graph: bool = False) -> str:
+        """Spell a backward of a tape engine."""
+        assert self.tape is not None
+        return LANGUAGE.called(calls.backward(self.tape, output, retain_graph=retain_graph))
+
+    def gradient(self, leaf: str) -> str:
+        """Spell what a tape engine has left in a leaf."""
+        assert self.tape is not None
+        return LANGUAGE.called(calls.gradient(self.tape, leaf))
+
+    def recorded_gradient(self, output: str, leaf: str) -> str:
+        """Spell a gradient that can itself be differentiated."""
+        assert self.tape is not None
+        return LANGUAGE.called(calls.grad(self.tape, output, leaf))
+
+    def zero_grad(self, leaf: str) -> str:
+        """Spell the reset of a leaf's gradient."""
+        assert self.tape is not None
+        return LANGUAGE.called(calls.zero_grad(self.tape, leaf))
+
+    def template(self, template: str | None, **names: str) -> str:
+        """Spell another template that the engine is known to have, its fields filled with expressions."""
+        return LANGUAGE.called(call(template, **{name: Expression(text) for name, text in names.items()}))
+
+    def vjp(self, function: str, primals: str) -> str:
+        """Spell the output and the pullback of a functional engine."""
+        assert self.functional is not None
+        return LANGUAGE.called(calls.vjp(self.functional, function, Expression(primals)))
+
+    @property
+    def one(self) -> str:
+        """Spell the seed of a functional engine for a number."""
+        assert self.functional is not None
+        return LANGUAGE.called(calls.seed(self.functional, Expression("np.array(1.0)"), self.functional.dtype))
+
+    def run(self, text: str, **arguments: Any) -> Observation:
+        """Run code that defines a function ``attempt``, call it, and return its data and the time that it took.
+
+        Raises RaisedError for what the engine raises, and EndingError where its runner ends.
+        """
+        fields: dict[str, Argument] = {name: Value(value) for name, value in arguments.items()}
+        asked = ", ".join(f"{{{name}}}" for name in arguments)
+        shown = Show(
+            "attempt", Call(f"{{attempt}}({asked})", {"attempt": Name("attempt"), **fields}), "data", timed=True
+        )
+        tape = self.tape
+        around = None if tape is None or tape.enable_grad is None else call(tape.enable_grad)
+        (seen,) = self.engine.run(Program(((Code(text), shown),), around))
+        if seen.ending is not None:
+            raise EndingError(seen.ending)
+        if seen.error is not None:
+            raise RaisedError(seen.error)
+        return seen
+
+    def shown(self, *parts: str) -> str:
+        """Return code as somebody without refgrad can run it."""
+        return LANGUAGE.whole(self.engine.adapter.setup, "\n".join(parts).strip())
+
+
+def function(head: str, lines: Iterable[str]) -> str:
+    """Return the text of a function."""
+    return f"def {head}:\n" + indent("\n".join(lines), "    ") + "\n"

@@ -1,0 +1,147 @@
+"""What a step of a program showed, and how a program ended that did not answer."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.native.statements import Wire
+
+Array = npt.NDArray[Any]
+
+EXHAUSTION: Final = frozenset({"MemoryError", "RecursionError"})
+"""The errors that say that memory or the stack was used up."""
+
+
+class ProtocolError(Exception):
+    """A runner answers with something that the protocol does not have; the message says with what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An error that an engine raised: its class, what it says, and the names of all classes that it is of."""
+
+    type: str
+    message: str
+    bases: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """``Type: message``."""
+        return f"{self.type}: {self.message}"
+
+    @property
+    def is_exhaustion(self) -> bool:
+        """Whether the engine used up its memory or its stack."""
+        return not EXHAUSTION.isdisjoint(self.bases)
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it says that something is not implemented, by its class or, as PyTorch's, in its last words."""
+        return "NotImplementedError" in self.bases or self.message.rstrip(".").endswith("is not implemented")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a runner ended while it ran a program: ``crashed`` or ``hung``, in which step, and what is left of it.
+
+    ``detail`` says what was seen, such as ``the process was ended by signal 11 (SIGSEGV)``; ``stderr`` is the end of
+    what it wrote. Step 0 is before the first one.
+    """
+
+    outcome: Literal["crashed", "hung"]
+    detail: str
+    step: int = 0
+    stderr: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observation:
+    """What a step showed: an array, no gradient (None), an error, or nothing but having run.
+
+    ``dtype`` is what the library says of the array, by its name: numpy has no array of bfloat16. ``changed`` says of
+    each seed of this backward and earlier ones what has been written to it. ``arrays`` are those of a step that shows
+    several, ``data`` is what a measurement gives, in ``seconds`` of processor time, and ``graph`` the nodes that a walk
+    met. Of a step in which the engine's process ended there is an ``ending``.
+    """
+
+    array: Array | None = None
+    error: Raised | None = None
+    dtype: str = ""
+    changed: tuple[str, ...] = ()
+    arrays: tuple[Array, ...] = ()
+    data: Any = None
+    seconds: float = 0.0
+    graph: Graph | None = None
+    ending: Ending | None = None
+
+    @property
+    def error_text(self) -> str:
+        """The error as ``Type: message``."""
+        return "" if self.error is None else self.error.text
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes by number: those that variables name, and for each node those that it leads to, in order."""
+
+    named: dict[str, int]
+    parents: tuple[tuple[int, ...], ...]
+
+
+def read_answer(answer: Any) -> Observation:
+    """Return what one step's answer shows. Raises ProtocolError for an answer that is none."""
+    try:
+        return _read(answer)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProtocolError(f"the answer {str(answer)[:200]} is malformed: {error}") from error
+
+
+def _read(answer: dict[str, Any]) -> Observation:  # noqa: PLR0911 (one return for each kind of answer)
+    if not answer or "none" in answer:
+        return Observation()
+    if "array" in answer:
+        form = answer["array"]
+        return Observation(read_array(form), dtype=str(form.get("dtype_told", form["dtype"])))
+    if "error" in answer:
+        error = answer["error"]
+        return Observation(error=Raised(str(error["type"]), str(error["message"]), tuple(map(str, error["bases"]))))
+    if "flag" in answer:
+        return Observation(np.asarray(bool(answer["flag"])))
+    if "arrays" in answer:
+        return Observation(arrays=tuple(map(read_array, answer["arrays"])))
+    if "data" in answer:
+        return Observation(data=read_data(answer["data"]), seconds=float(answer.get("seconds", 0.0)))
+    if "graph" in answer:
+        graph = answer["graph"]
+        named = {str(name): int(number) for name, number in graph["named"].items()}
+        return Observation(graph=Graph(named, tuple(tuple(map(int, each)) for each in graph["parents"])))
+    raise ProtocolError(f"the answer {str(answer)[:200]} has none of the members that an answer can have")
+
+
+def read_array(form: Wire) -> Array:
+    """Return the array of a form; one of a dtype that no number has is empty objects."""
+    shape = tuple(map(int, form["shape"]))
+    stored = str(form.get("stored", form["dtype"]))
+    if stored == "none":
+        return np.full(shape, None, dtype=object)
+    dtype = np.dtype(stored)
+    return np.frombuffer(b64decode(form["data"]), dtype.newbyteorder("<")).reshape(shape).astype(dtype)
+
+
+def read_data(value: Any) -> Any:
+    """Return nested data with its floats and arrays."""
+    if isinstance(value, list):
+        return [read_data(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, body),) = value.items()
+    if kind == "float":
+        return float.fromhex(body)
+    if kind == "array":
+        return read_array(body)
+    return {name: read_data(item) for name, item in body.items()} if kind == "object" else value

@@ -1,0 +1,195 @@
+"""A runner's process: started, asked, limited in time and memory, and ended with all that it has started."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import selectors
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+STDERR_KEPT: Final = 4_000
+"""Bytes of standard error that are kept: its end says why a process died."""
+
+LONGEST_LINE: Final = 1 << 28
+"""Bytes of an answer beyond which a runner is taken to be flooding its pipe."""
+
+MARKS: Final = struct.Struct("<II")
+"""The program of a batch and its step that a runner leaves word of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds for a start and for one program, and bytes of memory beyond what the started engine holds."""
+
+    start: float = 300.0
+    program: float = 60.0
+    memory: int = 8 << 30
+
+
+class EndedError(Exception):
+    """A runner ended, or was ended, before it answered."""
+
+    def __init__(self, outcome: str, detail: str, place: int = 0, step: int = 0, stderr: str = "") -> None:
+        super().__init__(detail)
+        self.outcome = outcome
+        self.detail = detail
+        self.place = place
+        self.step = step
+        self.stderr = stderr
+
+
+@dataclass(slots=True)
+class RunnerProcess:
+    """One process of a runner, in a process group of its own; ``marks`` tells how far it has come."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    _process: subprocess.Popen[bytes] = field(init=False)
+    _marks: mmap.mmap = field(init=False)
+    _selector: selectors.BaseSelector = field(init=False)
+    _stderr: bytearray = field(default_factory=bytearray, init=False)
+    _pending: bytearray = field(default_factory=bytearray, init=False)
+
+    def __post_init__(self) -> None:
+        """Start the process. Raises EndedError where there is no such program."""
+        with tempfile.TemporaryFile(prefix="refgrad-") as file:
+            file.write(bytes(MARKS.size))
+            file.flush()
+            self._marks = mmap.mmap(file.fileno(), MARKS.size)
+            self._process = self._started(file.fileno())
+        self._selector = selectors.DefaultSelector()
+        for pipe in (self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe.fileno(), selectors.EVENT_READ)
+
+    def _started(self, marks: int) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(  # noqa: S603 (the interpreter that the user named)
+                [*self.command, str(marks)],
+                pass_fds=(marks,),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **self.environment},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise EndedError("crashed", f"{self.command[0]!r} cannot be run: {error.strerror}") from error
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a request and return its answer. Raises EndedError where there is none within so many seconds."""
+        deadline = time.monotonic() + seconds
+        self._send(json.dumps(request).encode() + b"\n", deadline)
+        line = self._line(deadline)
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise self._end("crashed", f"wrote to the pipe of answers what is no answer: {line[:80]!r}") from error
+        if not isinstance(answer, dict) or answer.get("id") != request.get("id"):
+            raise self._end("crashed", f"answered another request than it was sent: {line[:80]!r}")
+        return answer
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        os.set_blocking(pipe.fileno(), False)
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(pipe.fileno(), view) :]
+            except BlockingIOError:
+                self._read(wait=0.01)
+            except OSError as error:
+                raise self._ended() from error
+            if time.monotonic() > deadline:
+                raise self._end("hung", "did not take a request")
+
+    def _line(self, deadline: float) -> bytes:
+        while (end := self._pending.find(b"\n")) < 0:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._end("hung", "gave no answer within the time limit")
+            if not self._read(wait=left):
+                raise self._ended()
+            if len(self._pending) > LONGEST_LINE:
+                raise self._end("crashed", "flooded the pipe of answers")
+        line = bytes(self._pending[:end])
+        del self._pending[: end + 1]
+        return line
+
+    def _read(self, *, wait: float) -> bool:
+        """Read what there is of answers and standard error; False once the pipe of answers is closed."""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        for key, _mask in self._selector.select(wait):
+            try:
+                data = os.read(key.fd, 1 << 16)
+            except BlockingIOError:
+                continue
+            if key.fd == self._process.stdout.fileno():
+                if not data:
+                    return False
+                self._pending += data
+            elif data:
+                self._stderr += data
+                del self._stderr[:-STDERR_KEPT]
+            else:
+                self._selector.unregister(key.fd)
+        return True
+
+    def _ended(self) -> EndedError:
+        """Return how the process ended by itself."""
+        try:
+            self._process.wait(timeout=5.0)
+        except subprocess.TimeoutExpired:
+            return self._end("crashed", "closed its pipe of answers")
+        return self._end("crashed", ending_of(self._process.returncode))
+
+    def _end(self, outcome: str, detail: str) -> EndedError:
+        """End the process and its group, and return what is known of it."""
+        place, step = MARKS.unpack(self._marks[:])
+        with suppress(OSError, ValueError):
+            self._read(wait=0.0)
+        self.kill()
+        return EndedError(outcome, detail, place, step, self._stderr.decode("utf-8", "replace"))
+
+    def kill(self) -> None:
+        """End the process and all that it has started."""
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+        self._selector.close()
+
+    def stop(self) -> None:
+        """Ask the process to end, and end it if it does not."""
+        with suppress(OSError):
+            assert self._process.stdin is not None
+            os.write(self._process.stdin.fileno(), b'{"stop": true}\n')
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=1.0)
+        self.kill()
+
+
+def ending_of(status: int) -> str:
+    """Say how a process ended: by a signal, or by an exit status of its own."""
+    if status >= 0:
+        return f"the process ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = "unknown"
+    return f"the process was ended by signal {-status} ({name})"

@@ -1,0 +1,327 @@
+"""Programs: a scenario as statements of an engine's language, one group a step, made from the adapter's templates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.interpreter import Float64, evaluate
+from refgrad.native import calls
+from refgrad.native.calls import call
+from refgrad.native.relevance import needed_results, relevant_leaves
+from refgrad.native.statements import (
+    Argument,
+    Call,
+    Delete,
+    Enter,
+    Function,
+    Lambda,
+    Leave,
+    Name,
+    Names,
+    Show,
+    Statement,
+    Value,
+    Wire,
+    call_wire,
+    statement_wire,
+)
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Constant,
+    Grad,
+    Jvp,
+    Leaf,
+    Read,
+    RequireGrad,
+    RetainGrad,
+    Scenario,
+    Slice,
+    Step,
+    StopRequiringGrad,
+    Unhook,
+    ZeroGrad,
+)
+from refgrad.scenario import Delete as DeleteStep
+from refgrad.scenario import Detach as DetachStep
+from refgrad.scenario import Enter as EnterStep
+from refgrad.scenario import Hook as HookStep
+from refgrad.scenario import Leave as LeaveStep
+from refgrad.scenario import Write as WriteStep
+from refgrad.scenario.promotion import floating_dtypes, promoted
+
+Group: TypeAlias = tuple[Statement, ...]
+Spell: TypeAlias = Callable[[Apply, Scenario], str]
+"""How an application in a scenario is spelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Statements, one group a step.
+
+    ``around`` makes a region in which a mode left behind does not matter. With ``keep`` what the program made is held
+    until a program without it has run, so that the next one finds other places in memory.
+    """
+
+    groups: tuple[Group, ...]
+    around: Call | None = None
+    keep: bool = False
+
+    def wire(self) -> Wire:
+        """Return the JSON form that a runner is sent."""
+        steps = [[statement_wire(statement) for statement in group] for group in self.groups]
+        told: Wire = {"around": None if self.around is None else call_wire(self.around), "steps": steps}
+        return told | {"keep": True} if self.keep else told
+
+
+def program_of(scenario: Scenario, adapter: AnyAdapter, spell: Spell, *, watch_seeds: bool = False) -> Program:
+    """Return the program that a scenario means on an engine.
+
+    ``spell`` chooses among an operator's spellings. With ``watch_seeds`` each backward shows what has become of the
+    seeds of tape engines so far.
+    """
+    if isinstance(adapter, TapeAdapter):
+        tape = _TapeWriter(scenario, adapter, spell, watch_seeds=watch_seeds)
+        around = None if adapter.enable_grad is None else call(adapter.enable_grad)
+        return Program(tuple(tuple(tape.step(step)) for step in scenario.steps), around)
+    functional = _FunctionalWriter(scenario, adapter, spell)
+    return Program(tuple(tuple(functional.step(step)) for step in scenario.steps))
+
+
+@dataclass(slots=True)
+class _Writer:
+    """What the programs of tape engines and functional engines share."""
+
+    scenario: Scenario
+    adapter: AnyAdapter
+    spell: Spell
+    taken: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.taken |= self.scenario.definitions.keys()
+
+    def fresh(self, stem: str) -> str:
+        """Return a variable that the program does not have yet."""
+        name, number = stem, 1
+        while name in self.taken:
+            number += 1
+            name = f"{stem}_{number}"
+        self.taken.add(name)
+        return name
+
+    def made(self, step: Leaf | Apply) -> Call:
+        if isinstance(step, Leaf):
+            return calls.tensor_of(self.adapter, step.value, step.name, requires_grad=step.requires_grad)
+        return calls.application(step, self.spell(step, self.scenario))
+
+    def nested(self, step: Apply | Grad) -> Iterator[Statement]:
+        """Yield the statements of a result within a function; forward mode has no recorded gradients in it."""
+        if isinstance(step, Apply):
+            yield self.made(step)
+
+    def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
+        """Return the forward part up to an output as a function of some leaves."""
+        needed = needed_results(self.scenario, output)
+        return Function(name, parameters, tuple(s for step in needed for s in self.nested(step)), output)
+
+    def jvp(self, step: Jvp) -> Iterator[Statement]:
+        name = self.fresh(f"function_of_{step.name}")
+        yield self.function(name, tuple(step.leaves), step.output)
+        tangents = []
+        for leaf, tangent in step.tangents:
+            tangents.append(self.fresh(f"tangent_of_{leaf}"))
+            yield calls.seed(self.adapter, tangent, tangent.dtype, tangents[-1])
+        yield call(
+            self.adapter.jvp,
+            (self.fresh("output"), step.name),
+            function=Name(name),
+            primals=Names(tuple(step.leaves)),
+            tangents=Names(tuple(tangents)),
+        )
+
+    def value(self, name: str) -> Show:
+        """Return a look at a tensor's numbers."""
+        return Show(f"value of {name}", calls.value(self.adapter, name), dtype=calls.value_dtype(self.adapter, name))
+
+
+@dataclass(slots=True)
+class _TapeWriter(_Writer):
+    watch_seeds: bool = False
+    seeds: list[str] = field(default_factory=list)
+    seen: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tape(self) -> TapeAdapter:
+        assert isinstance(self.adapter, TapeAdapter)
+        return self.adapter
+
+    def seed(self, seed: Constant | None) -> tuple[list[Statement], Argument]:
+        """Return the argument that a seed is, behind the statements that make it where it is watched."""
+        if seed is None:
+            return [], Value(None)
+        if not self.watch_seeds:
+            return [], calls.seed(self.adapter, seed, seed.dtype)
+        self.seeds.append(self.fresh(f"seed_{len(self.seeds) + 1}"))
+        return [calls.seed(self.adapter, seed, seed.dtype, self.seeds[-1])], Name(self.seeds[-1])
+
+    def step(self, step: Step) -> Iterator[Statement]:  # noqa: C901, PLR0912 (one case for each kind of step)
+        """Yield the statements of one step."""
+        tape = self.tape
+        match step:
+            case Read():
+                yield self.look(step)
+            case Leaf() | Apply():
+                yield self.made(step)
+            case Jvp():
+                yield from self.jvp(step)
+            case Grad(name=name, output=output, leaf=leaf):
+                before, seed = self.seed(step.seed)
+                yield from before
+                yield calls.grad(tape, output, leaf, name, seed)
+            case Backward(output=output):
+                yield from self.backward(step, output)
+            case ZeroGrad(name=name):
+                yield calls.zero_grad(tape, name, to_zeros=step.to_zeros)
+            case DetachStep(name=name, source=source):
+                yield call(tape.detach, name, x=Name(source))
+            case EnterStep(mode=mode):
+                yield Enter(call(tape.no_grad if mode == "no_grad" else tape.enable_grad))
+            case LeaveStep(by_error=by_error):
+                yield Leave(by_error)
+            case RequireGrad(name=name) | StopRequiringGrad(name=name):
+                wanted = isinstance(step, RequireGrad)
+                yield call(tape.set_requires_grad, x=Name(name), requires_grad=Value(wanted))
+            case DeleteStep(name=name):
+                yield Delete(name)
+            case WriteStep():
+                yield self.write(step)
+            case HookStep():
+                yield from self.hook(step)
+            case Unhook(name=name):
+                yield call(tape.unhook, handle=Name(name))
+            case RetainGrad(name=name):
+                yield call(tape.retain_grad, x=Name(name))
+            case _:
+                raise NotImplementedError(type(step).__name__)
+
+    def backward(self, step: Backward, output: str) -> Iterator[Statement]:
+        before, seed = self.seed(step.seed)
+        yield from before
+        yield calls.backward(self.tape, output, seed, retain_graph=step.retain_graph)
+        if self.seeds:
+            template = "{x}" if self.tape.seed == "{array}" else self.tape.value
+            looks = tuple(f"look_{number}" for number in range(len(self.seeds)))
+            text = "[" + ", ".join(template.replace("{x}", f"{{{look}}}") for look in looks) + "]"
+            fields = {look: Name(name) for look, name in zip(looks, self.seeds, strict=True)}
+            yield Show("the seeds", call(text, **fields), "arrays")
+
+    def write(self, step: WriteStep) -> Call:
+        tensor, operand = Name(step.name), Name(step.operand)
+        if step.index is None:
+            return call(self.tape.in_place[step.action], x=tensor, y=operand)
+        index = Value(native_index(step.index))
+        return call(self.tape.in_place_at[step.action], x=tensor, y=operand, index=index)
+
+    def hook(self, step: HookStep) -> Iterator[Statement]:
+        """Yield a hook that keeps copies of what it sees, since the library may go on to change it."""
+        seen = self.seen[step.name] = self.fresh(f"seen_by_{step.name}")
+        yield Call("[]", {}, (seen,))
+        answer = "" if step.factor is None else " or {gradient} * {factor}"
+        noted = "{seen}.append(np.array({value}))" + answer
+        fields: dict[str, Argument] = {"seen": Name(seen), "value": calls.value(self.tape, "gradient")}
+        fields |= {"gradient": Name("gradient"), "factor": Value(step.factor)}
+        function = Lambda(("gradient",), call(noted, **fields))
+        yield call(self.tape.hook, step.name, x=Name(step.tensor), function=function)
+
+    def look(self, step: Read) -> Show:
+        name, what = step.name, step.what
+        if what == "value":
+            return self.value(name)
+        if what == "grad":
+            dtype = calls.gradient_dtype(self.tape, name)
+            return Show(f"gradient of {name}", calls.gradient(self.tape, name), dtype=dtype)
+        if what == "hook":
+            return Show(f"what {name} saw", Call("{seen}", {"seen": Name(self.seen[name])}), "arrays")
+        return Show(f"{what} of {name}", call(self.tape.flags[what], x=Name(name)), "flag")
+
+
+@dataclass(slots=True)
+class _FunctionalWriter(_Writer):
+    """A functional engine's gradients are bound to variables, and a further backward is added to them."""
+
+    pullbacks: dict[str, str] = field(default_factory=dict)
+    gradients: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def functional(self) -> FunctionalAdapter:
+        assert isinstance(self.adapter, FunctionalAdapter)
+        return self.adapter
+
+    def nested(self, step: Apply | Grad) -> Iterator[Statement]:
+        yield from [self.made(step)] if isinstance(step, Apply) else self.recorded(step)
+
+    def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
+        """Return the variable of a pullback, and the statements that make it."""
+        function, pullback = self.fresh(f"program_{output}"), self.fresh(f"pullback_of_{output}")
+        targets = (self.fresh(f"output_{output}"), pullback)
+        made = calls.vjp(self.functional, function, Names(leaves), targets)
+        return pullback, [self.function(function, leaves, output), made]
+
+    def seed(self, step: Backward | Grad) -> Call:
+        seed = step.seed
+        if seed is None:
+            ones = np.ones(evaluate(self.scenario, Float64())[step.output].shape)
+            seed = Constant.of(ones, promoted(floating_dtypes(self.scenario)[step.output]))
+        return calls.seed(self.adapter, seed, seed.dtype)
+
+    def recorded(self, step: Grad) -> Iterator[Statement]:
+        pullback, made = self.pullback(step.output, (step.leaf,))
+        yield from made
+        yield Call("{pullback}({seed})[0]", {"pullback": Name(pullback), "seed": self.seed(step)}, (step.name,))
+
+    def step(self, step: Step) -> Iterator[Statement]:
+        """Yield the statements of one step; what a functional engine has no part in has none."""
+        match step:
+            case Leaf() | Apply():
+                yield self.made(step)
+            case Jvp():
+                yield from self.jvp(step)
+            case Grad():
+                yield from self.recorded(step)
+            case Backward():
+                yield from self.backward(step)
+            case ZeroGrad(name=name):
+                self.gradients.pop(name, None)
+            case Read(what="value", name=name):
+                yield self.value(name)
+            case Read(what="grad", name=name):
+                yield self.gradient(name)
+
+    def backward(self, step: Backward) -> Iterator[Statement]:
+        leaves = tuple(relevant_leaves(self.scenario, step.output))
+        if step.output not in self.pullbacks:
+            self.pullbacks[step.output], made = self.pullback(step.output, leaves)
+            yield from made
+        targets = tuple(self.fresh(f"{'more' if leaf in self.gradients else 'gradient'}_of_{leaf}") for leaf in leaves)
+        fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[step.output]), "seed": self.seed(step)}
+        yield Call("{pullback}({seed})", fields, targets, unpack=True)
+        for leaf, target in zip(leaves, targets, strict=True):
+            total = self.gradients.setdefault(leaf, target)
+            if total != target:
+                yield Call("{total} + {more}", {"total": Name(total), "more": Name(target)}, (total,))
+
+    def gradient(self, name: str) -> Show:
+        if name not in self.gradients:
+            return Show(f"gradient of {name}", Call("None"))
+        shown = self.value(self.gradients[name])
+        return Show(f"gradient of {name}", shown.call, dtype=shown.dtype, optional=True)
+
+
+def native_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return an index as Python's own, with slices as ``slice``."""
+    return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)

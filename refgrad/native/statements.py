@@ -1,0 +1,220 @@
+"""The statements that a program consists of: data that a runner executes and a language prints.
+
+A statement holds code templates of the engine's language and what stands in their fields. It is sent to a runner as
+JSON (:meth:`wire`) and printed by :mod:`refgrad.native.languages`; there is no third form.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from refgrad.scenario import Constant
+
+Wire: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable of the program."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A list of variables."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value that the language spells as a literal: a number, None, a truth value, text, a tuple, a slice."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression of the language as it stands; it is printed into code, and never sent by itself."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """A function without a name, made of one call."""
+
+    parameters: tuple[str, ...]
+    body: Call
+
+
+Argument: TypeAlias = "Name | Names | Value | Constant | Call | Lambda | Expression"
+"""What can stand in a field of a template; a :class:`~refgrad.scenario.Constant` is an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A code template with its fields filled in; a target takes the result, or with ``unpack`` several its parts."""
+
+    template: str
+    fields: Mapping[str, Argument] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    unpack: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A part of the program as a function of some variables; others are as they are when it is called."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: tuple[Statement, ...]
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """The beginning of a region, such as one in which nothing is recorded; ``region`` makes it."""
+
+    region: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The end of the region that was entered last, ``by_error`` by an exception that is caught behind it."""
+
+    by_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The end of a variable."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines of the language as they stand: functions that a measurement calls."""
+
+    text: str
+
+
+Form: TypeAlias = Literal["array", "arrays", "flag", "data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """A look at something, which is what the step answers.
+
+    ``form`` says as what it is shown: an ``array`` (or no array, where the call gives None), a list of ``arrays``, a
+    ``flag``, or ``data``: numbers, arrays, truth values and text, nested in lists. ``dtype`` is a call that gives the
+    dtype where the array does not tell. An ``optional`` variable that no statement has bound is shown as
+    None. With ``timed`` the answer also has the seconds of processor time that the call took.
+    """
+
+    what: str
+    call: Call
+    form: Form = "array"
+    dtype: Call | None = None
+    optional: bool = False
+    timed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A walk over recorded nodes, which the step answers with a graph.
+
+    ``nodes`` are the variables that hold the nodes to begin with, by the names that they are shown by; ``parents`` is a
+    template with the field ``{node}`` that gives the list of nodes that a node leads to.
+    """
+
+    parents: str
+    nodes: Mapping[str, str]
+
+
+Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Walk"
+
+
+def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return for each kind of statement)
+    """Return the JSON form of a statement, as ``docs/reference/runner-protocol.md`` describes it."""
+    match statement:
+        case Call():
+            return {"call": call_wire(statement)}
+        case Show():
+            return {"show": _show_wire(statement)}
+        case Function(name=name, parameters=parameters, body=body, result=result):
+            lines = [statement_wire(each) for each in body]
+            return {"function": {"name": name, "parameters": list(parameters), "body": lines, "result": result}}
+        case Enter(region=region):
+            return {"enter": call_wire(region)}
+        case Leave(by_error=by_error):
+            return {"leave": {"by_error": by_error}}
+        case Delete(name=name):
+            return {"delete": name}
+        case Code(text=text):
+            return {"code": text}
+        case Walk(parents=parents, nodes=nodes):
+            return {"walk": {"parents": parents, "nodes": dict(nodes)}}
+
+
+def _show_wire(show: Show) -> Wire:
+    told: Wire = {"call": call_wire(show.call), "form": show.form}
+    if show.dtype is not None:
+        told["dtype"] = call_wire(show.dtype)
+    if show.optional:
+        told["optional"] = True
+    if show.timed:
+        told["timed"] = True
+    return told
+
+
+def call_wire(call: Call) -> Wire:
+    """Return the JSON form of a call."""
+    told: Wire = {"template": call.template, "fields": {name: _argument(a) for name, a in call.fields.items()}}
+    if call.targets:
+        told["targets"] = list(call.targets)
+    if call.unpack:
+        told["unpack"] = True
+    return told
+
+
+def _argument(argument: Argument) -> Wire:
+    match argument:
+        case Name(name=name):
+            return {"name": name}
+        case Value(value=value):
+            return {"value": value_wire(value)}
+        case Constant():
+            return {"array": constant_wire(argument)}
+        case Names(names=names):
+            return {"names": list(names)}
+        case Call():
+            return {"call": call_wire(argument)}
+        case Lambda(parameters=parameters, body=body):
+            return {"lambda": {"parameters": list(parameters), "body": call_wire(body)}}
+        case Expression(text=text):
+            raise TypeError(f"the expression {text!r} can only be part of code")
+
+
+def value_wire(value: Any) -> Any:
+    """Return the JSON form of a literal: floats as hexadecimal text, tuples and slices as objects."""
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, tuple | list):
+        return {"tuple" if isinstance(value, tuple) else "list": [value_wire(item) for item in value]}
+    if isinstance(value, slice):
+        return {"slice": [value.start, value.stop, value.step]}
+    return value
+
+
+def constant_wire(constant: Constant) -> Wire:
+    """Return the JSON form of an array: bytes in C order, little-endian, as base64; bfloat16 as float32."""
+    dtype, data = constant.dtype, constant.data
+    if dtype == "bfloat16":
+        dtype, data = "float32", constant.to_numpy().astype("<f4").tobytes()
+    return {"dtype": dtype, "shape": list(constant.shape), "data": b64encode(data).decode()}
