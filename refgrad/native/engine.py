@@ -23,7 +23,7 @@ from refgrad.native.printing import failing_steps, printed
 from refgrad.native.process import EndedError, Limits, RunnerProcess
 from refgrad.native.program import Program, program_of
 from refgrad.native.runners import python_runner
-from refgrad.native.runners.python_runner import PROTOCOL, Server, Session
+from refgrad.native.runners.python_runner import PROTOCOL, Session
 from refgrad.native.statements import Call, call_wire
 from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, Step
@@ -56,15 +56,11 @@ class LocalRunner:
             self.session = Session(adapter.setup, adapter.name, adapter.forget, (Exception, SystemExit))
         except Exception as error:
             raise EngineStartError(f"engine {adapter.name!r} cannot be started: {_told(error)}") from error
-        self._programs = 0
 
     def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps."""
         found: list[Answers | Ending] = []
         for program in programs:
-            self._programs += 1
-            if self._programs % Server.REMEMBERED == 0:
-                self.session.forget_all()
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 found.append(self.session.run(program.wire()))
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import indent
-from typing import Any, Final
+from typing import Final
 
 from refgrad.harness.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native import calls
@@ -125,28 +125,32 @@ class Library:
         assert self.functional is not None
         return LANGUAGE.called(calls.seed(self.functional, Expression("np.array(1.0)"), self.functional.dtype))
 
-    def run(self, text: str, **arguments: Any) -> Observation:
-        """Run code that defines a function ``attempt``, call it, and return its data and the time that it took.
+    def run(self, text: str, *sizes: int, after: str = "") -> list[Observation]:
+        """Run code that defines a function ``attempt``, and call it with each size, or once without one.
 
+        Each call's data is returned with the processor time that it took; ``after`` is code that is run at the end.
         Raises RaisedError for what the engine raises, and EndingError where its runner ends.
         """
-        fields: dict[str, Argument] = {name: Value(value) for name, value in arguments.items()}
-        asked = ", ".join(f"{{{name}}}" for name in arguments)
-        shown = Show(
-            "attempt", Call(f"{{attempt}}({asked})", {"attempt": Name("attempt"), **fields}), "data", timed=True
-        )
+        looks = [(_attempt(size),) for size in sizes or (None,)]
         tape = self.tape
         around = None if tape is None or tape.enable_grad is None else call(tape.enable_grad)
-        (seen,) = self.engine.run(Program(((Code(text), shown),), around))
-        if seen.ending is not None:
-            raise EndingError(seen.ending)
-        if seen.error is not None:
-            raise RaisedError(seen.error)
-        return seen
+        seen = self.engine.run(Program(((Code(text),), *looks, (Code(after),)), around))
+        for each in seen:
+            if each.ending is not None:
+                raise EndingError(each.ending)
+            if each.error is not None:
+                raise RaisedError(each.error)
+        return list(seen[1:-1])
 
     def shown(self, *parts: str) -> str:
         """Return code as somebody without refgrad can run it."""
         return LANGUAGE.whole(self.engine.adapter.setup, "\n".join(parts).strip())
+
+
+def _attempt(size: int | None) -> Show:
+    attempt = Call("{attempt}()", {"attempt": Name("attempt")})
+    sized = Call("{attempt}({n})", {"attempt": Name("attempt"), "n": Value(size)})
+    return Show("attempt", attempt if size is None else sized, "data", timed=True)
 
 
 def function(head: str, lines: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 STDERR_KEPT: Final = 4_000
 """Bytes of standard error that are kept: its end says why a process died."""
@@ -38,9 +38,11 @@ class Limits:
 class EndedError(Exception):
     """A runner ended, or was ended, before it answered."""
 
-    def __init__(self, outcome: str, detail: str, place: int = 0, step: int = 0, stderr: str = "") -> None:
+    def __init__(
+        self, outcome: Literal["crashed", "hung"], detail: str, place: int = 0, step: int = 0, stderr: str = ""
+    ) -> None:
         super().__init__(detail)
-        self.outcome = outcome
+        self.outcome: Literal["crashed", "hung"] = outcome
         self.detail = detail
         self.place = place
         self.step = step
@@ -155,7 +157,7 @@ class RunnerProcess:
             return self._end("crashed", "closed its pipe of answers")
         return self._end("crashed", ending_of(self._process.returncode))
 
-    def _end(self, outcome: str, detail: str) -> EndedError:
+    def _end(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
         """End the process and its group, and return what is known of it."""
         place, step = MARKS.unpack(self._marks[:])
         with suppress(OSError, ValueError):

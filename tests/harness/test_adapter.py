@@ -10,7 +10,7 @@ from refgrad.harness import AdapterError, Engine, EngineStartError, FunctionalAd
 from refgrad.harness.adapter import FEATURES, checked_adapter
 from refgrad.harness.life_templates import LIFE_FEATURES
 from refgrad.lifecycle import Policy
-from refgrad.native.runners.python_runner import Server
+from refgrad.native.runners.python_runner import REMEMBERED
 from refgrad.strategies import operator_scenario
 from tests.harness.tiny_engine import tiny_adapter
 
@@ -102,7 +102,7 @@ def test_what_a_library_calls_alike_but_means_otherwise_is_not_offered() -> None
 def test_a_library_forgets_after_every_so_many_scenarios() -> None:
     setup = "from tests.harness.tiny_engine import Tiny\nforgotten = []"
     engine = Engine(tiny_adapter(setup=setup, forget="forgotten.append(True)"))
-    for seed in range(2 * Server.REMEMBERED + 1):
-        assert len(engine.namespace["forgotten"]) == seed // Server.REMEMBERED
+    for seed in range(2 * REMEMBERED + 1):
+        assert len(engine.namespace["forgotten"]) == seed // REMEMBERED
         examine(operator_scenario(seed, "add"), engine)
     assert len(engine.namespace["forgotten"]) == 2

@@ -10,6 +10,7 @@ import pytest
 
 from refgrad.harness import find_adapter, start
 from refgrad.interpreter import Float64, evaluate, numpy_forward
+from refgrad.native import calls
 from refgrad.operators import operator_table
 from refgrad.strategies import operator_scenario
 
@@ -42,7 +43,11 @@ def test_the_value_is_pytorchs(name: str) -> None:
             continue
         tensors = {leaf.name: engine.make(leaf.value, requires_grad=False) for leaf in scenario.leaves}
         step = scenario.applications[0]
-        seen = np.array(engine.evaluate(calls.value(engine.adapter, "x"), x=engine.apply(step, [tensors[a] for a in step.arguments])))
+        seen = np.array(
+            engine.evaluate(
+                calls.value(engine.adapter, "x"), x=engine.apply(step, [tensors[a] for a in step.arguments])
+            )
+        )
         expected = evaluate(scenario, Float64())[step.name]
         assert seen is not None
         assert seen.shape == expected.shape, scenario.text

@@ -1,8 +1,8 @@
 """How does a time grow with a size, whatever the machine and whoever else uses it?
 
 Times are processor times of the engine's process, so that it does not matter who waits for whom. Of several
-measurements the least counts: nothing makes a program faster than it is. An exponent that accuses is believed only if measurements made
-afresh, after all others, show it once more.
+measurements the least counts: nothing makes a program faster than it is. An exponent that accuses is believed only if
+measurements made afresh, after all others, show it once more.
 """
 
 from __future__ import annotations

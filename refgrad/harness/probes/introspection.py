@@ -171,14 +171,14 @@ TRIES: Final = 8
 
 def _odd(scenario: Scenario, engine: Engine, claim: Claim) -> Shown | None:
     """Return what is odd about a given graph, recorded several times."""
-    return next(filter(None, (_shown(scenario, engine, claim, 1) for _ in range(TRIES))), None)
+    return next(filter(None, (_shown(scenario, engine, claim, 1, keep=True) for _ in range(TRIES))), None)
 
 
-def _shown(scenario: Scenario, engine: Engine, claim: Claim, examples: int) -> Shown | None:
+def _shown(scenario: Scenario, engine: Engine, claim: Claim, examples: int, *, keep: bool = False) -> Shown | None:
     """Return what is odd about a graph with the program that shows it, None if nothing is."""
     outcome: Outcome = "wrong"
     try:
-        recorded = record(scenario, engine, output_alone=claim.output_alone)
+        recorded = record(scenario, engine, output_alone=claim.output_alone, keep=keep)
         said = claim.odd(recorded) if recorded is not None and recorded.output in recorded.nodes else ""
     except NoNodeError as error:
         said = str(error)

@@ -7,7 +7,7 @@ by the resident set of the process, once the C library has given back what is fr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from refgrad.native.library import Library, function
 
@@ -60,17 +60,15 @@ RESIDENT: Final = Meter(
 
 
 def measuring(meter: Meter, text: str) -> str:
-    """Return code with a meter in front of it, and allocations counted while its function ``attempt`` runs.
+    """Return code that measures: with what a meter needs in front, and allocations counted from the start."""
+    start = "\n\ntracemalloc.start()\n" if meter.name == "traced" else ""
+    return f"{meter.imports}\n\n\n{meter.text}\n\n{text}{start}"
 
-    What is measured twice in one process must not be counted all the time in between.
-    """
-    counted = function(
-        "attempt(*sizes)",
-        ["tracemalloc.start()", "try:", "    return measured(*sizes)", "finally:", "    tracemalloc.stop()"],
-    )
-    traced = meter.name == "traced"
-    whole = f"{text.replace('def attempt(', 'def measured(')}\n\n{counted}" if traced else text
-    return f"{meter.imports}\n\n\n{meter.text}\n\n{whole}"
+
+def measured(library: Library, meter: Meter, text: str, *sizes: int) -> list[Any]:
+    """Run code that measures, and return what each call of its function ``attempt`` gives."""
+    after = "tracemalloc.stop()" if meter.name == "traced" else ""
+    return [seen.data for seen in library.run(measuring(meter, text), *sizes, after=after)]
 
 
 def with_garbage(meter: Meter) -> Meter:
@@ -91,6 +89,5 @@ def is_traced(library: Library, operator: str) -> bool:
         "grown = held() - before",
         "return grown, y is not None",
     ]
-    text = measuring(TRACED, function("attempt()", lines))
-    grown: int = library.run(text).data[0]
-    return grown > MEGABYTE // 2
+    ((grown, _),) = measured(library, TRACED, function("attempt()", lines))
+    return bool(grown > MEGABYTE // 2)

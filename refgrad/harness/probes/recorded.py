@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from refgrad.harness.adapter import TapeAdapter
 from refgrad.lifecycle import Fails
@@ -70,10 +70,11 @@ class Recorded:
         return "[" + ", ".join(names.get(number, "something else") for number in nodes) + "]"
 
 
-def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False) -> Recorded | None:
+def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False, keep: bool = False) -> Recorded | None:
     """Run a scenario and collect nodes; None where a step fails that should not, which is not for this to tell.
 
-    With ``output_alone`` nothing but the node of the output is held while its graph is walked.
+    With ``output_alone`` nothing but the node of the output is held while its graph is walked. With ``keep`` what was
+    made is held until another scenario is run.
 
     Raises NoNodeError where there must be a node and is none, and EndingError where the engine's runner ends.
     """
@@ -82,7 +83,7 @@ def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False) ->
     model = Model(scenario, adapter.policy)
     due, failing = _due(scenario, model)
     laid = layout(scenario, engine, due, failing, output_alone=output_alone)
-    seen = engine.run(laid.program)
+    seen = engine.run(replace(laid.program, keep=keep))
     for each in seen:
         if each.ending is not None:
             raise EndingError(each.ending)
@@ -170,7 +171,7 @@ def layout(
         groups.append(_let_go(scenario, failing, variables, output) if output_alone else ())
         walked = {output: variables[output]} if output_alone else variables
         groups.append((Walk(adapter.parents or "", walked),))
-    return Layout(Program(tuple(groups), plain.around, keep=True), tuple(steps), tuple(nodes))
+    return Layout(Program(tuple(groups), plain.around), tuple(steps), tuple(nodes))
 
 
 def _noted(adapter: TapeAdapter, due: Due, variable: str) -> Group:

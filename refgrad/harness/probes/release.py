@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measuring, with_garbage
+from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measured, with_garbage
 from refgrad.harness.probes.releases import RELEASES, Release
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.probes.subject import forward_text, leaf_lines, program_of
@@ -99,7 +99,7 @@ class _Trial:
             "return graph, held() - before",
         ]
         forward = forward_text(library, release.operator, SCALAR_STEPS if self.scalars else STEPS)
-        return forward + "\n\n" + function("attempt()", lines)
+        return forward + "\n\n" + function("attempt(_=0)", lines)
 
     @property
     def program(self) -> str:
@@ -112,12 +112,10 @@ class _Trial:
         Memory that Python knows of is there or not, once the collector has run. Else Python, or the process, may keep
         what was freed, to use it again: then it is run once before, and too much must be left each time.
         """
-        text = measuring(self.meter, self.text)
-        graph, left = self.library.run(text).data
-        for _ in range(0 if self.exact else CONFIRMATIONS):
-            graph, left = self.library.run(text).data
-            if self.released(graph, left):
-                break
+        attempts = 1 if self.exact else 1 + CONFIRMATIONS
+        found = measured(self.library, self.meter, self.text, *range(attempts))
+        confirmed = found if self.exact else found[1:]
+        graph, left = next((each for each in confirmed if self.released(*each)), confirmed[-1])
         return self.told(graph, left)
 
     def released(self, graph: int, left: int) -> bool:
@@ -156,11 +154,11 @@ def probe_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> 
     ]
     text = "import gc\nimport weakref\n\n\n" + function("attempt()", lines)
     try:
-        left = library.run(text).data
+        (seen,) = library.run(text)
     except RaisedError as error:
         if error.type == "TypeError":
             return Shown("unsupported", "there are no weak references to the engine's tensors")
         raise
-    if left is None:
+    if seen.data is None:
         return Shown("passed")
     return Shown("wrong", "an intermediate tensor outlives its graph", library.shown(text, "", "print(attempt())"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measuring
+from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measured
 from refgrad.harness.probes.repetitions import REPETITIONS, Repetition
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.probes.subject import forward_text, leaf_lines, program_of
@@ -69,9 +69,9 @@ class _Trial:
 
     def measured(self, meter: Meter) -> Shown:
         """Say whether what a meter shows goes on to grow."""
-        text = measuring(meter, self.text)
-        each = self.affordable(text)
-        growth = leaked(lambda n: self.library.run(text, n=n).data, meter, each)
+        each = self.affordable(meter)
+        _, *readings = measured(self.library, meter, self.text, WARM_UP, each, each)
+        growth = min(least_growth(reading, each) for reading in readings)
         figures = f"{meter.name}: {growth:.1f} bytes an iteration, {ROUNDS} times {each:,} iterations"
         if not is_leak(growth, meter, each):
             message = f"{self.repetition.what}, again and again: no more is held than before"
@@ -83,9 +83,10 @@ class _Trial:
         """Return the program as somebody without refgrad can run it."""
         return program_of(self.library, meter, self.text, f"attempt({self.iterations // ROUNDS})")
 
-    def affordable(self, text: str) -> int:
-        """Return how many iterations a round may have, after a few that fill caches and tell how long they take."""
-        seconds = self.library.run(text, n=WARM_UP).seconds / WARM_UP
+    def affordable(self, meter: Meter) -> int:
+        """Return how many iterations a round may have, given how long a few take."""
+        (seen,) = self.library.run(f"{meter.imports}\n{meter.text}\n{self.text}", WARM_UP)
+        seconds = seen.seconds / WARM_UP
         return max(WARM_UP, min(self.iterations // ROUNDS, int(self.limit / max(seconds, 1e-9))))
 
     @property
@@ -112,11 +113,6 @@ def is_leak(growth: float, meter: Meter, each: int) -> bool:
     return growth > meter.noise and growth * each > meter.least
 
 
-def leaked(attempt: Callable[[int], Sequence[int]], meter: Meter, each: int) -> float:
-    """Return the bytes that an iteration leaves behind in the round that grew least; where it leaks, of two runs."""
-    growth = _least_growth(attempt(each), each)
-    return min(growth, _least_growth(attempt(each), each)) if is_leak(growth, meter, each) else growth
-
-
-def _least_growth(readings: Sequence[int], each: int) -> float:
+def least_growth(readings: Sequence[int], each: int) -> float:
+    """Return the bytes that an iteration leaves behind in the round that grew least."""
     return min((after - before) / each for before, after in itertools.pairwise(readings))

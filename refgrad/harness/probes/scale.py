@@ -47,7 +47,7 @@ class _Trial:
 
         Raises _OddNumbersError, RaisedError for what the engine raises, and EndingError where its runner ends.
         """
-        seen = Library(self.engine).run(self.text, n=size)
+        (seen,) = Library(self.engine).run(self.text, size)
         value, gradients = seen.data
         allowed = _allowed(self.graph, size, self.engine.adapter.dtype)
         _compare("the value", value, self.graph.value(size), allowed)

@@ -18,20 +18,24 @@ import time
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Type
 
+numpy: Any
 try:
     import numpy
 except ImportError:
-    numpy = None  # type: ignore[assignment]
+    numpy = None
 
 Json = Dict[str, Any]
 Names = Dict[str, Any]
 
 PROTOCOL = 1
-LONGEST_MESSAGE = 10000
-"""Characters of an exception's message that are kept."""
+LONGEST_MESSAGE = 2000
+"""Characters of an exception's message that are kept: some libraries print whole arrays in it."""
 
 LARGEST_ARRAY = 1 << 26
 """Bytes of an array that are sent."""
+
+REMEMBERED = 50
+"""Programs after which a library is asked to forget: JAX keeps some 10 MB of each, in programs for shapes."""
 
 MOST_NODES = 100000
 """Nodes of a graph that are walked."""
@@ -72,10 +76,11 @@ class Session:
         self.namespace: Names = {"__name__": "__refgrad_program__"}
         if numpy is not None:
             self.namespace["np"] = numpy
-        exec(compile(setup, "<setup of %s>" % name, "exec"), self.namespace)
+        exec(compile(setup, "<setup of %s>" % name, "exec", dont_inherit=True), self.namespace)
         self.forget = forget
         self.compiled: Dict[str, Callable[..., Any]] = {}
         self.kept: List[Names] = []
+        self.programs = 0
 
     def evaluate(self, template: str, fields: Names) -> Any:
         """Return the value of a template, its fields given by name."""
@@ -88,7 +93,9 @@ class Session:
         """Return a template as a function of its fields, which are taken by keyword."""
         head = "lambda *, %s: " % ", ".join(names) if names else "lambda: "
         source = head + template.format(**{name: name for name in names})
-        return eval(compile(source, "<template %s>" % template, "eval"), self.namespace)
+        code = compile(source, "<template %s>" % template, "eval", dont_inherit=True)
+        function: Callable[..., Any] = eval(code, self.namespace)
+        return function
 
     def run(self, program: Json, watch: Callable[[int], None] | None = None) -> List[Json]:
         """Return the answers of a program's steps; a step that raises does not keep the others from being tried.
@@ -98,13 +105,16 @@ class Session:
         names: Names = {}
         regions: List[Any] = []
         collecting = gc.isenabled()
-        if program.get("around") is not None:
-            try:
+        self.programs += 1
+        try:
+            if self.forget is not None and self.programs % REMEMBERED == 0:
+                self.evaluate(self.forget, {})
+            if program.get("around") is not None:
                 region = self.call(program["around"], names)
                 region.__enter__()
                 regions.append(region)
-            except self.caught as error:
-                return [raised(error)] + [{} for _ in program["steps"][1:]]
+        except self.caught as error:
+            return [raised(error)] + [{} for _ in program["steps"][1:]]
         self.kept = [*self.kept, names] if program.get("keep") else []
         answers = []
         for number, step in enumerate(program["steps"], 1):
@@ -153,7 +163,7 @@ class Session:
             return {"graph": self.walk(body, names)}
         elif kind == "code":
             scope = dict(self.namespace, **names)
-            exec(compile(body, "<program>", "exec"), scope)
+            exec(compile(body, "<program>", "exec", dont_inherit=True), scope)
             names.update((name, value) for name, value in scope.items() if self.namespace.get(name, self) is not value)
         else:
             raise ValueError("unknown statement %r" % kind)
@@ -220,6 +230,7 @@ class Session:
             result, seconds = self.timed(show["call"], names)
         else:
             result = self.call(show["call"], names)
+        answer: Json
         if form == "array":
             answer = {"none": True} if result is None else self.array(result, show, names)
         elif form == "arrays":
@@ -279,11 +290,6 @@ class Session:
             found = self.evaluate(body["parents"], {"node": node})
             parents.append([number(parent) for parent in found if parent is not None])
         return {"named": named, "parents": parents}
-
-    def forget_all(self) -> None:
-        """Have the library let go of what it keeps of programs that do not come again."""
-        if self.forget is not None:
-            self.evaluate(self.forget, {})
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Dict[str, Dict[str, int]]:
         """Return which of the names each module has, by the identity of what they name: a number each."""
@@ -413,16 +419,14 @@ def raised(error: BaseException) -> Json:
     kind = type(error)
     try:
         message = str(error)
-        if not isinstance(message, str):
-            message = ""
-    except BaseException:
-        message = ""
+    except BaseException as failure:
+        message = "its message cannot be read: %s" % type(failure).__name__
     if len(message) > LONGEST_MESSAGE:
-        message = message[:LONGEST_MESSAGE] + "..."
+        message = message[:LONGEST_MESSAGE] + " ..."
     return {
         "error": {
             "type": str(kind.__name__)[:200],
-            "bases": [str(base.__name__)[:200] for base in kind.__mro__[:-1]][:20],
+            "bases": [str(base.__name__)[:200] for base in kind.__mro__][:20],
             "message": message.encode("utf-8", "backslashreplace").decode("utf-8"),
         }
     }
@@ -431,16 +435,12 @@ def raised(error: BaseException) -> Json:
 class Server:
     """Answers requests, one JSON line each, until there are no more."""
 
-    REMEMBERED = 50
-    """Programs after which a library is asked to forget: JAX keeps some 10 MB of each, in programs for shapes."""
-
     def __init__(self, requests: Any, answers: Any, marks: Any = None) -> None:
         """``marks`` is a file into which the number of the step that is being taken is written."""
         self.requests = requests
         self.answers = answers
         self.marks = marks
         self.session: Session | None = None
-        self.programs = 0
         self.limit = sys.getrecursionlimit()
         self.known = dict(vars(sys.modules["builtins"]))
         # Bound here, so that what an engine does to these modules does not reach the protocol.
@@ -496,14 +496,11 @@ class Server:
         ran: List[List[Json]] = []
         for place, program in enumerate(programs):
             self.mark(place, 0)
-            self.programs += 1
-            if self.programs % self.REMEMBERED == 0:
-                session.forget_all()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 ran.append(session.run(program, lambda step, place=place: self.mark(place, step)))  # type: ignore[misc]
             self.set_limit(self.limit)
-        answer = {"ran": ran}
+        answer: Json = {"ran": ran}
         now = vars(sys.modules["builtins"])
         if any(now.get(name) is not value for name, value in self.known.items() if name != "_"):
             answer["tampered"] = True
@@ -519,7 +516,7 @@ def version_of(distribution: str) -> str | None:
     """Return the version of an installed package, None if there is none."""
     try:
         metadata = importlib.import_module("importlib.metadata")
-        return metadata.version(distribution)
+        return str(metadata.version(distribution))
     except Exception:
         return None
 
