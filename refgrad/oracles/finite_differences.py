@@ -13,9 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import BatchedComplex128, BatchedFloat64, ComplexArray, Shaking, evaluate, expanded
+from refgrad.interpreter import Batch, BatchedComplex128, BatchedFloat64, ComplexArray, Shaking, evaluate, expanded
 from refgrad.oracles.branches import Pattern, patterns
-from refgrad.oracles.curves import NOISE_LINE, BoundedSlopes, Floats, Places, Samples, table_noise
+from refgrad.oracles.curves import (
+    NOISE_LINE,
+    BoundedSlopes,
+    Floats,
+    Places,
+    Samples,
+    finite,
+    table_noise,
+    table_noise_at_kinks,
+)
 from refgrad.oracles.slopes import SCALES, central_slopes, crossing, one_sided_slopes, promising
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
 
@@ -37,7 +46,7 @@ ZERO_STEPS = (2.0**-50, 2.0**-150, 2.0**-400)
 SHAKINGS = 8
 """How often the function is evaluated with every operation shaken, to see its noise without moving the leaves.
 
-Near a singularity a table of differences takes for noise what is none.
+Near a singularity a table of differences takes for noise what is none, and on a border there is no table.
 """
 
 SHAKINGS_OF_SAMPLES = 4
@@ -99,14 +108,16 @@ class _Entries:
         line = np.multiply.outer(NOISE_LINE, SCALE.noise_steps)
         totals, taken = function(base[:, None] + np.multiply.outer(direction, line.ravel()))
         samples = Samples(totals.reshape(line.shape), line, tuple(codes.reshape(-1, *line.shape) for codes in taken))
-        totals = samples.values[..., None]
-        self.here = np.full(base.size, totals[len(NOISE_LINE) // 2, 0, 0])
-        self.deviation = np.full(base.size, table_noise(totals, self.unit, ~crossing(samples))[0])
+        self.here = np.full(base.size, samples.values[len(NOISE_LINE) // 2, 0])
         self.batch = max(1, BATCH_BYTES // (8 * POINTS * max(base.size, 1)))
+        table = np.where(crossing(samples), table_noise_at_kinks(samples.values), table_noise(samples.values))
+        self.deviation = finite(table).max() + 2 * self.unit * np.abs(self.here)
+        if not np.isfinite(table).any():
+            self.shake()
 
     def shake(self) -> None:
-        """Find the noise again by shaking every operation."""
-        deviation = _shaken_deviation(self.function, self.function.base[:, None], self.here[:1], SHAKINGS)
+        """Find the noise by shaking every operation, without moving the leaves far."""
+        deviation = self.function.shaken_deviation(self.function.base[:, None], self.here[:1], SHAKINGS)
         self.deviation = np.full(self.here.size, deviation[0])
 
     def sample(self, places: Places, distances: Floats) -> Samples:
@@ -120,7 +131,7 @@ class _Entries:
     def noise(self, places: Places, samples: Samples) -> Floats:
         """Return the noise of each sample by shaking every operation."""
         points = self._points(places, samples.distances).reshape(self.here.size, -1)
-        deviations = _shaken_deviation(self.function, points, samples.values.ravel(), SHAKINGS_OF_SAMPLES)
+        deviations = self.function.shaken_deviation(points, samples.values.ravel(), SHAKINGS_OF_SAMPLES)
         return deviations.reshape(samples.values.shape)
 
     def _points(self, places: Places, distances: Floats) -> Floats:
@@ -143,17 +154,36 @@ class _Function:
         ])
         self.path: tuple[Apply, ...] = _path(scenario, {output for output, _ in contributions})
 
-    def __call__(self, points: Floats, shaking: Shaking | None = None) -> tuple[Floats, list[Pattern]]:
+    def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
         """Return the function at every column of ``points``, and the branches that were taken there."""
-        leaves = self.split(points)
-        system = BatchedFloat64(leaves) if shaking is None else BatchedComplex128(leaves, shaking)
-        values = evaluate(self.scenario, system)
-        totals: npt.NDArray[Any] = ComplexArray.of(np.zeros(points.shape[1]), shaking)
+        values = evaluate(self.scenario, BatchedFloat64(self.split(points)))
+        return self._total(values, points.shape[1]), [code for step in self.path for code in patterns(step, values)]
+
+    def shaken_deviation(self, points: Floats, values: Floats, times: int) -> Floats:
+        """Return the root of the mean square of what shaking every operation does to the values at some points.
+
+        The leaves that do not vary are repeated too: what depends on them alone is shaken each time anew.
+        """
+        repeated = np.tile(points, times)
+        count = repeated.shape[1]
+        others = {
+            leaf.name: np.repeat(leaf.value.to_numpy().astype(np.float64)[..., None], count, axis=-1)
+            for leaf in self.scenario.leaves
+            if leaf.value.dtype != "bool"
+        }
+        shaking = Shaking(np.random.default_rng(0))
+        shaken = evaluate(self.scenario, BatchedComplex128(others | dict(self.split(repeated)), shaking))
+        moves = self._total(shaken, count, shaking).reshape(times, -1) - values
+        deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * SCALE.unit * np.abs(values)
+        return np.where(np.isfinite(deviations), deviations, np.inf)
+
+    def _total(self, values: Mapping[str, Batch], count: int, shaking: Shaking | None = None) -> Floats:
+        total: npt.NDArray[Any] = ComplexArray.of(np.zeros(count), shaking)
         for output, seed in self.contributions:
-            array = ComplexArray.of(values[output].stretched(points.shape[1]).reshape(-1, points.shape[1]), shaking)
+            array = ComplexArray.of(values[output].stretched(count).reshape(-1, count), shaking)
             weights = np.ones(len(array)) if seed is None else seed.to_numpy().astype(np.float64).ravel()
-            totals = totals + weights @ array
-        return np.asarray(totals), [pattern for step in self.path for pattern in patterns(step, values)]
+            total = total + weights @ array
+        return np.asarray(total)
 
     def split(self, array: Floats) -> Mapping[str, Floats]:
         """Return the part of each leaf, in the leaf's shape; further axes stay behind."""
@@ -173,14 +203,6 @@ def _path(scenario: Scenario, outputs: set[str]) -> tuple[Apply, ...]:
             needed.update(step.arguments)
             path.append(step)
     return tuple(path)
-
-
-def _shaken_deviation(function: _Function, points: Floats, values: Floats, times: int) -> Floats:
-    """Return the root of the mean square of what shaking every operation does to the function at some points."""
-    shaking = Shaking(np.random.default_rng(0))
-    moves = [(function(points, shaking)[0] - values) ** 2 for _ in range(times)]
-    deviations = np.sqrt(np.mean(moves, axis=0)) + 2 * SCALE.unit * np.abs(values)
-    return np.where(np.isfinite(deviations), deviations, np.inf)
 
 
 def _magnitude(numbers: Floats) -> Floats:

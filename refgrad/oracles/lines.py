@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from refgrad.oracles.curves import NOISE_LINE, BoundedSlopes, Floats, Places, Samples, table_noise
+from refgrad.oracles.curves import NOISE_LINE, BoundedSlopes, Floats, Places, Samples, finite, table_noise_at_kinks
 from refgrad.oracles.slopes import Scale, central_slopes, one_sided_slopes
 
 Along = Callable[[float], Floats]
@@ -14,9 +14,10 @@ Along = Callable[[float], Floats]
 
 
 def noise_along(along: Along, scale: Scale) -> Floats:
-    """Return the standard deviation of each output's rounding errors."""
+    """Return the standard deviation of each output's rounding errors, at least a unit of roundoff of its size."""
     values = np.stack([[along(step * place) for step in scale.noise_steps] for place in NOISE_LINE])
-    return table_noise(values, scale.unit)
+    largest = finite(np.abs(values)).max(axis=(0, 1))
+    return np.asarray(finite(table_noise_at_kinks(values)).max(axis=0) + scale.unit * largest)
 
 
 def slopes_along(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:

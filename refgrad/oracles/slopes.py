@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from refgrad.oracles.curves import ROUNDING_SAFETY, Booleans, BoundedSlopes, Curves, Floats, Places, Samples
+from refgrad.oracles.curves import ROUNDING_SAFETY, Booleans, BoundedSlopes, Curves, Floats, Places, Samples, finite
 from refgrad.oracles.one_sided import one_sided
 
 RATIO = 4.0
@@ -71,6 +71,8 @@ def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Places:
 def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes) -> BoundedSlopes:
     """Look at each side by itself where nothing is ``known``, and again while more than rounding makes the error."""
     unknown = np.isinf(known.error)
+    if not unknown.any():
+        return known
     found = known
     for steps in tries:
         wanted = unknown & np.isfinite(steps) & (found.error > 2 * found.rounding)
@@ -92,8 +94,7 @@ def _central(curves: Curves, places: Places, steps: Floats) -> BoundedSlopes:
 
 def _largest(curves: Curves, places: Places, samples: Samples) -> Floats:
     """Return the noise at the points of a stencil, where the function may be larger than in the middle."""
-    sizes = np.abs(samples.values)
-    largest = np.where(np.isfinite(sizes), sizes, 0.0).max(axis=0)
+    largest = finite(np.abs(samples.values)).max(axis=0)
     return np.asarray(np.maximum(curves.deviation[places], curves.unit * largest))
 
 

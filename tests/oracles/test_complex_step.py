@@ -8,7 +8,7 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.complex_step import ComplexStepRefusedError, Slopes, complex_step, obstacle
 from refgrad.scenario import Constant, Scenario, parse
 from refgrad.strategies import Profile, operator_scenario, random_scenario
-from tests.oracles.quorum_page import scenario_of
+from tests.oracles.cross_checks_page import scenario_of
 from tests.strategies.scenario_audit import has_numbers_beyond
 
 NOT_ANALYTIC = {"abs", "arctan2", "clip", "max", "maximum", "min", "minimum", "relu"}
