@@ -1,4 +1,4 @@
-"""Is a gradient right, nothing being known of the function but its values?"""
+"""The judge of gradients of functions of which nothing is known but their values: finite differences."""
 
 from __future__ import annotations
 

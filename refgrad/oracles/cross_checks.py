@@ -68,7 +68,7 @@ class CrossCheck:
     @property
     def disagree(self) -> bool:
         """Whether any two oracles disagree on any entry."""
-        return any(agreement.disagree for agreement in self.pairs.values())
+        return any(pair.disagree for pair in self.pairs.values())
 
 
 def cross_check(scenario: Scenario, contributions: Contributions | None = None) -> CrossCheck:
@@ -80,11 +80,12 @@ def cross_check(scenario: Scenario, contributions: Contributions | None = None) 
         contributions = tuple((backward.output, backward.seed) for _, backward in scenario.backwards)
     statements = {name: ask(scenario, contributions) for name, ask in ORACLES.items()}
     speaking = [name for name, statement in statements.items() if not statement.refusal]
-    pairs = {(a, b): _agreement(statements[a], statements[b]) for a, b in combinations(speaking, 2)}
+    pairs = {(a, b): agreement(statements[a], statements[b]) for a, b in combinations(speaking, 2)}
     return CrossCheck(MappingProxyType(statements), MappingProxyType(pairs))
 
 
-def _agreement(one: Statement, other: Statement) -> Agreement:
+def agreement(one: Statement, other: Statement) -> Agreement:
+    """Compare what two oracles say, entry by entry."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(1.0, np.minimum(np.abs(one.value), np.abs(other.value)))
         distance = np.abs(one.value - other.value)

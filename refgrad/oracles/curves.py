@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -25,12 +26,8 @@ NOISE_LINE = np.arange(11.0) - 5
 NOISE_ORDERS = (4, 6)
 """Differences of these orders cancel what is smooth; where they do not agree, the smaller is nearer to the noise."""
 
-TYPICAL_RANK = 1
-TYPICAL_SIZES = (0.29, 0.41)
-"""The second smallest of seven or of five normal variables, relative to the deviation.
-
-Of the seven differences of the order four a kink disturbs four, and two next to each other five.
-"""
+TYPICAL_SIZES = MappingProxyType({1: (0.29, 0.41), 2: (0.49, 0.67)})
+"""The second and the third smallest of seven and of five normal variables, relative to the deviation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,10 +121,13 @@ def table_noise(values: Floats) -> Floats:
     return np.asarray(np.min([np.sqrt(np.mean(table**2, axis=0)) for table in _tables(values)], axis=0))
 
 
-def table_noise_at_kinks(values: Floats) -> Floats:
-    """Return the same where a kink may lie in the middle of the lines: the differences that it makes are left out."""
-    tables = zip(_tables(values), TYPICAL_SIZES, strict=True)
-    typical = [np.sort(np.abs(table), axis=0)[TYPICAL_RANK] / size for table, size in tables]
+def table_noise_at_kinks(values: Floats, rank: int) -> Floats:
+    """Return the same where choices change in the middle of the lines, from the differences of that rank by size.
+
+    Of the seven differences of the order four a kink or a jump disturbs four, and two next to each other five.
+    """
+    tables = zip(_tables(values), TYPICAL_SIZES[rank], strict=True)
+    typical = [np.sort(np.abs(table), axis=0)[rank] / size for table, size in tables]
     return np.asarray(np.min(typical, axis=0))
 
 

@@ -34,7 +34,7 @@ SCALE = SCALES["float64"]
 STEPS = (2.0**-7, 2.0**-12, 2.0**-17, 2.0**-22)
 """First steps, relative to max(|x|, 1/2): at 2⁻⁷ the truncation O(h⁶) meets the rounding O(2⁻⁵³ / h) near 1e-13."""
 
-CLOSER_STEPS = (2.0**-27, 2.0**-32, 2.0**-37)
+CLOSER_STEPS = (1.75 * 2.0**-27, 2.0**-32, 2.0**-37)
 """Steps of the same for entries that the others left untold, as close to a kink or the border of a domain."""
 
 OWN_STEPS = (2.0**-9, 2.0**-14)
@@ -110,7 +110,7 @@ class _Entries:
         samples = Samples(totals.reshape(line.shape), line, tuple(codes.reshape(-1, *line.shape) for codes in taken))
         self.here = np.full(base.size, samples.values[len(NOISE_LINE) // 2, 0])
         self.batch = max(1, BATCH_BYTES // (8 * POINTS * max(base.size, 1)))
-        table = np.where(crossing(samples), table_noise_at_kinks(samples.values), table_noise(samples.values))
+        table = np.where(crossing(samples), table_noise_at_kinks(samples.values, 1), table_noise(samples.values))
         self.deviation = finite(table).max() + 2 * self.unit * np.abs(self.here)
         if not np.isfinite(table).any():
             self.shake()

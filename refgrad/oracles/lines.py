@@ -12,12 +12,14 @@ from refgrad.oracles.slopes import Scale, central_slopes, one_sided_slopes
 Along = Callable[[float], Floats]
 """The outputs, flattened, at a distance along the direction; not finite outside of the function's domain."""
 
+TYPICAL_RANK = 2
+
 
 def noise_along(along: Along, scale: Scale) -> Floats:
     """Return the standard deviation of each output's rounding errors, at least a unit of roundoff of its size."""
     values = np.stack([[along(step * place) for step in scale.noise_steps] for place in NOISE_LINE])
     largest = finite(np.abs(values)).max(axis=(0, 1))
-    return np.asarray(finite(table_noise_at_kinks(values)).max(axis=0) + scale.unit * largest)
+    return np.asarray(finite(table_noise_at_kinks(values, TYPICAL_RANK)).max(axis=0) + scale.unit * largest)
 
 
 def slopes_along(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:

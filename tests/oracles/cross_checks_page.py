@@ -35,7 +35,8 @@ the intervals is wider than {telling:.0e} of max(1, |value|), as at a kink; the 
 values of entries that both can tell, relative to the same. The complex step refuses operators that are not analytic,
 SymPy whatever is not small, and both, kinks. A disagreement is a fault of this suite, never of an engine.
 
-Made by `python -m tests.oracles.cross_checks_page --count {count} > reports/oracle-cross-checks.md`; no chance is involved.
+Made by `python -m tests.oracles.cross_checks_page --count {count} > reports/oracle-cross-checks.md`; no chance is
+involved.
 """
 
 SMALL: Final = Profile(max_backwards=1, length=(1, 6), dimensions=(2, 1, 3, 2), max_rank=2)

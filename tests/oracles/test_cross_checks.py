@@ -51,3 +51,15 @@ def test_the_page_counts_and_names_the_seeds_that_disagree() -> None:
 
 def test_seeds_make_scenarios_of_every_kind() -> None:
     assert [len(scenario_of(seed).applications) <= 3 for seed in (0, 1)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("distance", "error", "counted"),
+    [(0.0, 1e-7, "agree"), (0.0, 1e-5, "inconclusive"), (1e-16, 0.0, "agree"), (5e-15, 0.0, "disagree")],
+)
+def test_entries_are_counted_by_what_their_intervals_have_in_common(
+    distance: float, error: float, counted: str
+) -> None:
+    certain, other = (np.array([value]) for value in (1.0, 1.0 + distance))
+    statements = {"one": Statement(certain, np.zeros(1)), "other": Statement(other, np.array([error]))}
+    assert getattr(module.agreement(*statements.values()), counted) == 1
