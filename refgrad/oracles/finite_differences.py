@@ -49,6 +49,9 @@ SHAKINGS = 8
 Near a singularity a table of differences takes for noise what is none, and on a border there is no table.
 """
 
+SECOND_SMALLEST_OF_EIGHT = 0.25
+"""Of normal variables, relative to the deviation. On a jump every other shaking is off by the jump's height."""
+
 SHAKINGS_OF_SAMPLES = 4
 """The same for each point to one side."""
 
@@ -117,8 +120,10 @@ class _Entries:
 
     def shake(self) -> None:
         """Find the noise by shaking every operation, without moving the leaves far."""
-        deviation = self.function.shaken_deviation(self.function.base[:, None], self.here[:1], SHAKINGS)
-        self.deviation = np.full(self.here.size, deviation[0])
+        moves = np.abs(self.function.shaken(self.function.base[:, None], SHAKINGS)[:, 0] - self.here[:1])
+        typical = np.sort(moves)[1] / SECOND_SMALLEST_OF_EIGHT
+        deviation = typical + 2 * self.unit * np.abs(self.here)
+        self.deviation = np.where(np.isfinite(deviation), deviation, np.inf)
 
     def sample(self, places: Places, distances: Floats) -> Samples:
         """Return the function with one entry moved at a time."""
@@ -131,8 +136,9 @@ class _Entries:
     def noise(self, places: Places, samples: Samples) -> Floats:
         """Return the noise of each sample by shaking every operation."""
         points = self._points(places, samples.distances).reshape(self.here.size, -1)
-        deviations = self.function.shaken_deviation(points, samples.values.ravel(), SHAKINGS_OF_SAMPLES)
-        return deviations.reshape(samples.values.shape)
+        moves = self.function.shaken(points, SHAKINGS_OF_SAMPLES).reshape(-1, *samples.values.shape) - samples.values
+        deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * self.unit * np.abs(samples.values)
+        return np.where(np.isfinite(deviations), deviations, np.inf)
 
     def _points(self, places: Places, distances: Floats) -> Floats:
         base = self.function.base
@@ -159,8 +165,8 @@ class _Function:
         values = evaluate(self.scenario, BatchedFloat64(self.split(points)))
         return self._total(values, points.shape[1]), [code for step in self.path for code in patterns(step, values)]
 
-    def shaken_deviation(self, points: Floats, values: Floats, times: int) -> Floats:
-        """Return the root of the mean square of what shaking every operation does to the values at some points.
+    def shaken(self, points: Floats, times: int) -> Floats:
+        """Return the function at some points several times (first axis), with every operation shaken.
 
         The leaves that do not vary are repeated too: what depends on them alone is shaken each time anew.
         """
@@ -173,9 +179,7 @@ class _Function:
         }
         shaking = Shaking(np.random.default_rng(0))
         shaken = evaluate(self.scenario, BatchedComplex128(others | dict(self.split(repeated)), shaking))
-        moves = self._total(shaken, count, shaking).reshape(times, -1) - values
-        deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * SCALE.unit * np.abs(values)
-        return np.where(np.isfinite(deviations), deviations, np.inf)
+        return self._total(shaken, count, shaking).reshape(times, -1)
 
     def _total(self, values: Mapping[str, Batch], count: int, shaking: Shaking | None = None) -> Floats:
         total: npt.NDArray[Any] = ComplexArray.of(np.zeros(count), shaking)
