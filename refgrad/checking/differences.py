@@ -1,15 +1,19 @@
-"""Is a gradient right, nothing being known of the function but its values?"""
+"""The judge of gradients of functions of which nothing is known but their values: finite differences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
 from refgrad.checking.discrepancy import Discrepancy, flattened, index
-from refgrad.checking.slopes import SCALES, Along, Floats, Slopes, noise, slopes
 from refgrad.checking.subject import Array, Arrays, Seeds, Subject, SubjectError
+from refgrad.oracles.curves import ROUNDING_SAFETY, BoundedSlopes, Floats
+from refgrad.oracles.judgement import ALLOWANCE
+from refgrad.oracles.lines import Along, noise_along, slopes_along
+from refgrad.oracles.slopes import SCALES
 
 FULL_INPUTS = 200
 """Up to this many entries each is differentiated by; beyond, random directions are."""
@@ -20,12 +24,8 @@ DIRECTIONS = 20
 OTHER_OPINION = 0.7
 """A fault is reported only if steps shorter by this factor find it too."""
 
-ROUNDINGS = 64.0
-"""Units of roundoff that a correct gradient may be off, relative to the sum of its terms' sizes."""
-
-JITTER_SAFETY = 16.0
 JITTER_POINTS = 6
-JITTER_STEP = 2.0**-40
+JITTER_ORDER = 3
 VAGUE_ABOVE = 1e-3
 """An interval wider than this part of max(|truth|, typical slope) says nothing."""
 
@@ -38,7 +38,7 @@ class _Direction:
     """A direction in the space of all entries, and the slopes of all outputs along it."""
 
     vector: Floats
-    slopes: Slopes
+    slopes: BoundedSlopes
 
 
 class DifferencesJudge:
@@ -56,7 +56,7 @@ class DifferencesJudge:
         self.ends = np.cumsum([array.size for array in self.point])
         self.magnitude = 2.0 ** np.frexp(np.maximum(np.abs(self.flat), 0.5))[1]
         signs = choices.choice((-1.0, 1.0), self.flat.size)
-        self.deviation = noise(self.along(signs * self.magnitude), self.scale)
+        self.deviation = noise_along(self.along(signs * self.magnitude), self.scale)
         self.method = "differences" if self.flat.size <= FULL_INPUTS else "directions"
         self._random: list[_Direction] = []
         self._axes: dict[int, _Direction] = {}
@@ -90,9 +90,9 @@ class DifferencesJudge:
             self._axes[flat] = _Direction(vector, self.slopes(vector))
         return self._axes[flat]
 
-    def slopes(self, vector: Floats, shrink: float = 1.0) -> Slopes:
+    def slopes(self, vector: Floats, shrink: float = 1.0) -> BoundedSlopes:
         """Return the slopes of all outputs along a direction."""
-        return slopes(self.along(vector), self.here, self.deviation, self.scale, shrink)
+        return slopes_along(self.along(vector), self.here, self.deviation, self.scale, shrink)
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right, up to the first entry that is wrong."""
@@ -123,13 +123,13 @@ class DifferencesJudge:
         """Hold the claimed gradient against the slopes along a direction."""
         sizes = np.abs(claimed * self.magnitude)
         typical = float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
-        lower, upper, kink = direction.slopes.weighted(weights)
+        lower, upper, kink = _weighted(direction.slopes, weights)
         along = direction.vector != 0
         observed = float(direction.vector[along] @ claimed[along])
         unit = SCALES[self.unit_dtype].unit
         terms = float(np.abs(direction.vector[along]) @ np.abs(claimed[along]))
-        allowed = ROUNDINGS * unit * (max(abs(lower), abs(upper)) if np.isfinite(lower + upper) else 0.0)
-        allowed += (ROUNDINGS * unit * terms if np.isfinite(terms) else 0.0) + jitter
+        allowed = ALLOWANCE * unit * (max(abs(lower), abs(upper)) if np.isfinite(lower + upper) else 0.0)
+        allowed += (ALLOWANCE * unit * terms if np.isfinite(terms) else 0.0) + jitter
         vague = not np.isfinite(lower + upper) or upper - lower > VAGUE_ABOVE * max(abs(lower + upper) / 2, typical)
         inside = lower - allowed <= observed <= upper + allowed
         if inside and not vague:
@@ -177,7 +177,7 @@ class DifferencesJudge:
     def jitter(self, seeds: Seeds) -> Floats:
         """Return how much rounding moves each entry of the gradient between neighbouring points."""
         signs = np.where(np.arange(self.flat.size) % 2 == 0, 1.0, -1.0)
-        step = JITTER_STEP if self.unit_dtype == "float64" else SCALES["float32"].noise_steps[0]
+        step = SCALES[self.unit_dtype].noise_steps[0]
         rows = []
         for k in range(JITTER_POINTS):
             moved = _split(self.flat + k * step * signs * self.magnitude, self.subject.point)
@@ -188,8 +188,9 @@ class DifferencesJudge:
             rows.append(
                 flattened([np.zeros(p.shape) if g is None else g for g, p in zip(gradients, moved, strict=True)])
             )
-        differences = np.diff(np.stack(rows), 3, axis=0)
-        return JITTER_SAFETY * np.asarray(np.sqrt(np.mean(differences**2, axis=0) / 20.0))
+        differences = np.diff(np.stack(rows), JITTER_ORDER, axis=0)
+        variance = np.mean(differences**2, axis=0) / comb(2 * JITTER_ORDER, JITTER_ORDER)
+        return np.asarray(ROUNDING_SAFETY * np.sqrt(variance))
 
     def place(self, vector: Floats) -> tuple[int, tuple[int, ...] | None]:
         """Return the input and the entry that a direction is about; no entry if it has several."""
@@ -205,6 +206,14 @@ class DifferencesJudge:
         k = self.subject.positions.index(position)
         shape = self.point[k].shape
         return int(self.ends[k] - self.point[k].size + (np.ravel_multi_index(entry, shape) if shape else 0))
+
+
+def _weighted(slopes: BoundedSlopes, weights: Floats) -> tuple[float, float, bool]:
+    """Return the interval of the sum of weight · slope, and whether a kink takes part."""
+    used = weights != 0
+    w, value = weights[used], slopes.value[used]
+    middle, radius = float(w @ value), float(np.abs(w) @ slopes.error[used])
+    return middle - radius, middle + radius, bool(slopes.kink[used].any())
 
 
 def _finest(subject: Subject, outputs: Arrays) -> tuple[Arrays, Floats]:

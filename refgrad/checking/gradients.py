@@ -200,7 +200,7 @@ class _Check:
             entries,
             len(self.seeds),
             self.reason,
-            missed_below(entries) if method == "certified" else None,
+            missed_below(self.judge.trace.scenario, entries) if isinstance(self.judge, CertifiedJudge) else None,
             2.0**-DIRECTIONS if method == "directions" else 0.0,
             **fields,
         )

@@ -1,4 +1,4 @@
-"""Is a gradient right in one random direction, as far as float64 can tell? If so, nothing more need be asked.
+"""A quick test of a whole gradient along one random direction, in float64. If it passes, nothing more need be asked.
 
 One forward sweep of dual numbers (a value and its derivative along a direction), whole arrays at a time, costs a small
 part of a certified gradient. It can only acquit: what it does not find right is judged entry by entry in balls, so it
@@ -9,6 +9,10 @@ small among its neighbours), so that each entry's relative error counts alike, a
 error in a single entry is never missed if it is relatively larger than ``missed_below``, whatever the entry's size.
 Where several entries are wrong, their errors can cancel: given all other random numbers, the sum falls into the
 interval that acquits with probability at most 1.5 times ``missed_below`` / e, for the largest relative error e.
+
+T is derived: each of the n terms of the sum, which are no larger than 2, is rounded in each operation, once on the way
+forward and once on the way back. Roundings add up like random steps (Higham and Mary, A new approach to probabilistic
+rounding error analysis, SIAM J. Sci. Comput. 2019); the sum may be off by ``ALLOWANCE`` standard deviations.
 """
 
 from __future__ import annotations
@@ -24,23 +28,21 @@ import numpy.typing as npt
 from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.scenario import Constant, Leaf, Scenario
 
 Array = npt.NDArray[Any]
 Contributions = tuple[tuple[str, Constant | None], ...]
 
 UNIT = 2.0**-53
-CONSTANT_ALLOWANCE = 64.0
-"""Units of roundoff that the sum may be off whatever its length: the depth of the graph, mostly."""
-
-ALLOWANCE_PER_ROOT = 32.0
-"""And as many for each square root of the number of entries, whose roundings add up like random steps."""
-
-LEAST_MISSED = 2.0**-40
 FEWEST_MISSED = 8.0
-"""What is missed is this, or this many times ``T``: the larger of the two."""
+"""What is missed is this many times ``T``."""
 
 LEAST_WEIGHT = 1.5
+LARGEST_WEIGHT = 2.0
+LEAST_SHARE = 2 / (LEAST_WEIGHT * FEWEST_MISSED)
+"""Of a small entry in the sum: a sum that is off by 2 T is not acquitted."""
+
 HALF = 0.5
 SMALL = 0.125
 """Entries smaller than this times their array's root mean square owe that to cancellation, and round accordingly."""
@@ -132,30 +134,29 @@ def passes(
     """
     with np.errstate(all="ignore"):
         count = sum(gradient.size for gradient in gradients.values())
-        allowed = tolerance(count)
-        least = 2 * allowed / (LEAST_WEIGHT * missed_below(count))  # a sum that is off by 2 T is not acquitted
-        weights = {name: _weights(gradient, least, choices) for name, gradient in gradients.items()}
+        weights = {name: _weights(gradient, choices) for name, gradient in gradients.items()}
         values = evaluate(expanded(scenario), Duals(weights))
         truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
         claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in gradients.items())
-        return bool(abs(truth - claimed) <= allowed)
+        return bool(abs(truth - claimed) <= tolerance(scenario, count))
 
 
-def tolerance(count: int) -> float:
+def tolerance(scenario: Scenario, count: int) -> float:
     """Return T: how far the sum over ``count`` entries, each about one, may be off."""
-    return UNIT * (CONSTANT_ALLOWANCE + ALLOWANCE_PER_ROOT * math.sqrt(count))
+    roundings = 2 * max(1, len(expanded(scenario).applications))
+    return ALLOWANCE * UNIT * LARGEST_WEIGHT * math.sqrt(count * roundings)
 
 
-def missed_below(count: int) -> float:
+def missed_below(scenario: Scenario, count: int) -> float:
     """Return the relative error from which on a single wrong entry among ``count`` is never missed."""
-    return max(LEAST_MISSED, FEWEST_MISSED * tolerance(count))
+    return FEWEST_MISSED * tolerance(scenario, count)
 
 
-def _weights(gradient: Array, least: float, choices: np.random.Generator) -> Array:
-    """Return random signed weights that make every entry's part of the sum about one, ``least`` if it is small."""
+def _weights(gradient: Array, choices: np.random.Generator) -> Array:
+    """Return random signed weights that make each entry's part of the sum about one, ``LEAST_SHARE`` if it is small."""
     sizes = np.abs(gradient)
     typical = SMALL * math.sqrt(float(np.vdot(gradient, gradient)) / max(gradient.size, 1))
-    reference = np.maximum(sizes, np.minimum(typical, sizes / least))
+    reference = np.maximum(sizes, np.minimum(typical, sizes / LEAST_SHARE))
     numbers = choices.random(gradient.shape)
     numbers += np.where(numbers < HALF, -LEAST_WEIGHT - HALF, LEAST_WEIGHT - HALF)  # in [-2, -1.5) or [1.5, 2)
     return np.asarray(numbers / np.where(reference == 0, TINY, reference))

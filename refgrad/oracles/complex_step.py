@@ -1,4 +1,4 @@
-"""What is the gradient by a step in an imaginary direction, where there is nothing to cancel?
+"""Gradients by a step in an imaginary direction, where there is nothing to cancel.
 
 For an analytic f that is real on the real line, f(x + ih) = f(x) + ih f'(x) + O(h²), so Im f(x + ih) / h is the
 derivative up to rounding, whatever small h is (W. Squire and G. Trapp, Using complex variables to estimate derivatives

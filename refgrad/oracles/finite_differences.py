@@ -1,42 +1,44 @@
-"""What is the gradient by differences alone, and how far off can that be?
+"""Gradients of scenarios by finite differences alone, with an error bound for each entry.
 
-Central differences of the steps h, h/2, h/4 and h/8 make three Richardson extrapolations (error O(h⁴) each). How well
-these agree estimates the truncation error. The rounding error is estimated from the noise of the function itself,
-measured by a table of differences (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011). An entry
-whose stencil reaches across a kink has an infinite error. Entries that a step leaves uncertain are tried again with
-smaller ones, and at last with the slopes on either side. All perturbations of all leaves run through batched
-evaluations of bounded size.
+All perturbations of all leaves run through batched evaluations of bounded size. Which choices were made at each point
+is known, so a stencil that reaches across a kink is never used; an entry on a kink has an infinite error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import comb
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import BatchedComplex128, BatchedFloat64, ComplexArray, Shaking, evaluate, expanded
+from refgrad.interpreter import Batch, BatchedComplex128, BatchedFloat64, ComplexArray, Shaking, evaluate, expanded
 from refgrad.oracles.branches import Pattern, patterns
-from refgrad.oracles.one_sided import SHIFTS, one_sided_differences
+from refgrad.oracles.curves import (
+    NOISE_LINE,
+    BoundedSlopes,
+    Floats,
+    Places,
+    Samples,
+    finite,
+    table_noise,
+    table_noise_at_kinks,
+)
+from refgrad.oracles.slopes import SCALES, central_slopes, crossing, one_sided_slopes, promising
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
 
 Contributions = tuple[tuple[str, Constant | None], ...]
-Floats = npt.NDArray[np.float64]
 
-STEPS = (2.0**-9, 2.0**-13, 2.0**-17, 2.0**-21)
-"""First steps, relative to max(|x|, 1/2): at 2⁻⁹ the truncation O(h⁴) meets the rounding O(2⁻⁵³ / h) near 1e-13."""
+SCALE = SCALES["float64"]
+STEPS = (2.0**-7, 2.0**-12, 2.0**-17, 2.0**-22)
+"""First steps, relative to max(|x|, 1/2): at 2⁻⁷ the truncation O(h⁶) meets the rounding O(2⁻⁵³ / h) near 1e-13."""
 
-CLOSER_STEPS = (2.0**-26, 2.0**-31, 2.0**-36)
-"""Steps of the same for entries that the others left untold, as close to a border of a domain."""
+CLOSER_STEPS = (1.75 * 2.0**-27, 2.0**-32, 2.0**-37)
+"""Steps of the same for entries that the others left untold, as close to a kink or the border of a domain."""
 
 OWN_STEPS = (2.0**-9, 2.0**-14)
 """Steps for these entries relative to |x| itself: near 0 a logarithm bends at the distance |x|."""
-
-SIDE_STEPS = (2.0**-7, 2.0**-12, 2.0**-20)
-"""Steps to either side, relative to max(|x|, 1/2)."""
 
 ZERO_STEPS = (2.0**-50, 2.0**-150, 2.0**-400)
 """Steps to either side of zero, where ever smaller ones are exact: those of x ** 1.2 have to be."""
@@ -44,52 +46,29 @@ ZERO_STEPS = (2.0**-50, 2.0**-150, 2.0**-400)
 SHAKINGS = 8
 """How often the function is evaluated with every operation shaken, to see its noise without moving the leaves.
 
-Near a singularity a table of differences takes for noise what is none.
+Near a singularity a table of differences takes for noise what is none, and on a border there is no table.
 """
 
-GOAL = 1e-9
-"""Relative error at which no smaller step is tried."""
+SECOND_SMALLEST_OF_EIGHT = 0.25
+"""Of normal variables, relative to the deviation. On a jump every other shaking is off by the jump's height."""
 
-LATE_GOAL = 1e-8
-"""Relative error at which nothing is tried but smaller steps."""
+SHAKINGS_OF_SAMPLES = 4
+"""The same for each point to one side."""
 
-FAIR = 1e-6
-"""Relative error at which nothing more is tried where it is that of rounding, which grows as steps shrink."""
-
-SHRINKING = (1.0, 0.5, 0.25, 0.125)
-ROUNDING_SAFETY = 16.0
-TRUNCATION_SAFETY = 4.0
 BATCH_BYTES = 2**20
-
-NOISE_POINTS = 9
-NOISE_STEPS = (2.0**-40, 2.0**-26, 2.0**-12)
-"""Distances at which noise is looked for: beside a large number a function is a staircase, flat from near."""
-
-NOISE_ORDERS = (4, 6)
-"""Differences of these orders cancel what is smooth; where they do not agree, the smaller is nearer to the noise."""
-
-STRAIGHTENING = 16.0
-"""An eighth of a step must bring the mean of both sides nearer to the middle by this factor; 64 where all is smooth."""
+POINTS = 8
+"""Points of a curve that are taken at once, about."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
     """A gradient by finite differences with an error bound for each entry.
 
-    The bound is infinite where nothing can be told: across a kink or a jump, outside of the domain, or where the bound
-    would be larger than the value itself.
+    The bound is infinite where nothing can be told: across a kink or a jump, or outside of the domain.
     """
 
     value: Floats
     error: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """The value of a function, and the standard deviation of its rounding errors."""
-
-    middle: float
-    deviation: float
 
 
 def finite_differences(scenario: Scenario, contributions: Contributions) -> dict[str, Difference]:
@@ -97,65 +76,75 @@ def finite_differences(scenario: Scenario, contributions: Contributions) -> dict
 
     Raises ScenarioEvaluationError where shapes do not fit.
     """
-    search = _Search(_Function(expanded(scenario), contributions))
+    function = _Function(expanded(scenario), contributions)
     with np.errstate(all="ignore"):
-        search.run()
-    values, errors = (search.function.split(array) for array in (search.values, search.errors))
+        entries = _Entries(function)
+        found = _search(entries, function.base)
+    values = function.split(found.value)
+    errors = function.split(np.where(found.kink, np.inf, found.error))
     return {name: Difference(values[name], errors[name]) for name in values}
 
 
-class _Search:
-    """The best slope and error bound so far of every entry."""
+def _search(entries: _Entries, base: Floats) -> BoundedSlopes:
+    """Try every step on the entries that are still uncertain, the most promising first."""
+    whole = _magnitude(base)
+    first = [step * whole for step in STEPS]
+    found = central_slopes(entries, first)
+    if promising(SCALE.unit * np.abs(entries.here), first[-1], found).size:
+        entries.shake()
+        own = (step * np.where(base == 0, np.nan, _power_above(base)) for step in OWN_STEPS)
+        closer = [*(step * whole for step in CLOSER_STEPS), *(np.where(s < first[-1], s, np.nan) for s in own)]
+        found = central_slopes(entries, first + closer, found)
+    zero = [np.where(base == 0, step, np.nan) for step in ZERO_STEPS]
+    return one_sided_slopes(entries, first + zero, found)
+
+
+class _Entries:
+    """A function along each entry of its leaves, as curves."""
+
+    unit = SCALE.unit
 
     def __init__(self, function: _Function) -> None:
-        self.function, self.goal = function, GOAL
-        self.values, self.errors = np.zeros(function.base.size), np.full(function.base.size, np.inf)
-        self.settled = np.zeros(function.base.size, dtype=bool)
+        self.function = function
+        base = function.base
+        direction = _magnitude(base) * np.where(np.arange(base.size) % 2 == 0, 1.0, -1.0)
+        line = np.multiply.outer(NOISE_LINE, SCALE.noise_steps)
+        totals, taken = function(base[:, None] + np.multiply.outer(direction, line.ravel()))
+        samples = Samples(totals.reshape(line.shape), line, tuple(codes.reshape(-1, *line.shape) for codes in taken))
+        self.here = np.full(base.size, samples.values[len(NOISE_LINE) // 2, 0])
+        self.batch = max(1, BATCH_BYTES // (8 * POINTS * max(base.size, 1)))
+        table = np.where(crossing(samples), table_noise_at_kinks(samples.values, 1), table_noise(samples.values))
+        self.deviation = finite(table).max() + 2 * self.unit * np.abs(self.here)
+        if not np.isfinite(table).any():
+            self.shake()
 
-    def run(self) -> None:
-        """Try every step on the entries that are still uncertain, the most promising first."""
+    def shake(self) -> None:
+        """Find the noise by shaking every operation, without moving the leaves far."""
+        moves = np.abs(self.function.shaken(self.function.base[:, None], SHAKINGS)[:, 0] - self.here[:1])
+        typical = np.sort(moves)[1] / SECOND_SMALLEST_OF_EIGHT
+        deviation = typical + 2 * self.unit * np.abs(self.here)
+        self.deviation = np.where(np.isfinite(deviation), deviation, np.inf)
+
+    def sample(self, places: Places, distances: Floats) -> Samples:
+        """Return the function with one entry moved at a time."""
+        points = self._points(places, distances)
+        moved = points[places, :, np.arange(len(places))].T - self.function.base[places]
+        totals, taken = self.function(points.reshape(len(points), -1))
+        codes = tuple(pattern.reshape(-1, *distances.shape) for pattern in taken)
+        return Samples(totals.reshape(distances.shape), moved, codes)
+
+    def noise(self, places: Places, samples: Samples) -> Floats:
+        """Return the noise of each sample by shaking every operation."""
+        points = self._points(places, samples.distances).reshape(self.here.size, -1)
+        moves = self.function.shaken(points, SHAKINGS_OF_SAMPLES).reshape(-1, *samples.values.shape) - samples.values
+        deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * self.unit * np.abs(samples.values)
+        return np.where(np.isfinite(deviations), deviations, np.inf)
+
+    def _points(self, places: Places, distances: Floats) -> Floats:
         base = self.function.base
-        noise = _noise(self.function)
-        for step in STEPS:
-            self._central(step * _magnitude(base), noise)
-        self.goal = LATE_GOAL
-        if not self._open().size:
-            return
-        noise = Noise(noise.middle, _shaken_deviation(self.function))
-        for step in CLOSER_STEPS:
-            self._central(step * _magnitude(base), noise)
-        for step in OWN_STEPS:
-            self._central(step * np.where(base == 0, np.nan, _power_above(base)), noise)
-        for step in SIDE_STEPS:
-            self._sides(step * _magnitude(base))
-        for step in ZERO_STEPS:
-            self._sides(np.where(base == 0, step, np.nan))
-
-    def _open(self) -> npt.NDArray[np.intp]:
-        return np.flatnonzero(~(self._within(self.goal) | (self.settled & self._within(FAIR))))
-
-    def _within(self, goal: float) -> npt.NDArray[np.bool_]:
-        return self.errors <= goal * np.maximum(1.0, np.abs(self.values))
-
-    def _central(self, steps: Floats, noise: Noise) -> None:
-        for entries in self._chunks(steps, 2 * len(SHRINKING)):
-            values, errors, rounding = _differences(self.function, entries, steps[entries], noise)
-            self._improve(entries, values, errors)
-            self.settled[entries] |= errors <= 2 * rounding
-
-    def _sides(self, steps: Floats) -> None:
-        for entries in self._chunks(steps, SHIFTS.size):
-            self._improve(entries, *one_sided_differences(self.function, entries, steps[entries]))
-
-    def _chunks(self, steps: Floats, points: int) -> Iterator[npt.NDArray[np.intp]]:
-        """Cut the uncertain entries that have a step so that a leaf's points at once take about ``BATCH_BYTES``."""
-        entries = np.intersect1d(self._open(), np.flatnonzero(np.isfinite(steps)))
-        length = max(1, BATCH_BYTES // (8 * points * max(steps.size, 1)))
-        yield from (entries[start : start + length] for start in range(0, len(entries), length))
-
-    def _improve(self, entries: npt.NDArray[np.intp], values: Floats, errors: Floats) -> None:
-        better = errors < self.errors[entries]
-        self.values[entries[better]], self.errors[entries[better]] = values[better], errors[better]
+        points = np.repeat(base[:, None], distances.size, axis=1).reshape(-1, *distances.shape)
+        points[places, :, np.arange(len(places))] += distances.T
+        return points
 
 
 class _Function:
@@ -171,17 +160,34 @@ class _Function:
         ])
         self.path: tuple[Apply, ...] = _path(scenario, {output for output, _ in contributions})
 
-    def __call__(self, points: Floats, shaking: Shaking | None = None) -> tuple[Floats, list[Pattern]]:
+    def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
         """Return the function at every column of ``points``, and the branches that were taken there."""
-        leaves = self.split(points)
-        system = BatchedFloat64(leaves) if shaking is None else BatchedComplex128(leaves, shaking)
-        values = evaluate(self.scenario, system)
-        totals: npt.NDArray[Any] = ComplexArray.of(np.zeros(points.shape[1]), shaking)
+        values = evaluate(self.scenario, BatchedFloat64(self.split(points)))
+        return self._total(values, points.shape[1]), [code for step in self.path for code in patterns(step, values)]
+
+    def shaken(self, points: Floats, times: int) -> Floats:
+        """Return the function at some points several times (first axis), with every operation shaken.
+
+        The leaves that do not vary are repeated too: what depends on them alone is shaken each time anew.
+        """
+        repeated = np.tile(points, times)
+        count = repeated.shape[1]
+        others = {
+            leaf.name: np.repeat(leaf.value.to_numpy().astype(np.float64)[..., None], count, axis=-1)
+            for leaf in self.scenario.leaves
+            if leaf.value.dtype != "bool"
+        }
+        shaking = Shaking(np.random.default_rng(0))
+        shaken = evaluate(self.scenario, BatchedComplex128(others | dict(self.split(repeated)), shaking))
+        return self._total(shaken, count, shaking).reshape(times, -1)
+
+    def _total(self, values: Mapping[str, Batch], count: int, shaking: Shaking | None = None) -> Floats:
+        total: npt.NDArray[Any] = ComplexArray.of(np.zeros(count), shaking)
         for output, seed in self.contributions:
-            array = ComplexArray.of(values[output].stretched(points.shape[1]).reshape(-1, points.shape[1]), shaking)
+            array = ComplexArray.of(values[output].stretched(count).reshape(-1, count), shaking)
             weights = np.ones(len(array)) if seed is None else seed.to_numpy().astype(np.float64).ravel()
-            totals = totals + weights @ array
-        return np.asarray(totals), [pattern for step in self.path for pattern in patterns(step, values)]
+            total = total + weights @ array
+        return np.asarray(total)
 
     def split(self, array: Floats) -> Mapping[str, Floats]:
         """Return the part of each leaf, in the leaf's shape; further axes stay behind."""
@@ -201,63 +207,6 @@ def _path(scenario: Scenario, outputs: set[str]) -> tuple[Apply, ...]:
             needed.update(step.arguments)
             path.append(step)
     return tuple(path)
-
-
-def _differences(
-    function: _Function, entries: npt.NDArray[np.intp], steps: Floats, noise: Noise
-) -> tuple[Floats, Floats, Floats]:
-    """Return slope and error bound of each of the entries, and how much of the bound is for rounding."""
-    count = len(entries)
-    shifts = np.array([sign * factor for factor in SHRINKING for sign in (1.0, -1.0)])
-    points = np.repeat(function.base[:, None], count * len(shifts), axis=1).reshape(-1, len(shifts), count)
-    points[entries, :, np.arange(count)] += (shifts[:, None] * steps).T
-    moved = points[entries, :, np.arange(count)].T
-    totals, taken = function(points.reshape(len(points), -1))
-    totals = totals.reshape(len(shifts), count)
-    slopes = (totals[0::2] - totals[1::2]) / (moved[0::2] - moved[1::2])
-    bends = np.abs((totals[0::2] + totals[1::2]) / 2 - noise.middle)
-    extrapolated = (4 * slopes[1:] - slopes[:-1]) / 3
-    change = np.abs(np.diff(extrapolated, axis=0))
-    truncation = TRUNCATION_SAFETY * np.maximum(change[1], change[0] / 8)
-    rounding = ROUNDING_SAFETY * noise.deviation / (steps * SHRINKING[-1]) + 2.0**-52 * np.abs(extrapolated[2])
-    smooth = bends[-1] <= bends[0] / STRAIGHTENING + ROUNDING_SAFETY * noise.deviation
-    told = smooth & ~_crossing(taken, len(shifts), count) & (truncation + rounding <= np.abs(extrapolated[2]) + 1.0)
-    return extrapolated[2], np.where(told, truncation + rounding, np.inf), rounding
-
-
-def _crossing(taken: list[Pattern], points: int, stencils: int) -> npt.NDArray[np.bool_]:
-    """Whether the points of a stencil, the first axis of the batch, do not all take the same branches."""
-    crossing = np.zeros(stencils, dtype=bool)
-    for pattern in taken:
-        chosen = pattern.reshape(-1, points, stencils)
-        crossing |= np.any(chosen != chosen[:, :1], axis=(0, 1))
-    return crossing
-
-
-def _noise(function: _Function) -> Noise:
-    """Return the function's value and the standard deviation of its rounding errors, at least an ulp of its value."""
-    base = function.base
-    direction = _magnitude(base) * np.where(np.arange(base.size) % 2 == 0, 1.0, -1.0)
-    line = np.multiply.outer(np.arange(NOISE_POINTS) - NOISE_POINTS // 2, NOISE_STEPS)
-    totals, taken = function(base[:, None] + np.multiply.outer(direction, line.ravel()))
-    totals = totals.reshape(line.shape)
-    deviations = np.min([_deviations(totals, order) for order in NOISE_ORDERS], axis=0)
-    told = np.isfinite(deviations) & ~_crossing(taken, *line.shape)
-    middle = float(totals[NOISE_POINTS // 2, 0])
-    return Noise(middle, float(deviations[told].max(initial=0.0)) + 2.0**-52 * abs(middle))
-
-
-def _shaken_deviation(function: _Function) -> float:
-    """Return the root of the mean square of what shaking every operation does to the function's value."""
-    shaking = Shaking(np.random.default_rng(0))
-    totals = np.array([function(function.base[:, None], shaking)[0][0] for _ in range(SHAKINGS)])
-    deviation = np.sqrt(np.mean((totals - function(function.base[:, None])[0][0]) ** 2))
-    return float(deviation) + 2.0**-52 * abs(float(totals[0])) if np.isfinite(deviation) else np.inf
-
-
-def _deviations(totals: Floats, order: int) -> Floats:
-    """Noise of variance 1 leaves differences of an order k a variance of (2k)! / k!²."""
-    return np.asarray(np.sqrt(np.mean(np.diff(totals, order, axis=0) ** 2, axis=0) / comb(2 * order, order)))
 
 
 def _magnitude(numbers: Floats) -> Floats:

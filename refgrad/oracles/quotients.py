@@ -1,4 +1,4 @@
-"""How far may rounding carry the derivative of a product that an engine finds by dividing it?
+"""Rounding of the derivative of a product that an engine finds by dividing it.
 
 The slope of a product by one of its factors is the product of the others. Engines divide the product by the factor
 instead (PyTorch, HIPS autograd), which differentiates to terms that cancel: of d²(a b) / da² = b / a - a b / a² = 0 is

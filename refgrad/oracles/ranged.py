@@ -1,4 +1,4 @@
-"""How far does rounding carry numbers in a format with few of them: too large ones, and small ones that lose bits?
+"""Balls in a format with a largest and a smallest number: overflow, and small numbers that lose bits.
 
 Balls know no largest and no smallest number. Here every operation, those inside of an operator's own formula included,
 is held against the format: what an engine might not be able to represent is not a number, so that nothing is said of

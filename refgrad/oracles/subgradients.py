@@ -1,9 +1,9 @@
-"""Do the elements that an engine chose at kinks belong to one legal choice?
+"""Whether the elements that an engine chose at kinks belong to one legal choice.
 
 Each entry of a gradient at a kink may lie in the certified interval, but the entries hang together: where x and y tie
 for a maximum, 1 is legal for either of them, not for both. Whatever the legal choice, the gradient's product with a
 direction lies in the certified interval of the directional derivative, in which weights that sum to one do sum to one.
-So it is held against some directions. A legal choice is inside of all of them; hence none is ever condemned.
+So it is held against some directions. A legal choice is inside of all of them; hence none is ever called wrong.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def violation(
     slack = vague * np.maximum(1.0, np.abs(middle) + radius) + ALLOWANCE * np.maximum(budget - radius, 0.0)
     shapes = {name: observed[name].shape for name in names}
     places = np.flatnonzero(kinked)[:LARGEST_NUMBER]
-    smooth = _smooth_directions(scenario, contributions, places, shapes)
+    smooth = smooth_directions(scenario, contributions, places, shapes)
     for direction in _directions(gradient - middle, middle, places, smooth):
         moving = _split(direction, shapes)
         legal = directional_derivative(scenario, contributions, moving)
@@ -89,7 +89,7 @@ def violation(
     return None
 
 
-def _smooth_directions(scenario: Scenario, contributions: Contributions, places: Places, shapes: Shapes) -> Floats:
+def smooth_directions(scenario: Scenario, contributions: Contributions, places: Places, shapes: Shapes) -> Floats:
     """Return, as columns, a basis of the directions of these entries in which both sides of every kink move alike."""
     total = sum(int(np.prod(shape)) for shape in shapes.values())
     units = (np.where(np.arange(total) == place, 1.0, 0.0) for place in places)

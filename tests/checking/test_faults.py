@@ -121,3 +121,14 @@ def test_a_tolerance_lets_small_errors_pass() -> None:
     function = square_with(FAULTS["1e-9 too large"])
     assert check_gradients(function, inputs(2), "autograd", tolerance=1e-8)
     assert not check_gradients(function, inputs(2), "autograd", tolerance=1e-10, raise_exception=False)
+
+
+def test_an_interval_of_a_hundredth_says_nothing() -> None:
+    """The noise of what is added to 1e10 leaves two digits of the slope."""
+    assert check(lambda x: (x + 1e10) - 1e10, np.array([0.7]), method="differences").outcome == "inconclusive"
+
+
+def test_a_function_that_is_another_one_in_float64_is_judged_in_float32() -> None:
+    x = np.array([0.7, 1.3], dtype=np.float32)
+    report = check(lambda x: x * x * np.float32(1.1 if x.dtype == np.float64 else 1.0), x, method="differences")
+    assert report.outcome != "wrong"

@@ -1,4 +1,4 @@
-"""Does the screen acquit right gradients, and never one with an error that it promises to see?"""
+"""Tests of the screen: it acquits right gradients, and never one with an error that it promises to see."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_an_error_in_one_entry_is_never_missed_however_small_the_entry() -> None
         entry = choices.integers(claimed[name].size)
         count = sum(gradient.size for gradient in claimed.values())
         if claimed[name].flat[entry] != 0:
-            claimed[name].flat[entry] *= 1 + 4 * missed_below(count)
+            claimed[name].flat[entry] *= 1 + 4 * missed_below(graph.scenario, count)
             assert not screened(graph, claimed, seed)
 
 
@@ -49,7 +49,7 @@ def test_a_zero_that_should_not_be_one_is_not_missed() -> None:
 
 @pytest.mark.parametrize("count", [10, 1_000, 10_000])
 def test_what_is_missed_is_small_whatever_the_size(count: int) -> None:
-    assert missed_below(count) < 1e-11
+    assert missed_below(sized(count).scenario, count) < 1e-11
     assert screened(sized(count), gradients(sized(count))) or count > 1_000
 
 

@@ -8,7 +8,8 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.complex_step import ComplexStepRefusedError, Slopes, complex_step, obstacle
 from refgrad.scenario import Constant, Scenario, parse
 from refgrad.strategies import Profile, operator_scenario, random_scenario
-from tests.oracles.quorum_page import scenario_of
+from tests.oracles.cross_checks_page import scenario_of
+from tests.oracles.programs import program
 from tests.strategies.scenario_audit import has_numbers_beyond
 
 NOT_ANALYTIC = {"abs", "arctan2", "clip", "max", "maximum", "min", "minimum", "relu"}
@@ -177,3 +178,13 @@ def test_the_error_is_honest_and_narrow_on_generated_scenarios() -> None:
                 errors += (error / np.maximum(1.0, np.abs(truth))).tolist()
     assert len(errors) > 1000
     assert max(errors) < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("operator", "x", "largest"),
+    [("exp", 1.0, 1e-13), ("exp", -650.0, 1e-277), ("sqrt", 1e-20, 1e7)],
+    ids=["rounding", "underflow", "near a border"],
+)
+def test_the_error_is_no_larger_than_its_reasons(operator: str, x: float, largest: float) -> None:
+    scenario = program({"x": x}, [f"l = {operator} x"])
+    assert complex_step(scenario, (("l", None),))["x"].error < largest

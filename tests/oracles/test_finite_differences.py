@@ -1,4 +1,4 @@
-"""Does the error bound of finite differences hold, and are they unsure where they cannot know?"""
+"""Tests of finite differences of scenarios: the error bound holds, and is infinite where nothing can be known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from scipy.differentiate import derivative, jacobian
 
 from refgrad.interpreter import BatchedFloat64, ScenarioEvaluationError, evaluate
 from refgrad.oracles import CertifiedOracle, Difference, finite_differences
+from refgrad.oracles.curves import Floats, Places, Samples
 from refgrad.oracles.finite_differences import STEPS
+from refgrad.oracles.one_sided import one_sided
 from refgrad.scenario import Constant, Scenario, parse
 from refgrad.strategies import Profile, operator_scenario, random_scenario
 from tests.oracles.agreement import compare, only_backward
@@ -256,3 +258,44 @@ def test_a_matrix_product_is_differentiated_in_every_combination_of_ranks() -> N
         oracle = CertifiedOracle(scenario)
         for name, found in finite_differences(scenario, contributions).items():
             assert (np.abs(found.value - oracle.gradient(name, contributions).midpoint) <= found.error).all()
+
+
+def test_slopes_that_converge_too_slowly_are_not_extrapolated() -> None:
+    found = difference(["l = power x y"], x=0.0, y=1.01)["x"]
+    assert np.isinf(found.error)
+
+
+def test_the_bound_of_two_sides_that_agree_is_that_of_their_truncation_and_rounding() -> None:
+    found = difference(["a = relu x", "m = negative x", "b = relu m", "c = subtract a b", "l = exp c"], x=0.0)["x"]
+    assert abs(found.value - 1) <= found.error < 5e-10
+
+
+def test_noise_is_found_where_every_line_leaves_the_domain() -> None:
+    """The terms are ten times the sum, whose own roundoff says too little."""
+    x, y = [2.0, 3.9, 0.0, -2.0, 1.3, -3.0], [9.2, 8.7, 0.0, 6.5, 0.1, 7.1]
+    scenario = program({"x": x, "y": y}, ["a = xlogy x y", "l = sum a"])
+    found = finite_differences(scenario, only_backward(scenario))["x"]
+    truth = np.log(np.where(np.array(y) > 0, y, 1.0))
+    assert (np.abs(found.value - truth) <= found.error)[np.array(y) > 0].all()
+
+
+class Kink:
+    """A function with a slope of 1 to the right and of another to the left, whose noise nobody may ask for."""
+
+    here, deviation, unit, batch = np.zeros(1), np.zeros(1), 2.0**-53, 1
+
+    def __init__(self, left: float) -> None:
+        self.left = left
+
+    def sample(self, _places: Places, distances: Floats) -> Samples:
+        codes = np.sign(distances).astype(int)[None]
+        return Samples(np.where(distances > 0, 1.0, self.left) * distances, distances, (codes,))
+
+    def noise(self, _places: Places, _samples: Samples) -> Floats:
+        raise AssertionError
+
+
+def test_noise_is_not_looked_for_where_sides_differ_by_a_tenth() -> None:
+    with pytest.raises(AssertionError):
+        one_sided(Kink(0.999), np.arange(1), np.array([2.0**-7]))
+    assert np.isinf(one_sided(Kink(0.9), np.arange(1), np.array([2.0**-7])).error)

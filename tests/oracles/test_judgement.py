@@ -215,3 +215,13 @@ def test_an_error_that_the_sum_of_two_gradients_explains_passes() -> None:
     gradient = CertifiedOracle(scenario).gradient("x", (("l", None),))
     assert judge(np.array(2.0), gradient).outcome in {"passed", "inconclusive"}
     assert judge(np.array(40.0), gradient).outcome == "wrong"
+
+
+def test_thresholds_are_these_numbers() -> None:
+    """A relative error of 1e-5, and 1e-6 beyond an interval: no test that reads the constants sees them change."""
+    assert outcome(2.0 * (1 + 0.9e-5), 2.0) == "inaccurate"
+    assert outcome(2.0 * (1 + 1.1e-5), 2.0) == "wrong"
+    assert outcome(1.0 + 0.9e-6, 0.5, radius=0.5) == "convention"
+    assert outcome(1.0 + 1.1e-6, 0.5, radius=0.5) == "wrong"
+    assert outcome(1.0 + 3.9e-12, 1.0, budget=1e-12) == "passed"
+    assert outcome(1.0 + 4.1e-12, 1.0, budget=1e-12) == "inaccurate"

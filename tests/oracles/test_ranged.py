@@ -102,3 +102,8 @@ def test_the_budget_of_float32_is_that_of_plain_balls_where_nothing_is_large_or_
     plain = CertifiedOracle(parse(text.replace("float32", "float64"))).gradient("x", contributions)
     assert np.all(narrow.budget * 2.0**-29 < 2 * plain.budget)
     assert np.all(plain.budget < 2 * narrow.budget * 2.0**-29)
+
+
+def test_an_engine_has_a_number_that_is_sixty_times_smaller_than_the_largest() -> None:
+    assert judge(np.array(0.0), oracle("float16", "multiply", 40.0, 25.0).value("a")).outcome == "wrong"
+    assert judge(np.array(0.0), oracle("float16", "multiply", 200.0, 200.0).value("a")).outcome == "inconclusive"

@@ -1,6 +1,6 @@
-"""How do the oracles agree, pair by pair, on generated scenarios?
+"""The page of the cross-checks: how the oracles agree, pair by pair, on generated scenarios.
 
-python -m tests.oracles.quorum_page --count 2000 > reports/oracle-quorum.md
+python -m tests.oracles.cross_checks_page --count 2000 > reports/oracle-cross-checks.md
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from refgrad.operators import operator_table
-from refgrad.oracles.quorum import TELLING, WITNESSES, Quorum, quorum
+from refgrad.oracles.cross_checks import ORACLES, TELLING, CrossCheck, cross_check
 from refgrad.scenario import Scenario
 from refgrad.strategies import Profile, edge_scenario, operator_scenario, random_scenario
 
 PAGE: Final = """\
-# The quorum of the oracles
+# Cross-checks of the oracles
 
 {count:,} generated scenarios (seeds {first} to {last}): one operator, one operator on an edge, and graphs, in turn.
 **{disagree} disagree.**{seeds}
 
 | oracle | scenarios it spoke of | refused |
 |---|---:|---:|
-{witnesses}
+{oracles}
 
 | pair | scenarios | entries compared | agree | inconclusive | **disagree** | largest gap |
 |---|---:|---:|---:|---:|---:|---:|
@@ -35,7 +35,8 @@ the intervals is wider than {telling:.0e} of max(1, |value|), as at a kink; the 
 values of entries that both can tell, relative to the same. The complex step refuses operators that are not analytic,
 SymPy whatever is not small, and both, kinks. A disagreement is a fault of this suite, never of an engine.
 
-Made by `python -m tests.oracles.quorum_page --count {count} > reports/oracle-quorum.md`; no chance is involved.
+Made by `python -m tests.oracles.cross_checks_page --count {count} > reports/oracle-cross-checks.md`; no chance is
+involved.
 """
 
 SMALL: Final = Profile(max_backwards=1, length=(1, 6), dimensions=(2, 1, 3, 2), max_rank=2)
@@ -52,7 +53,7 @@ class Tally:
     gaps: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     disagreeing: list[int] = field(default_factory=list)
 
-    def add(self, seed: int, found: Quorum) -> None:
+    def add(self, seed: int, found: CrossCheck) -> None:
         """Count one scenario."""
         for name, statement in found.statements.items():
             (self.refused if statement.refusal else self.spoke)[name] += 1
@@ -81,7 +82,7 @@ def tally(count: int, first: int = 0) -> Tally:
     """Ask the oracles about the scenarios of ``count`` seeds, beginning with ``first``."""
     result = Tally()
     for seed in range(first, first + count):
-        result.add(seed, quorum(scenario_of(seed)))
+        result.add(seed, cross_check(scenario_of(seed)))
     return result
 
 
@@ -93,7 +94,7 @@ def page(result: Tally, count: int, first: int) -> str:
         last=first + count - 1,
         disagree=len(result.disagreeing) or "None",
         seeds=f" Seeds that disagree: {result.disagreeing}." if result.disagreeing else "",
-        witnesses="\n".join(f"| {n} | {result.spoke[n]:,} | {result.refused[n]:,} |" for n in WITNESSES),
+        oracles="\n".join(f"| {n} | {result.spoke[n]:,} | {result.refused[n]:,} |" for n in ORACLES),
         pairs="\n".join(_row(pair, counts, result.gaps[pair]) for pair, counts in result.counts.items()),
         telling=TELLING,
     )

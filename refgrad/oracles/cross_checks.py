@@ -1,9 +1,10 @@
-"""Do the oracles agree with each other on a scenario? Where they do not, the suite is wrong, not an engine.
+"""Cross-checks of the oracles: whether they agree with each other on a scenario.
 
-Five witnesses that share no rule for arrays: the certified reverse sweep over a tape of balls, certified speeds carried
-forward, finite differences, the complex step, and SymPy. Each says a gradient with a bound on its error, or why it
-does not apply. Two of them disagree on an entry where their intervals have no number in common; where one interval is
-too wide to say anything the entry is inconclusive, though the intervals must overlap all the same.
+Where they do not, the suite is wrong, not an engine. Five oracles that share no rule for arrays are compared: the
+certified reverse sweep over a tape of balls, certified tangents carried forward, finite differences, the complex step,
+and SymPy. Each states a gradient with a bound on its error, or why it does not apply. Two of them disagree on an entry
+where their intervals have no number in common; where one interval is too wide to say anything the entry is
+inconclusive, though the intervals must overlap all the same.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TELLING = 1e-6
 """An interval wider than this fraction of max(1, |truth|) says nothing."""
 
 FORWARD_ENTRIES = 16
-"""Entries of leaves for which speeds are carried forward, once for each."""
+"""Entries of leaves for which tangents are carried forward, once for each."""
 
 ULP = 2.0**-52
 
@@ -58,7 +59,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Quorum:
+class CrossCheck:
     """What each oracle says of a scenario, and how each pair of those that apply agrees."""
 
     statements: Mapping[str, Statement]
@@ -67,23 +68,24 @@ class Quorum:
     @property
     def disagree(self) -> bool:
         """Whether any two oracles disagree on any entry."""
-        return any(agreement.disagree for agreement in self.pairs.values())
+        return any(pair.disagree for pair in self.pairs.values())
 
 
-def quorum(scenario: Scenario, contributions: Contributions | None = None) -> Quorum:
+def cross_check(scenario: Scenario, contributions: Contributions | None = None) -> CrossCheck:
     """Ask every oracle for the gradient of the sum of seed · output (of all backwards, unless it is said which).
 
     Raises ScenarioEvaluationError where the scenario cannot be evaluated.
     """
     if contributions is None:
         contributions = tuple((backward.output, backward.seed) for _, backward in scenario.backwards)
-    statements = {name: ask(scenario, contributions) for name, ask in WITNESSES.items()}
+    statements = {name: ask(scenario, contributions) for name, ask in ORACLES.items()}
     speaking = [name for name, statement in statements.items() if not statement.refusal]
-    pairs = {(a, b): _agreement(statements[a], statements[b]) for a, b in combinations(speaking, 2)}
-    return Quorum(MappingProxyType(statements), MappingProxyType(pairs))
+    pairs = {(a, b): agreement(statements[a], statements[b]) for a, b in combinations(speaking, 2)}
+    return CrossCheck(MappingProxyType(statements), MappingProxyType(pairs))
 
 
-def _agreement(one: Statement, other: Statement) -> Agreement:
+def agreement(one: Statement, other: Statement) -> Agreement:
+    """Compare what two oracles say, entry by entry."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(1.0, np.minimum(np.abs(one.value), np.abs(other.value)))
         distance = np.abs(one.value - other.value)
@@ -156,7 +158,7 @@ def _symbolic(scenario: Scenario, contributions: Contributions) -> Statement:
     return Statement(value, 10.0 ** (5 - DIGITS) * np.maximum(1.0, np.abs(value)))
 
 
-WITNESSES: Mapping[str, Callable[[Scenario, Contributions], Statement]] = MappingProxyType({
+ORACLES: Mapping[str, Callable[[Scenario, Contributions], Statement]] = MappingProxyType({
     "certified": _certified,
     "certified, forward": _forward,
     "finite differences": _differences,
