@@ -1,5 +1,6 @@
 """Which scenarios are tried, and how is one that fails made small?"""
 
+from refgrad.generation.shrinking.shrinking import shrink, weight
 from refgrad.strategies.choices import Choices, DrawnChoices, SeededChoices
 from refgrad.strategies.contracts import contract_scenario
 from refgrad.strategies.forward_mode import forward_scenario
@@ -11,7 +12,6 @@ from refgrad.strategies.precision import with_dtypes
 from refgrad.strategies.profile import Dtype, GenerationError, Profile
 from refgrad.strategies.search import EXAMPLES, Counterexample, Search, find_counterexample
 from refgrad.strategies.second_order import double_backward_scenario, second_order_scenario
-from refgrad.strategies.shrinking import shrink, weight
 from refgrad.strategies.single_operator import edge_scenario, operator_scenario
 from refgrad.strategies.tangents import without_tangents
 from refgrad.strategies.third_order import third_order_scenario, triple_backward_scenario

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.database import ExampleDatabase
 from hypothesis.errors import NoSuchExample
 
+from refgrad.generation.shrinking.shrinking import LIMIT, Fails, shrink
 from refgrad.scenario import Scenario
-from refgrad.strategies.shrinking import LIMIT, Fails, shrink
 
 SEED_BYTES: Final = 8
 """Seeds are numbers of so many bytes."""

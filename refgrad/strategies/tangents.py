@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.generation.shrinking.simpler_values import simpler_constants
 from refgrad.scenario import Constant, Jvp, Leaf, Scenario, Step
 from refgrad.scenario.steps.jvp import Tangent
-from refgrad.strategies.simpler_values import simpler_constants
 
 
 def with_fitting_tangents(steps: Iterable[Step]) -> tuple[Step, ...]:

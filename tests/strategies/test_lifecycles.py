@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from refgrad.generation.shrinking.shorter_lifecycles import consistent
 from refgrad.harness import Engine, examine, find_adapter, start
 from refgrad.lifecycle import Fails, Open, predict
 from refgrad.scenario import Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, Scenario, Write, parse
 from refgrad.strategies import LifecycleProfile, find_counterexample, lifecycle_scenario, lifecycles
-from refgrad.strategies.shorter_lives import consistent
 
 FEW, MANY = 500, 20_000
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
+from refgrad.generation.shrinking.repair import Evaluated, Kept, evaluated, pruned, repaired
+from refgrad.generation.shrinking.shorter_lifecycles import renamed_change
+from refgrad.generation.shrinking.simpler_values import complexity
+from refgrad.generation.shrinking.simplifications import SIMPLIFICATIONS, Simplification
 from refgrad.scenario import Apply, Backward, Grad, Hook, Jvp, Leaf, Scenario, Step
 from refgrad.scenario.formats import FORMATS
-from refgrad.strategies.repair import Evaluated, Kept, evaluated, pruned, repaired
-from refgrad.strategies.shorter_lives import renamed_change
-from refgrad.strategies.simpler_values import complexity
-from refgrad.strategies.simplifications import SIMPLIFICATIONS, Simplification
 from refgrad.strategies.tangents import renamed_tangents
 
 Fails = Callable[[Scenario], bool]

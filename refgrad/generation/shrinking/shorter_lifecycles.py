@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from refgrad.generation.shrinking.repair import Evaluated, changes_tensors
 from refgrad.scenario import (
     Delete,
     Detach,
@@ -23,7 +24,6 @@ from refgrad.scenario import (
     Write,
     ZeroGrad,
 )
-from refgrad.strategies.repair import Evaluated, changes_tensors
 
 Steps: TypeAlias = Sequence[Step]
 

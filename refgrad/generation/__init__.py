@@ -1,0 +1,1 @@
+"""Generators of scenarios, and the shrinker."""
