@@ -1,1 +1,50 @@
 """Generators of scenarios, and the shrinker."""
+
+from refgrad.generation.choices import Choices, SeededChoices
+from refgrad.generation.dtypes import with_dtypes
+from refgrad.generation.lifecycles.lifecycles import generate_lifecycle, lifecycle_scenario
+from refgrad.generation.lifecycles.profile import ALL_FEATURES, LIFECYCLE, LIFECYCLE_OPERATORS, lifecycle_profile
+from refgrad.generation.profile import Dtype, GenerationError, Profile
+from refgrad.generation.random_graphs import generate, random_scenario
+from refgrad.generation.search import EXAMPLES, Counterexample, Search, find_counterexample
+from refgrad.generation.shrinking.shrinking import shrink, weight
+from refgrad.generation.single_operators.contracts import contract_scenario
+from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
+from refgrad.generation.single_operators.forward_mode import forward_scenario
+from refgrad.generation.single_operators.layouts import LAYOUTS
+from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
+from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
+from refgrad.generation.tangents import without_tangents
+
+__all__ = [
+    "ALL_FEATURES",
+    "EXAMPLES",
+    "LAYOUTS",
+    "LIFECYCLE",
+    "LIFECYCLE_OPERATORS",
+    "Choices",
+    "Counterexample",
+    "Dtype",
+    "GenerationError",
+    "Profile",
+    "Search",
+    "SeededChoices",
+    "contract_scenario",
+    "double_backward_scenario",
+    "edge_scenario",
+    "find_counterexample",
+    "forward_scenario",
+    "generate",
+    "generate_lifecycle",
+    "lifecycle_profile",
+    "lifecycle_scenario",
+    "operator_scenario",
+    "random_scenario",
+    "second_order_scenario",
+    "shrink",
+    "third_order_scenario",
+    "triple_backward_scenario",
+    "weight",
+    "with_dtypes",
+    "without_tangents",
+]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from refgrad.generation import Dtype
 from refgrad.harness.behaviours import Behaviour, all_behaviours
 from refgrad.harness.claims import Claim, all_claims
 from refgrad.harness.verdict import Level
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
-from refgrad.strategies import Dtype
 
 GraphKind = Literal[
     "one_backward", "several_backwards", "double_backward", "float32", "float16", "bfloat16", "mixed_precision"

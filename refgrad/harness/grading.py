@@ -13,6 +13,14 @@ from typing import Any, Final
 
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+from refgrad.generation import (
+    Profile,
+    edge_scenario,
+    find_counterexample,
+    operator_scenario,
+    second_order_scenario,
+    shrink,
+)
 from refgrad.harness.behaviour_checks import judge_behaviour
 from refgrad.harness.behaviours import all_behaviours
 from refgrad.harness.checks import (
@@ -46,14 +54,6 @@ from refgrad.harness.verdict import Finding, Outcome, Verdict
 from refgrad.native.engine import reproduce
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
-from refgrad.strategies import (
-    Profile,
-    edge_scenario,
-    find_counterexample,
-    operator_scenario,
-    second_order_scenario,
-    shrink,
-)
 
 WEIGHT: Final = "multiply"
 """The operator by which a gradient is made to depend on another leaf."""

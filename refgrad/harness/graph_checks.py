@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Final, Protocol
 
-from refgrad.harness.checks import Check, GraphCheck
-from refgrad.harness.examination import examine
-from refgrad.harness.settings import Settings
-from refgrad.harness.verdict import Outcome, Verdict
-from refgrad.native.engine import Engine
-from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Scenario
-from refgrad.strategies import (
+from refgrad.generation import (
     GenerationError,
     Profile,
     double_backward_scenario,
@@ -20,6 +13,14 @@ from refgrad.strategies import (
     random_scenario,
     with_dtypes,
 )
+from refgrad.harness.checks import Check, GraphCheck
+from refgrad.harness.examination import examine
+from refgrad.harness.execution import Engine
+from refgrad.harness.settings import Settings
+from refgrad.harness.verdict import Outcome, Verdict
+from refgrad.native.engine import Engine
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Scenario
 
 KEPT_DTYPES: Final = "dtypes/gradients_keep"
 """The behaviour without which nothing that an engine does in another dtype than float64 is right."""

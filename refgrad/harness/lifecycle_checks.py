@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from refgrad.generation import ALL_FEATURES, LIFECYCLE_OPERATORS, lifecycle_profile, lifecycle_scenario
 from refgrad.harness.adapter import TapeAdapter
 from refgrad.harness.checks import Check, LifecycleCheck
 from refgrad.harness.life_templates import LIFE_FEATURES
@@ -13,7 +14,6 @@ from refgrad.harness.verdict import Outcome, Verdict
 from refgrad.native.engine import Engine
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
-from refgrad.strategies import ALL_FEATURES, LIFECYCLE_OPERATORS, LifecycleProfile, lifecycle_scenario
 
 
 class Grader(Protocol):
@@ -43,5 +43,5 @@ def judge_lifecycles(grader: Grader, check: LifecycleCheck) -> Verdict:
     operators = frozenset(name for name in LIFECYCLE_OPERATORS if grader.sound(operator_table()[name]))
     if not operators:
         return grader.verdict(check, "inconclusive", message="no operator is right by itself")
-    profile = LifecycleProfile(features=adapter.features & ALL_FEATURES, operators=operators)
+    profile = lifecycle_profile(features=adapter.features & ALL_FEATURES, operators=operators)
     return grader.search(check, lambda seed: lifecycle_scenario(seed, profile), grader.settings.effort.per_graph_check)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from refgrad.generation import LAYOUTS, contract_scenario, forward_scenario, third_order_scenario, without_tangents
 from refgrad.harness.checks import Check, ContractCheck, ForwardModeCheck, ThirdOrderCheck
 from refgrad.harness.examination import examine
 from refgrad.harness.graph_checks import Grader
@@ -11,7 +12,6 @@ from refgrad.harness.verdict import Outcome, Verdict
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from refgrad.strategies import LAYOUTS, contract_scenario, forward_scenario, third_order_scenario, without_tangents
 
 NEEDED: Final = "multiply"
 """The operator by which the other walk reaches one leaf alone."""

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from refgrad.generation import GenerationError, operator_scenario
 from refgrad.harness import (
     Engine,
     EngineStartError,
@@ -33,7 +34,6 @@ from refgrad.operators import Operator, operator_table
 from refgrad.report.document import ReportError
 from refgrad.report.markdown import markdown_templates
 from refgrad.scenario import Apply, Leaf, Scenario
-from refgrad.strategies import GenerationError, operator_scenario
 
 SCHEMA: Final = "refgrad/coverage/1"
 

@@ -10,11 +10,11 @@ from types import MappingProxyType
 
 import pytest
 
+from refgrad.generation import Profile, operator_scenario
 from refgrad.harness import Engine, examine, find_adapter, start
 from refgrad.harness.seedless import without_seeds
 from refgrad.harness.verdict import FAILURES
 from refgrad.operators import operator_table
-from refgrad.strategies import Profile, operator_scenario
 
 ENGINES = ["refgrad", "torch", "autograd", "mygrad", "micrograd", "paddle", pytest.param("jax", marks=pytest.mark.slow)]
 """JAX compiles every operator anew for every shape."""

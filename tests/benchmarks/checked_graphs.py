@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.generation import Profile, random_scenario
 from refgrad.harness import Engine
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Scenario, parse
-from refgrad.strategies import Profile, random_scenario
 
 Array = npt.NDArray[np.float64]
 

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.generation import Profile, SeededChoices, random_scenario
 from refgrad.harness import Engine, Finding, Outcome, find_adapter, observe, start
 from refgrad.harness.examination import confront
 from refgrad.harness.verdict import FAILURES
@@ -20,7 +21,6 @@ from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.oracles.judgement import SMALLEST_NORMAL, VAGUE_ABOVE
 from refgrad.scenario import Constant, Leaf, Scenario
-from refgrad.strategies import Profile, SeededChoices, random_scenario
 
 Floats = npt.NDArray[np.float64]
 

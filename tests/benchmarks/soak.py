@@ -23,9 +23,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
+from refgrad.generation import SeededChoices
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from refgrad.strategies import SeededChoices
 from tests.benchmarks.graded_graphs import (
     AT_KINKS,
     CONDITIONS,

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from refgrad.generation import shrink
 from refgrad.harness import engine_version, examine, find_adapter
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.scenario import parse
-from refgrad.strategies import shrink
 from tests.benchmarks.graded_graphs import engine
 from tests.benchmarks.soak import BINS_PER_OCTAVE, graphs, read_lines
 

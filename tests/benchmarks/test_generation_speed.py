@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from refgrad.generation import Profile, find_counterexample, operator_scenario, random_scenario, shrink
 from refgrad.scenario import Scenario
-from refgrad.strategies import Profile, find_counterexample, operator_scenario, random_scenario, scenarios, shrink
+from refgrad.strategies import scenarios
 
 TWENTY = Profile(length=(20, 20))
 ROUNDS = 200

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from refgrad.generation import SeededChoices
 from refgrad.harness import Finding
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
-from refgrad.strategies import SeededChoices
 from tests.benchmarks import soak, soak_page
 from tests.benchmarks.graded_graphs import (
     CONDITIONS,

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 import refgrad.engine as torch
 from refgrad.engine import Tensor, record
+from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from refgrad.strategies import Profile, operator_scenario, random_scenario, scenarios
+from refgrad.strategies import scenarios
 
 Function = Callable[..., Any]
 

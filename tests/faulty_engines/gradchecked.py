@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 import numpy as np
 import torch
 
+from refgrad.generation import operator_scenario
 from refgrad.interpreter import keywords
 from refgrad.operators import Operator, operator_table
-from refgrad.strategies import operator_scenario
 from tests.faulty_engines.fault import Fault
 from tests.faulty_engines.forward_tape import ForwardTape
 from tests.faulty_engines.recording_tape import RecordingTape

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from refgrad.generation import operator_scenario
 from refgrad.harness import AdapterError, Engine, EngineStartError, FunctionalAdapter, examine, start
 from refgrad.harness.adapter import FEATURES, checked_adapter
 from refgrad.harness.life_templates import LIFE_FEATURES
 from refgrad.lifecycle import Policy
 from refgrad.native.runners.python_runner import REMEMBERED
-from refgrad.strategies import operator_scenario
 from tests.harness.tiny_engine import tiny_adapter
 
 

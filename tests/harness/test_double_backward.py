@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from refgrad.adapters.reference import ADAPTER
+from refgrad.generation import Profile, double_backward_scenario, second_order_scenario, shrink
 from refgrad.harness import (
     AdapterError,
     Engine,
@@ -29,7 +30,6 @@ from refgrad.harness.seedless import without_seeds
 from refgrad.harness.settings import Settings
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from refgrad.strategies import Profile, double_backward_scenario, second_order_scenario, shrink
 from tests.harness.tiny_engine import tiny_adapter
 
 BEFORE = """

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import random_scenario
 from refgrad.harness.seedless import without_seeds
 from refgrad.lifecycle import Gradient, predict
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Backward
-from refgrad.strategies import random_scenario
 
 
 @settings(max_examples=50)

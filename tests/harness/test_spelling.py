@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import refgrad.engine as reference_engine
 from refgrad.adapters.reference import ADAPTER
+from refgrad.generation import forward_scenario, operator_scenario, without_tangents
 from refgrad.harness import AdapterError, Engine, TapeAdapter, examine, reproduce
 from refgrad.harness.checks import all_checks
 from refgrad.harness.grading import Grader
@@ -20,7 +21,6 @@ from refgrad.harness.spelling import chosen
 from refgrad.harness.verdict import Verdict
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from refgrad.strategies import forward_scenario, operator_scenario, without_tangents
 from tests.harness.tiny_engine import tiny_adapter
 
 SPELLINGS = ("first", "second", "third")

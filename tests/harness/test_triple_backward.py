@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from refgrad.adapters.reference import ADAPTER
-from refgrad.harness import Engine, examine, find_adapter, registered_engines, start
-from refgrad.operators import operator_table
-from refgrad.scenario import Scenario, parse
-from refgrad.strategies import (
+from refgrad.generation import (
     double_backward_scenario,
     operator_scenario,
     second_order_scenario,
     third_order_scenario,
     triple_backward_scenario,
 )
+from refgrad.harness import Engine, examine, find_adapter, registered_engines, start
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario, parse
 from tests.strategies.scenario_audit import has_numbers_beyond
 
 WITHOUT_A_TERM = """

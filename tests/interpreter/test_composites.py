@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from refgrad.engine import softmax, tensor
+from refgrad.generation import Profile, operator_scenario
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expanded, noted
 from refgrad.interpreter.batched import BatchedFloat64
 from refgrad.lifecycle import predict
 from refgrad.operators import Argument, Composite, Operators, operator_table
 from refgrad.oracles import CertifiedOracle, finite_differences
 from refgrad.scenario import parse
-from refgrad.strategies import Profile, operator_scenario
 
 COMPOSITES = [name for name, row in operator_table().items() if row.composite is not None]
 

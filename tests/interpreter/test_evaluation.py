@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import operator_scenario, random_scenario
 from refgrad.interpreter import BatchedFloat64, Float64, ScenarioEvaluationError, evaluate, expanded
 from refgrad.operators import operator_table
 from refgrad.scenario import Leaf, parse
-from refgrad.strategies import operator_scenario, random_scenario
 
 POINTS = 3
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import Profile, operator_scenario
 from refgrad.interpreter import (
     BatchedFloat64,
     Float64,
@@ -22,7 +23,6 @@ from refgrad.interpreter import (
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Apply, Slice, parse
-from refgrad.strategies import Profile, operator_scenario
 from tests.strategies.scenario_audit import steps_may_overflow
 
 NAMES = sorted(operator_table())

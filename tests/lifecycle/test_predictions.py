@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import random_scenario
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeeds, Value, predict, required_features
 from refgrad.scenario import Backward, Read, ZeroGrad, parse
-from refgrad.strategies import random_scenario
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
 V = "v = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\n"

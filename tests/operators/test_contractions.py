@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import minkowski
 
+from refgrad.generation import operator_scenario
 from refgrad.interpreter import Float64, evaluate, keywords, numpy_forward
 from refgrad.operators import operator_table
-from refgrad.strategies import operator_scenario
 
 
 def scaled(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:

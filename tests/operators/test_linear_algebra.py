@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad import engine
+from refgrad.generation import operator_scenario
 from refgrad.interpreter import Float64, evaluate, keywords, numpy_forward
 from refgrad.operators import operator_table
 from refgrad.operators.composites.factorizations import SCALING, TERMS
 from refgrad.operators.composites.linear_algebra import REFLECTIONS
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
-from refgrad.strategies import operator_scenario
 
 WORST_CONDITION = 1e6
 

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from refgrad.generation import operator_scenario
 from refgrad.harness import find_adapter, start
 from refgrad.interpreter import Float64, evaluate, numpy_forward
 from refgrad.native import calls
 from refgrad.operators import operator_table
-from refgrad.strategies import operator_scenario
 
 Array = npt.NDArray[np.float64]
 FAMILIES = frozenset({"movement", "selection", "scattering"})

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import Profile, operator_scenario
 from refgrad.interpreter import keywords, numpy_forward
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
-from refgrad.strategies import Profile, operator_scenario
 from tests.operators.rules import NumpyOperators, gradients, vjp
 from tests.oracles.agreement import only_backward
 from tests.strategies.scenario_audit import steps_may_overflow

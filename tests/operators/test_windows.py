@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refgrad.generation import edge_scenario, operator_scenario
 from refgrad.harness import examine, find_adapter, start
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import operator_table
 from refgrad.operators.composites.windows import Sliding
-from refgrad.strategies import edge_scenario, operator_scenario
 
 WINDOWS = [name for name, row in operator_table().items() if row.family == "windows"]
 

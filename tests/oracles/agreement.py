@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.generation import Profile, SeededChoices, random_scenario
 from refgrad.oracles import Certified, CertifiedOracle, Difference, finite_differences
 from refgrad.scenario import Constant, Scenario
-from refgrad.strategies import Profile, SeededChoices, random_scenario
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
+from refgrad.generation import Profile, edge_scenario, operator_scenario, random_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles.cross_checks import ORACLES, TELLING, CrossCheck, cross_check
 from refgrad.scenario import Scenario
-from refgrad.strategies import Profile, edge_scenario, operator_scenario, random_scenario
 
 PAGE: Final = """\
 # Cross-checks of the oracles

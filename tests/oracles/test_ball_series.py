@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from flint import arb, arb_series
 
+from refgrad.generation import Profile, random_scenario
 from refgrad.operators.differentiation import differentiate
 from refgrad.operators.expression import Expression
 from refgrad.operators.vocabulary import FUNCTIONS
 from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.ball_functions import ball_functions, precision
 from refgrad.scenario import Scenario, parse
-from refgrad.strategies import Profile, random_scenario
 from tests.oracles.agreement import only_backward
 from tests.oracles.ball_series import SERIES_FUNCTIONS, directional_derivative, lifted, series_of_length_two
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.complex_step import ComplexStepRefusedError, Slopes, complex_step, obstacle
 from refgrad.scenario import Constant, Scenario, parse
-from refgrad.strategies import Profile, operator_scenario, random_scenario
 from tests.oracles.cross_checks_page import scenario_of
 from tests.oracles.programs import program
 from tests.strategies.scenario_audit import has_numbers_beyond

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from refgrad.generation import Profile, random_scenario
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.scenario import Scenario
-from refgrad.strategies import Profile, random_scenario
 from tests.operators.rules import gradients
 from tests.oracles.agreement import only_backward
 from tests.oracles.programs import FEW_CANCEL, certified_gradient, program

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from refgrad.generation import Profile, SeededChoices, edge_scenario, random_scenario
 from refgrad.harness import Finding, examine, find_adapter, start
 from refgrad.harness.examination import confront
 from refgrad.interpreter import expanded
@@ -23,7 +24,6 @@ from refgrad.oracles.ball_functions import Decision, ball_functions
 from refgrad.oracles.ball_functions import choose as hull_of_both
 from refgrad.oracles.ball_trace import BallTrace
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, parse
-from refgrad.strategies import Profile, SeededChoices, edge_scenario, random_scenario
 
 REFERENCE = start(find_adapter("refgrad"))
 Gradients = Mapping[str, Any]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.differentiate import derivative, jacobian
 
+from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.interpreter import BatchedFloat64, ScenarioEvaluationError, evaluate
 from refgrad.oracles import CertifiedOracle, Difference, finite_differences
 from refgrad.oracles.curves import Floats, Places, Samples
 from refgrad.oracles.finite_differences import STEPS
 from refgrad.oracles.one_sided import one_sided
 from refgrad.scenario import Constant, Scenario, parse
-from refgrad.strategies import Profile, operator_scenario, random_scenario
 from tests.oracles.agreement import compare, only_backward
 from tests.oracles.programs import FEW_CANCEL, leaf, program
 

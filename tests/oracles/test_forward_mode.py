@@ -12,14 +12,14 @@ from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import forward_scenario, random_scenario, without_tangents
+from refgrad.generation.profile import Profile
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, derivatives_along, judge
 from refgrad.oracles.ball_functions import precision
 from refgrad.oracles.directional import directional_derivative
 from refgrad.scenario import Constant, Jvp, Scenario, parse
-from refgrad.strategies import forward_scenario, random_scenario, without_tangents
-from refgrad.strategies.profile import Profile
 
 OPERATORS = [name for name, row in operator_table().items() if row.differentiable_arguments]
 SEEDS = st.integers(0, 2**64 - 1)

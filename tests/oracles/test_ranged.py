@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refgrad.generation import Profile, random_scenario
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Operator
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.judgement import INACCURATE_BELOW, VAGUE_ABOVE, inaccurate_below, vague_above
 from refgrad.scenario import Constant, parse
 from refgrad.scenario.formats import FLOAT64, FORMATS, rounded
-from refgrad.strategies import Profile, random_scenario
 
 NARROW = ("float32", "float16", "bfloat16")
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from flint import arb
 
+from refgrad.generation import Profile, SeededChoices, operator_scenario, random_scenario
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import Certified, CertifiedOracle
 from refgrad.oracles.ball_functions import precision, true_derivative
 from refgrad.oracles.symbolic import SymbolicRefusedError, formula_derivative, symbolic_gradient
 from refgrad.scenario import Constant, Scenario, parse
-from refgrad.strategies import Profile, SeededChoices, operator_scenario, random_scenario
 from tests.operators.example_attributes import example_attributes
 
 SMALL = Profile(max_backwards=1, length=(1, 4), dimensions=(1, 2), max_rank=2)

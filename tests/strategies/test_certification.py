@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from refgrad.generation import Profile, edge_scenario, operator_scenario, random_scenario
 from refgrad.operators import Edge, operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario
-from refgrad.strategies import Profile, edge_scenario, operator_scenario, random_scenario
 from tests.strategies.scenario_audit import reached
 
 SHARPNESS = 1e-6

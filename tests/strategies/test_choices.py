@@ -4,7 +4,8 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from refgrad.strategies import Choices, DrawnChoices, SeededChoices
+from refgrad.generation import Choices, SeededChoices
+from refgrad.strategies import DrawnChoices
 
 
 def check_choices(choices: Choices) -> None:

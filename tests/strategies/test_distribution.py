@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refgrad.generation import Profile, operator_scenario, random_scenario
+from refgrad.generation.profile import GRAPH_FAMILIES, GRAPH_SHARE
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, Slice
-from refgrad.strategies import Profile, operator_scenario, random_scenario
-from refgrad.strategies.profile import GRAPH_FAMILIES, GRAPH_SHARE
 from tests.strategies.scenario_audit import entries_on_edges, entries_on_kinks, reached, recorded, uses
 
 COUNT = 600

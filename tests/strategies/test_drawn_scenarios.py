@@ -7,8 +7,9 @@ from statistics import median
 import pytest
 from hypothesis import HealthCheck, find, settings
 
+from refgrad.generation import shrink
 from refgrad.scenario import Scenario
-from refgrad.strategies import scenarios, shrink
+from refgrad.strategies import scenarios
 from tests.strategies.planted_faults import FAULTS, second_backward_overwrites, wrong_tanh
 
 DETERMINISTIC = settings(

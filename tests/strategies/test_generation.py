@@ -5,9 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import GenerationError, Profile, random_scenario
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from refgrad.strategies import GenerationError, Profile, random_scenario, scenarios
+from refgrad.strategies import scenarios
 from tests.strategies.scenario_audit import complaints
 
 SEEDS = st.integers(0, 2**64 - 1)

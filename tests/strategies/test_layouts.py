@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from refgrad.harness import examine, find_adapter, start
-from refgrad.interpreter import Float64, evaluate
-from refgrad.strategies import (
+from refgrad.generation import (
     LAYOUTS,
     Profile,
     SeededChoices,
@@ -18,7 +16,9 @@ from refgrad.strategies import (
     find_counterexample,
     operator_scenario,
 )
-from refgrad.strategies.layouts import laid_out
+from refgrad.generation.single_operators.layouts import laid_out
+from refgrad.harness import examine, find_adapter, start
+from refgrad.interpreter import Float64, evaluate
 
 MANY = 200
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from refgrad.generation import find_counterexample, lifecycle_profile, lifecycle_scenario
 from refgrad.generation.shrinking.shorter_lifecycles import consistent
 from refgrad.harness import Engine, examine, find_adapter, start
 from refgrad.lifecycle import Fails, Open, predict
 from refgrad.scenario import Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, Scenario, Write, parse
-from refgrad.strategies import LifecycleProfile, find_counterexample, lifecycle_scenario, lifecycles
+from refgrad.strategies import lifecycles
 
 FEW, MANY = 500, 20_000
 
@@ -98,7 +99,7 @@ def test_every_kind_of_step_and_of_error_occurs_and_little_is_left_open() -> Non
 
 
 def test_a_profile_without_a_feature_makes_no_step_that_needs_it() -> None:
-    profile = LifecycleProfile(features=frozenset({"retain_graph"}), operators=frozenset({"sin"}))
+    profile = lifecycle_profile(features=frozenset({"retain_graph"}), operators=frozenset({"sin"}))
     scenarios = [lifecycle_scenario(seed, profile) for seed in range(100)]
     assert {operator for scenario in scenarios for operator in scenario.operators} == {"sin"}
     assert not any(isinstance(step, Write | Hook | Enter) for scenario in scenarios for step in scenario.steps)

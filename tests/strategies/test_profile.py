@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from refgrad.generation import GenerationError, Profile
+from refgrad.generation.profile import FAMILY_SHARE, GRAPH_FAMILIES, GRAPH_SHARE, reducing_operators, weighted_operators
 from refgrad.operators import operator_table
-from refgrad.strategies import GenerationError, Profile
-from refgrad.strategies.profile import FAMILY_SHARE, GRAPH_FAMILIES, GRAPH_SHARE, reducing_operators, weighted_operators
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from statistics import median
 import pytest
 from hypothesis.database import DirectoryBasedExampleDatabase, InMemoryExampleDatabase
 
+from refgrad.generation import EXAMPLES, Counterexample, find_counterexample, random_scenario
 from refgrad.scenario import Scenario
-from refgrad.strategies import EXAMPLES, Counterexample, find_counterexample, random_scenario
 from tests.strategies.planted_faults import FAULTS, wrong_tanh
 
 

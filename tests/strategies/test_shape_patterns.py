@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.strategies import Profile, SeededChoices
-from refgrad.strategies.shape_patterns import bound, chosen, nearest
+from refgrad.generation import Profile, SeededChoices
+from refgrad.generation.draft.shape_patterns import bound, chosen, nearest
 
 PATTERNS = (
     ("... n k", "... k m"),

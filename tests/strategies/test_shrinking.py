@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import Profile, operator_scenario, random_scenario, shrink, weight
 from refgrad.generation.shrinking.shrinking import with_short_names
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from refgrad.strategies import Profile, operator_scenario, random_scenario, shrink, weight
 from tests.strategies.planted_faults import FAULTS
 from tests.strategies.scenario_audit import complaints
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refgrad.generation import GenerationError, Profile, edge_scenario, operator_scenario, random_scenario
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
-from refgrad.strategies import GenerationError, Profile, edge_scenario, operator_scenario, random_scenario
 from tests.strategies.scenario_audit import complaints, entries_on_edges
 
 OPERATORS = tuple(operator_table())

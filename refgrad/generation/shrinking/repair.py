@@ -8,6 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from refgrad.generation.attributes.rules import admits
+from refgrad.generation.draft.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
+from refgrad.generation.dtypes import with_fitting_seeds
+from refgrad.generation.tangents import resized, with_fitting_tangents
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import (
@@ -31,10 +35,6 @@ from refgrad.scenario import (
     Unhook,
     Write,
 )
-from refgrad.strategies.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
-from refgrad.strategies.attributes import admits
-from refgrad.strategies.precision import with_fitting_seeds
-from refgrad.strategies.tangents import resized, with_fitting_tangents
 
 CHANGES: Final = (Detach, Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, StopRequiringGrad, Unhook, Write)
 

@@ -12,9 +12,9 @@ from refgrad.generation.shrinking.repair import Evaluated, Kept, evaluated, prun
 from refgrad.generation.shrinking.shorter_lifecycles import renamed_change
 from refgrad.generation.shrinking.simpler_values import complexity
 from refgrad.generation.shrinking.simplifications import SIMPLIFICATIONS, Simplification
+from refgrad.generation.tangents import renamed_tangents
 from refgrad.scenario import Apply, Backward, Grad, Hook, Jvp, Leaf, Scenario, Step
 from refgrad.scenario.formats import FORMATS
-from refgrad.strategies.tangents import renamed_tangents
 
 Fails = Callable[[Scenario], bool]
 

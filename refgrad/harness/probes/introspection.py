@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
 from refgrad.harness.adapter import TapeAdapter
 from refgrad.harness.probes.recorded import NoNodeError, Recorded, record, reproduction
 from refgrad.harness.probes.shown import Shown
@@ -17,13 +18,6 @@ from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, Library
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Leaf, Scenario, ScenarioError, parse
-from refgrad.strategies import (
-    LifecycleProfile,
-    Profile,
-    find_counterexample,
-    lifecycle_scenario,
-    random_scenario,
-)
 
 ONE_NODE_EACH: Final = frozenset({"add", "multiply"})
 """Operators that every library records as one node."""
@@ -120,7 +114,7 @@ def _random_graph(seed: int, engine: Engine, operators: frozenset[str]) -> Scena
 def _random_life(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
     """Return a graph some parts of which are not recorded."""
     features = engine.adapter.features & REGIONS
-    return lifecycle_scenario(seed, LifecycleProfile(features=features, operators=operators & ONE_NODE_EACH))
+    return lifecycle_scenario(seed, lifecycle_profile(features=features, operators=operators & ONE_NODE_EACH))
 
 
 MAKERS: Final[Mapping[str, Maker | None]] = MappingProxyType({

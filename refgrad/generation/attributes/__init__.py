@@ -1,0 +1,1 @@
+"""Values for the attributes of operators, by the type of an attribute."""

@@ -1,0 +1,186 @@
+"""Which axes, amounts, places and truth values may an operator be given that moves, picks or writes entries?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.generation.choices import Choices
+from refgrad.operators.structure import Shape
+from refgrad.scenario import AttributeValue, Slice
+
+MOST: Final = 4
+"""The largest number of indices, and the largest shift."""
+
+NEGATIVE: Final = 0.3
+"""How often an axis or an index is counted from the end."""
+
+
+def spelled(choices: Choices, axis: int, rank: int) -> int:
+    """Return an axis, or an index, counted from the start or from the end."""
+    return axis - rank if choices.boolean(NEGATIVE) else axis
+
+
+def one_axis(choices: Choices, rank: int) -> int:
+    """Return an axis; that of a scalar is 0, as if it were a vector."""
+    return spelled(choices, choices.integer(0, max(1, rank) - 1), max(1, rank))
+
+
+def some_axes(choices: Choices, rank: int, count: int | None = None) -> tuple[int, ...]:
+    """Return different axes in any order, as many as asked for or any number but none; of a scalar, none."""
+    count = choices.integer(min(1, rank), rank) if count is None else count
+    rest = list(range(rank))
+    axes = [rest.pop(len(rest) - 1 - choices.integer(0, len(rest) - 1)) for _ in range(count)]
+    return tuple(spelled(choices, axis, rank) for axis in axes)
+
+
+def shifts(choices: Choices, axis: Any) -> AttributeValue:
+    """Return how far to roll: one number for one axis or none, else one for each; none is often too far."""
+    if isinstance(axis, tuple):
+        return tuple(choices.integer(-MOST, MOST) for _ in axis)
+    return choices.integer(-MOST, MOST)
+
+
+def widths(choices: Choices, shape: Shape, bounds: tuple[float, float]) -> tuple[tuple[int, int], ...]:
+    """Return how much each axis gets before it and behind it."""
+    low, high = map(int, bounds)
+    return tuple((choices.integer(low, high), choices.integer(low, high)) for _ in shape)
+
+
+def amounts(choices: Choices, count: int) -> tuple[int, ...]:
+    """Return how often entries are repeated, now and then not at all."""
+    return tuple(choices.choice((2, 1, 3, 0, 1)) for _ in range(count))
+
+
+def kept_lengths(choices: Choices, stretched: Shape, shape: Shape) -> tuple[int, ...]:
+    """Return the stretched shape with -1 for some lengths that are as they were."""
+    lead = len(stretched) - len(shape)
+    own = zip(stretched[lead:], shape, strict=True)
+    return (*stretched[:lead], *(-1 if n == old and choices.boolean(NEGATIVE) else n for n, old in own))
+
+
+def points(choices: Choices, length: int) -> tuple[int, ...]:
+    """Return places at which an axis is cut, in increasing order: parts may be empty."""
+    return tuple(sorted(choices.integer(0, length + 1) for _ in range(choices.integer(1, 3))))
+
+
+def places(choices: Choices, shapes: Sequence[Shape], axis: int, options: Sequence[str]) -> AttributeValue:
+    """Return, for lines along ``axis`` of the first array, integers along it; in a nested tuple of the array's rank.
+
+    With a second array there is one for each of its entries. ``fewer``: not for every line.
+    ``distinct``: no line has one twice. ``positive``: none is counted from the end. ``stretched``: axes of length one
+    stand for all lines.
+    """
+    first = shapes[0]
+    if not first:
+        return 0 if "positive" in options else choices.integer(-1, 0)
+    axis %= len(first)
+    lengths = list(shapes[-1])
+    if len(shapes) == 1:
+        lengths[axis] = choices.integer(1, MOST)
+    if "distinct" in options or first[axis] == 0:
+        lengths[axis] = min(lengths[axis], first[axis])
+    for other in set(range(len(first))) - {axis}:
+        if "fewer" in options and choices.boolean(NEGATIVE):
+            lengths[other] = choices.integer(min(1, lengths[other]), lengths[other])
+        if "stretched" in options and choices.boolean(NEGATIVE) and lengths[other]:
+            lengths[other] = 1
+    lines = _Lines(choices, axis, first[axis], options)
+    return lines.nested(tuple(lengths), ())
+
+
+class _Lines:
+    """Draws one line of indices after another; an entry of the nested tuple is one of its line."""
+
+    def __init__(self, choices: Choices, axis: int, length: int, options: Sequence[str]) -> None:
+        self.choices, self.axis, self.length, self.options = choices, axis, length, options
+        self.taken: dict[tuple[int, ...], set[int]] = {}
+
+    def nested(self, shape: Shape, place: tuple[int, ...]) -> AttributeValue:
+        if not shape:
+            return self.entry((*place[: self.axis], *place[self.axis + 1 :]))
+        return tuple(self.nested(shape[1:], (*place, i)) for i in range(shape[0]))
+
+    def entry(self, line: tuple[int, ...]) -> int:
+        taken = self.taken.setdefault(line, set())
+        free = [i for i in range(self.length) if i not in taken or "distinct" not in self.options]
+        index = self.choices.choice(free)
+        taken.add(index)
+        return index if "positive" in self.options else spelled(self.choices, index, self.length)
+
+
+def rows(choices: Choices, count: int, length: int, options: Sequence[str]) -> AttributeValue:
+    """Return so many indices into an axis of a length; no more than there are if they have to be ``distinct``."""
+    return places(choices, [(length,), (count,)], 0, options)
+
+
+def flat_places(choices: Choices, size: int, count: int, *, distinct: bool) -> AttributeValue:
+    """Return indices into so many entries in row-major order."""
+    if size == 0:
+        return ()
+    free = list(range(size))
+    drawn = [free.pop(choices.integer(0, len(free) - 1)) for _ in range(min(count, size))] if distinct else None
+    indices = [choices.integer(0, size - 1) for _ in range(count)] if drawn is None else drawn
+    return tuple(spelled(choices, i, size) for i in indices)
+
+
+def truths(choices: Choices, shape: Shape) -> AttributeValue:
+    """Return truth values in a nested tuple of this shape."""
+    if not shape:
+        return choices.boolean(0.6)
+    return tuple(truths(choices, shape[1:]) for _ in range(shape[0]))
+
+
+def leading(choices: Choices, shape: Shape, _axis: int | None) -> Shape:
+    """Return the shape of the first axes, at least one where there is one."""
+    return shape[: choices.integer(min(1, len(shape)), len(shape))]
+
+
+def stretching(choices: Choices, shape: Shape, _axis: int | None) -> Shape:
+    """Return a shape that stretches to the given one: axes shortened to one, or left out in front."""
+    kept = shape[choices.integer(0, len(shape)) :] if choices.boolean(NEGATIVE) else shape
+    return tuple(1 if n and choices.boolean(NEGATIVE) else n for n in kept)
+
+
+def along(choices: Choices, shape: Shape, axis: int | None) -> Shape:
+    """Return the shape of one axis, or of a shorter one; without an axis, that of all entries in a row."""
+    length = math.prod(shape) if axis is None else shape[axis]
+    return (choices.integer(0, length) if choices.boolean(NEGATIVE) else length,)
+
+
+MASK_SHAPES: Final[Mapping[str, Callable[[Choices, Shape, int | None], Shape]]] = MappingProxyType({
+    "leading": leading,
+    "stretching": stretching,
+    "along": along,
+})
+
+
+def writing_index(choices: Choices, shape: Shape, source: Shape) -> tuple[AttributeValue, ...]:
+    """Return an index to which an array of the shape ``source`` can be written: no entry is met twice.
+
+    It has slices, and perhaps integers in front, or else one array of integers.
+    """
+    lead = max(0, len(shape) - len(source))
+    wanted = (*(1,) * lead, *source[max(0, len(source) - len(shape)) :])
+    gather = choices.integer(0, len(shape)) if choices.boolean(0.4) else -1
+    items: list[AttributeValue] = []
+    for axis, (length, count) in enumerate(zip(shape, wanted, strict=True)):
+        if axis < lead and length and gather < 0 and choices.boolean(0.5):
+            items.append(choices.integer(-length, length - 1))
+        elif axis == gather and 0 < count <= length:
+            items.append(places(choices, [(length,), (count,)], 0, ("distinct",)))
+        else:
+            items.append(_slice(choices, length, count))
+    return tuple(items)
+
+
+def _slice(choices: Choices, length: int, count: int) -> Slice:
+    if count == 1:
+        start, stop = choices.integer(-length, length), choices.choice((None, length, -1))
+        return Slice(start, stop, choices.choice((None, 2)))
+    step = 2 if count and 2 * count - 1 <= length and choices.boolean(0.5) else 1
+    span = max(0, step * (count - 1) + 1) if count else 0
+    start = choices.integer(0, max(0, length - span))
+    return Slice(start, start + span, None if step == 1 else step)

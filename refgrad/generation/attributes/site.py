@@ -1,0 +1,53 @@
+"""Where is an attribute to be chosen, and by which rule?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from refgrad.generation.choices import Choices
+from refgrad.generation.profile import Profile
+from refgrad.operators import Attribute, Operator
+from refgrad.operators.structure import Shape
+from refgrad.operators.table import AttributeType
+from refgrad.scenario import AttributeValue
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an attribute is to be chosen: the operator, the shapes of its operands, and what was chosen before it."""
+
+    operator: Operator
+    shapes: tuple[Shape, ...]
+    profile: Profile
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the first operand."""
+        return self.shapes[0]
+
+    @property
+    def length(self) -> int:
+        """The length of the axis that was chosen; without one, the number of entries."""
+        axis = self.chosen.get("axis")
+        return math.prod(self.shape) if axis is None or not self.shape else self.shape[axis]
+
+    def of_type(self, kind: AttributeType) -> Any:
+        """Return the value that was chosen for an attribute of that type, or None."""
+        names = [attribute.name for attribute in self.operator.attributes if attribute.type == kind]
+        return self.chosen.get(names[0]) if names else None
+
+
+Chooser: TypeAlias = Callable[[Choices, Site, Attribute], AttributeValue]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRule:
+    """How values of one type are chosen, which shapes admit one, and the shape next to another that does."""
+
+    choose: Chooser
+    admits: Callable[[Shape], bool] = lambda _: True
+    adapt: Callable[[Shape], Shape] = lambda shape: shape

@@ -1,0 +1,81 @@
+"""The choices that a generator makes, and their source that follows from a seed.
+
+The same generator serves seeds (some 0.3 µs a choice) and :mod:`refgrad.strategies.drawn_choices`, where hypothesis
+draws every choice (some 15 µs a choice) and can therefore shrink it. The simplest alternative is the lowest integer,
+the first of a sequence, or False.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from random import Random
+from typing import Final, Protocol, TypeVar
+
+T = TypeVar("T")
+
+STEPS_PER_UNIT: Final = 1000
+"""Numbers are drawn with three decimals, so that programs that show them stay readable."""
+
+
+class Choices(Protocol):
+    """A source of choices."""
+
+    def integer(self, low: int, high: int) -> int:
+        """Return an integer from low to high, both included."""
+
+    def choice(self, options: Sequence[T]) -> T:
+        """Return one of the options, of which there must be at least one."""
+
+    def boolean(self, probability: float) -> bool:
+        """Return True with this probability."""
+
+    def decimals(self, low: float, high: float, count: int) -> list[float]:
+        """Return that many short decimal numbers from low to high, both included."""
+
+    def repeat(self, least: int, most: int) -> Iterator[int]:
+        """Count from 0 to somewhere between least and most."""
+
+    def together(self, action: Callable[[Choices], T]) -> T:
+        """Return what the action does with these choices: those that it makes belong together."""
+
+
+class SeededChoices:
+    """Choices that follow from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        """Begin a sequence of choices; the same seed makes the same choices on every machine."""
+        self._random: Callable[[], float] = Random(seed).random
+
+    def integer(self, low: int, high: int) -> int:
+        """Return an integer from low to high, both included."""
+        return low + int(self._random() * (high - low + 1))
+
+    def choice(self, options: Sequence[T]) -> T:
+        """Return one of the options."""
+        return options[int(self._random() * len(options))]
+
+    def boolean(self, probability: float) -> bool:
+        """Return True with this probability."""
+        return self._random() < probability
+
+    def decimals(self, low: float, high: float, count: int) -> list[float]:
+        """Return numbers with three decimals, all equally likely."""
+        first, last = grid(low, high)
+        span, draw = last - first + 1, self._random
+        return [(first + int(draw() * span)) / STEPS_PER_UNIT for _ in range(count)]
+
+    def repeat(self, least: int, most: int) -> Iterator[int]:
+        """Count up to a number that is drawn once."""
+        return iter(range(self.integer(least, most)))
+
+    def together(self, action: Callable[[Choices], T]) -> T:
+        """Return what the action does."""
+        return action(self)
+
+
+@cache
+def grid(low: float, high: float) -> tuple[int, int]:
+    """Return the first and the last whole number of thousandths between low and high, inwards."""
+    return math.ceil(low * STEPS_PER_UNIT - 1e-9), math.floor(high * STEPS_PER_UNIT + 1e-9)

@@ -1,0 +1,170 @@
+"""May an operator be applied to these values, and how near to a kink are they?"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.generation.draft.shape_patterns import bound
+from refgrad.interpreter import NUMPY_FUNCTIONS, noted
+from refgrad.operators import Attribute, Expression, Operator
+from refgrad.operators.structure import Shape
+from refgrad.operators.structures.indexing import numpy_index
+from refgrad.operators.structures.reductions import kept_shape, reduced_axes
+
+Array = npt.NDArray[Any]
+
+MARGIN: Final = 1e-3
+"""Values this near to a kink, or to one another where they tie, are drawn again unless they are meant to be there."""
+
+
+Inner: TypeAlias = tuple[Operator, list[Array], Mapping[str, Any], Array]
+"""One of the applications that a composite consists of: operator, arrays, attributes and result."""
+
+
+def in_domain(
+    operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], inside: Sequence[Inner] | None = None
+) -> bool:
+    """Whether every entry lies in the operator's domain; ``attributes`` have their defaults filled in.
+
+    ``inside`` is what a composite consists of, where that is known.
+    """
+    domain = _domain(operator)
+    if domain is not None and not np.all(domain(*arrays, **attributes)):
+        return False
+    if operator.composite is None:
+        return True
+    return all(in_domain(*inner[:3]) for inner in inside or inside_of(operator, arrays, attributes))
+
+
+def distance_to_kink(
+    operator: Operator,
+    arrays: list[Array],
+    attributes: Mapping[str, Any],
+    result: Array,
+    inside: Sequence[Inner] | None = None,
+) -> float:
+    """Return how far the nearest entry is from a kink: 0 on one, infinite where the operator has none.
+
+    ``inside`` is what a composite consists of, where that is known.
+    """
+    if operator.composite is not None:
+        inner = inside or inside_of(operator, arrays, attributes)
+        return min(itertools.starmap(distance_to_kink, inner), default=math.inf)
+    if operator.elementwise:
+        gaps = [np.abs(gap(*arrays, **attributes)) for gap in _gaps(operator)]
+        return min((float(gap.min()) for gap in gaps if gap.size), default=math.inf)
+    if not has_ties(operator):
+        return math.inf
+    (axis,) = (attributes[attribute.name] for attribute in operator.attributes if attribute.type == "axes")
+    return _distance_to_tie(arrays[0], result, axis)
+
+
+def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> list[Inner]:
+    """Return the applications that a composite consists of, its own result last.
+
+    Raises ValueError where shapes or attributes do not fit.
+    """
+    return [
+        (entry.operator, [operand.array for operand in entry.operands], entry.attributes, entry.array)
+        for entry in noted(operator, arrays, attributes).entries
+        if entry.operator is not None
+    ]
+
+
+def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
+    """Whether attributes mean what they say, though the operator's own function may take others just as well.
+
+    Operands have the shapes of the operator's pattern, or one shape if they must be alike, numbers lie in their bounds,
+    axes to reduce exist and are different, limits increase, and an array that is added at an index has its shape.
+    """
+    if not all(_allowed(attribute, attributes[attribute.name]) for attribute in operator.attributes):
+        return False
+    if operator.operands == "same" and len({np.shape(array) for array in arrays}) > 1:
+        return False
+    if operator.shapes and bound(operator.shapes, tuple(np.shape(array) for array in arrays)) is None:
+        return False
+    values = {attribute.type: attributes[attribute.name] for attribute in operator.attributes}
+    bounds = [attributes[attribute.name] for attribute in operator.attributes if attribute.type == "float"]
+    if any(lower >= upper for lower, upper in itertools.pairwise(bounds)):
+        return False
+    if not _exist(values.get("axes"), arrays[0].ndim):
+        return False
+    return "any_shape" not in values or _reads(values["any_shape"], values["index"]) == arrays[0].shape
+
+
+def _allowed(attribute: Attribute, value: Any) -> bool:
+    """Whether a number lies in its bounds, and an option is one."""
+    low, high = attribute.bounds
+    return (attribute.type not in {"int", "real"} or low <= value <= high) and (
+        attribute.type != "option" or value in attribute.options
+    )
+
+
+def _exist(axis: int | tuple[int, ...] | None, rank: int) -> bool:
+    axes = () if axis is None else (axis,) if isinstance(axis, int) else axis
+    return all(-rank <= a < rank for a in axes) and len({a % rank for a in axes}) == len(axes)
+
+
+def _reads(shape: Shape, index: tuple[Any, ...]) -> Shape:
+    """Return the shape of what an index reads out of an array of a shape."""
+    read: Shape = np.empty(shape)[numpy_index(index)].shape
+    return read
+
+
+def has_ties(operator: Operator) -> bool:
+    """Whether the operator reduces along axes, and its edges are ties of the entry that it picks out, not points."""
+    points = any(edge.examples for edge in operator.kinks)
+    return bool(operator.kinks) and not points and any(attribute.type == "axes" for attribute in operator.attributes)
+
+
+def on_limit(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
+    """Whether an entry lies on an edge of the operator at which the derivative is a limit."""
+    return any(bool(np.any(holds(*arrays, **attributes))) for holds in _limits(operator))
+
+
+def _distance_to_tie(array: Array, result: Array, axis: int | tuple[int, ...] | None) -> float:
+    axes = reduced_axes(axis, array.ndim)
+    distance = np.abs(array - result.reshape(kept_shape(array.shape, axis)))
+    count = math.prod(array.shape[i] for i in axes)
+    rest = [i for i in range(array.ndim) if i not in axes]
+    groups = distance.transpose(*rest, *axes).reshape(-1, count) if distance.size else distance
+    if groups.size == 0 or count == 1:
+        return math.inf
+    return float(np.partition(groups, 1, axis=-1)[:, 1].min())
+
+
+@cache
+def _domain(operator: Operator) -> Callable[..., Any] | None:
+    if operator.domain is None:
+        return None
+    return operator.domain.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+
+
+@cache
+def _limits(operator: Operator) -> tuple[Callable[..., Any], ...]:
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    conditions = [Expression(edge.where) for edge in operator.edges if edge.kind == "limit"]
+    return tuple(condition.function(parameters, NUMPY_FUNCTIONS) for condition in conditions)
+
+
+@cache
+def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
+    """Return the differences that vanish where a comparison of the formula, or of an edge's condition, turns over."""
+    assert operator.formula is not None
+    conditions = [operator.formula, *(Expression(edge.where) for edge in operator.edges)]
+    sides = dict.fromkeys(
+        f"({ast.unparse(node.left)}) - ({ast.unparse(node.comparators[0])})"
+        for condition in conditions
+        for node in ast.walk(condition.tree)
+        if isinstance(node, ast.Compare)
+    )
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    return tuple(Expression(source).function(parameters, NUMPY_FUNCTIONS) for source in sides)

@@ -1,0 +1,120 @@
+"""A scenario under construction: its steps so far, and what generation keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from refgrad.generation.choices import Choices
+from refgrad.generation.draft.admission import Array, distance_to_kink, in_domain, inside_of
+from refgrad.generation.draft.value import Definition, Value
+from refgrad.generation.profile import LARGEST_SIZE, Profile
+from refgrad.interpreter import numpy_forward
+from refgrad.operators import Operator
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, Slice, Step
+
+
+@dataclass(slots=True)
+class Draft:
+    """The steps so far, the values that they define, and the choices of what comes next.
+
+    ``base`` is the shape that leaves are derived from. ``values`` are those in scope, ``results`` and ``leaves`` all
+    that were defined. Whatever the profile's dtype is, known entries are of float64, so that it is the truth that stays
+    clear of kinks. ``hooks`` maps the hooks that were made to their tensors, and ``regions`` says of each region that
+    was entered and not left whether it records.
+    """
+
+    profile: Profile
+    base: Shape
+    choices: Choices
+    steps: list[Step] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    results: list[Value] = field(default_factory=list)
+    leaves: list[Value] = field(default_factory=list)
+    hooks: dict[str, str] = field(default_factory=dict)
+    regions: list[bool] = field(default_factory=list)
+    largest: float = field(init=False)
+    margin: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look up the profile's limits once."""
+        self.largest, self.margin = self.profile.largest_value, self.profile.least_margin
+
+    @property
+    def records(self) -> bool:
+        """Whether what is done now is recorded."""
+        return not self.regions or self.regions[-1]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the steps so far."""
+        return Scenario(tuple(self.steps))
+
+    def define(self, value: Value, step: Definition) -> None:
+        """Take a step that defines a tensor."""
+        value.step = step
+        self.steps.append(step)
+        self.values.append(value)
+        (self.leaves if isinstance(step, Leaf) else self.results).append(value)
+
+    def add_leaf(self, value: Value) -> None:
+        """Make the leaf part of the scenario."""
+        name = f"{'c' if value.condition else 'x'}{len(self.leaves) + 1}"
+        if value.requires_grad:
+            value.leaves = 1 << len(self.leaves)
+        dtype = None if value.condition else self.profile.dtype
+        self.define(value, Leaf(name, Constant.of(value.array, dtype), value.requires_grad))
+
+    def add_result(self, value: Value, operator: str, attributes: Mapping[str, Any]) -> None:
+        """Make the result part of the scenario, and before it those of its arguments that are not."""
+        for argument in value.arguments:
+            if argument.step is None:
+                self.add_leaf(argument)
+            argument.uses += 1
+            value.graph |= argument.graph
+            value.leaves |= argument.leaves
+        if value.requires_grad:
+            value.graph |= 1 << len(self.results)
+        names = tuple(argument.name for argument in value.arguments)
+        self.define(value, Apply(f"a{len(self.results) + 1}", operator, names, tuple(attributes.items())))
+
+    def has_room(self, array: Array, operator: Operator) -> bool:
+        """Whether an array is small enough, and of a rank that the profile or the operator's pattern allows."""
+        return array.size <= LARGEST_SIZE and array.ndim <= max(self.profile.max_rank, operator.pattern_rank)
+
+    def compute(
+        self, operator: Operator, arguments: Sequence[Value], attributes: Mapping[str, Any], *, margin: float
+    ) -> Value | None:
+        """Return the operator's result, or None where it is refused.
+
+        Refused are shapes that do not fit, points outside of the domain or within ``margin`` of a kink, results that
+        are too large, not finite or of too high a rank.
+        """
+        arrays = [argument.array for argument in arguments]
+        bound = operator.bind({name: _native(value) for name, value in attributes.items()})
+        try:
+            inside = None if operator.composite is None else inside_of(operator, arrays, bound)
+            if not in_domain(operator, arrays, bound, inside):
+                return None
+            array = np.asarray(numpy_forward(operator)(*arrays, **bound))
+        except (ValueError, IndexError, TypeError):
+            return None
+        fresh = [value.array for value in arguments if value.step is None]
+        if not all(self.has_room(candidate, operator) for candidate in (array, *fresh)):
+            return None
+        requires_grad = any(argument.requires_grad for argument in arguments)
+        value = Value.of(array, requires_grad=requires_grad, arguments=tuple(arguments))
+        if not value.within(-self.largest, self.largest):
+            return None
+        near = margin >= 0 and distance_to_kink(operator, arrays, bound, array, inside) <= max(margin, self.margin)
+        return None if near else value
+
+
+def _native(value: AttributeValue) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    return tuple(item.to_native() if isinstance(item, Slice) else item for item in value)

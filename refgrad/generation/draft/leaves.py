@@ -1,0 +1,147 @@
+"""Which numbers does a fresh leaf hold?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from refgrad.generation.attributes.rules import DEFAULT_RANGE
+from refgrad.generation.choices import Choices
+from refgrad.generation.draft.admission import Array
+from refgrad.generation.draft.operands import broadcast_shape
+from refgrad.generation.draft.value import Value
+from refgrad.generation.profile import LARGEST_VALUE, Profile
+from refgrad.operators import Argument, Operator
+from refgrad.operators.structure import Shape
+from refgrad.scenario.formats import rounded
+
+TAME: Final = 0.7
+"""How often a leaf stays within DEFAULT_RANGE, where many operators can use it, though its first takes more."""
+
+AT_LEAST: Final = 0.5
+"""The narrowed range is no shorter than this."""
+
+REPLACED: Final = 0.4
+"""How often an entry of a leaf with special numbers is one."""
+
+BEYOND: Final = 3
+"""How many times as often as other kinds a leaf with special numbers has some from beyond its range, if there are any;
+it is twice as likely to have special numbers then, so that the others do not become rare."""
+
+ZEROS: Final = (0.0, -0.0)
+
+TINY: Final = (1e-20, -1e-160, 1e-310, -5e-324)
+"""Small numbers for one entry at a time: the first vanishes beside others, the second's square is no normal number,
+and the last two are none themselves."""
+
+MODEST: Final = (1e-3, -1e-3)
+"""Small numbers beside which a matrix of float32 is not singular yet."""
+
+NORMAL: Final = (1e-20, -1e-160, 1e-300, -1e-300)
+"""The same for operators with kinks: a library that takes numbers that are not normal for 0 is on the kink there."""
+
+SMALL: Final = (1e-20, -1e-9)
+"""Small numbers that meet others in sums and products."""
+
+
+def sample_range(operator: Operator, argument: Argument) -> tuple[float, float]:
+    """Return the range from which the argument's entries are drawn."""
+    return operator.samples.get(argument.name, DEFAULT_RANGE)
+
+
+def accepted_range(operator: Operator, argument: Argument) -> tuple[float, float]:
+    """Return the range in which the argument's entries have to lie; an operator without one takes anything."""
+    return operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
+
+
+def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument: Argument, shape: Shape) -> Value:
+    """Return a leaf of this shape for this argument, which is not yet part of any draft."""
+    size = math.prod(shape)
+    if argument.dtype == "bool":
+        array: Array = np.array([choices.boolean(0.5) for _ in range(size)], dtype=bool).reshape(shape)
+        return Value.of(array, requires_grad=False)
+    low, high = sample_range(operator, argument)
+    tame_low, tame_high = max(low, DEFAULT_RANGE[0]), min(high, DEFAULT_RANGE[1])
+    if tame_high - tame_low >= AT_LEAST and choices.boolean(TAME):
+        low, high = tame_low, tame_high
+    array = random_array(choices, low, high, shape, profile.dtype)
+    beyond = [operator.beyond[argument.name]] * BEYOND if argument.name in operator.beyond else []
+    if size and profile.special and choices.boolean(min(1.0, profile.special * (2 if beyond else 1))):
+        ends: list[tuple[float, ...]] = [(low, high), *beyond]
+        array = rounded(special_array(choices, operator, array, ends), profile.dtype)
+    return Value.of(array, requires_grad=not choices.boolean(profile.constants))
+
+
+def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype: str) -> Array:
+    """Return an array of short decimal numbers between the bounds, each the nearest of the dtype, as float64."""
+    return rounded(np.array(choices.decimals(low, high, math.prod(shape)), dtype=np.float64), dtype).reshape(shape)
+
+
+def _small_numbers(operator: Operator) -> tuple[float, ...]:
+    """Return those that tell something: beside a jump, quotients underflow onto its other side in every format."""
+    if operator.family == "linear_algebra":
+        return MODEST
+    kinds = {edge.kind for edge in operator.edges}
+    if not operator.elementwise or "jump" in kinds:
+        return SMALL
+    return NORMAL if "kink" in kinds else TINY
+
+
+def special_array(choices: Choices, operator: Operator, array: Array, ends: list[tuple[float, ...]]) -> Array:
+    """Return the array with some entries, at least one, replaced by numbers of one hard kind.
+
+    These are one of its own, one of the ``ends``, the first of which are those of its range, or if that holds 0, zeros
+    or small numbers.
+    """
+    low, high = ends[0]
+    kinds = [
+        (float(array.flat[0]),),
+        *ends,
+        *([ZEROS, _small_numbers(operator)] if low < 0 < high else []),
+    ]
+    numbers = choices.choice(kinds)
+    certain = choices.integer(0, array.size - 1)
+    entries = [
+        choices.choice(numbers) if place == certain or choices.boolean(REPLACED) else entry
+        for place, entry in enumerate(array.ravel().tolist())
+    ]
+    return np.array(entries, dtype=np.float64).reshape(array.shape)
+
+
+def put_on_edge(
+    choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float], dtype: str
+) -> list[Value]:
+    """Return the operands with some entries, at least one, moved onto an example of an edge.
+
+    Entries that meet one another under broadcasting are moved together. Operands must have entries.
+    """
+    result = broadcast_shape(*(operand.shape for operand in operands))
+    assert result is not None
+    certain = choices.integer(0, math.prod(result) - 1)
+    places = [place for place in range(math.prod(result)) if place == certain or choices.boolean(0.2)]
+    moved = []
+    for argument, operand in zip(operator.arguments, operands, strict=True):
+        array = operand.array.copy()
+        if argument.name in example:
+            for place in places:
+                array[_projected(np.unravel_index(place, result), array.shape)] = example[argument.name]
+        numbers = array if operand.condition else rounded(array, dtype)
+        moved.append(Value.of(numbers, requires_grad=operand.requires_grad))
+    return moved
+
+
+def with_ties(choices: Choices, operand: Value) -> Value:
+    """Return the operand with two of its numbers in every place, so that most reductions meet a tie."""
+    entries = operand.array.ravel().tolist()
+    pair = [choices.choice(entries), choices.choice(entries)]
+    array = np.array([choices.choice(pair) for _ in entries], dtype=operand.array.dtype).reshape(operand.shape)
+    return Value.of(array, requires_grad=operand.requires_grad)
+
+
+def _projected(index: tuple[np.intp, ...], shape: Shape) -> tuple[int, ...]:
+    """Return the place in an operand of this shape that broadcasting carries to ``index``."""
+    last = index[len(index) - len(shape) :]
+    return tuple(0 if length == 1 else int(place) for place, length in zip(last, shape, strict=True))

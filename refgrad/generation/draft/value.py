@@ -1,0 +1,100 @@
+"""A tensor of a scenario under construction, and the memory that it lies in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from refgrad.generation.draft.admission import Array
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Apply, Detach, Grad, Leaf
+
+Definition: TypeAlias = Leaf | Apply | Detach | Grad
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """A piece of memory that tensors share if one is a view of the other.
+
+    ``low`` and ``high`` bound the entries. ``viewed`` says that some engines have several tensors look at it; recorded
+    gradients always count as viewed, since some engines have two of them share what they do not need apart.
+    """
+
+    low: float
+    high: float
+    viewed: bool = False
+
+    @classmethod
+    def of(cls, array: Array) -> Memory:
+        """Return memory that holds these entries; without any, or of booleans, its bounds are 0."""
+        if array.dtype.kind == "b" or array.size == 0:
+            return cls(0.0, 0.0)
+        entries = array.ravel()
+        return cls(float(np.minimum.reduce(entries)), float(np.maximum.reduce(entries)))
+
+    @classmethod
+    def up_to(cls, bound: float, *, viewed: bool = False) -> Memory:
+        """Return memory whose entries are no larger in magnitude than a bound."""
+        return cls(-bound, bound, viewed)
+
+    @property
+    def bound(self) -> float:
+        """How large an entry may be in magnitude."""
+        return max(-self.low, self.high)
+
+    def grow(self, bound: float) -> None:
+        """Allow entries up to a bound in magnitude."""
+        self.low, self.high = min(self.low, -bound), max(self.high, bound)
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """A tensor of a draft: a leaf, a result, a view, a detached tensor or a recorded gradient.
+
+    ``entries`` are None where steps may change them, and booleans where the value is a ``condition``. ``step`` is None
+    for a leaf that is not yet part of the draft. ``graph`` and ``leaves`` are the results and the leaves, one bit each,
+    that a backward from here walks over, and ``uses`` counts the operators that take the value.
+
+    Steps of a lifecycle change the flags: ``is_leaf`` as an engine says it; ``differentiable``, if a gradient by it can
+    be recorded; ``started``, if a backward began here; ``touched``, if it was written to, hooked, run backward from or
+    had its flags changed.
+    """
+
+    shape: Shape
+    requires_grad: bool
+    memory: Memory
+    entries: Array | None = None
+    condition: bool = False
+    step: Definition | None = None
+    arguments: tuple[Value, ...] = ()
+    graph: int = 0
+    leaves: int = 0
+    uses: int = 0
+    is_leaf: bool = False
+    differentiable: bool = False
+    started: bool = False
+    touched: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name by which later steps refer to it."""
+        assert self.step is not None
+        return self.step.name
+
+    @property
+    def array(self) -> Array:
+        """The entries of a value that no step changes."""
+        assert self.entries is not None
+        return self.entries
+
+    @classmethod
+    def of(cls, array: Array, *, requires_grad: bool, arguments: tuple[Value, ...] = ()) -> Value:
+        """Return a value with these entries, and their bounds."""
+        condition = array.dtype.kind == "b"
+        return cls(array.shape, requires_grad, Memory.of(array), array, condition, None, arguments)
+
+    def within(self, low: float, high: float) -> bool:
+        """Whether every entry lies between these bounds."""
+        return low <= self.memory.low and self.memory.high <= high

@@ -1,0 +1,71 @@
+"""The generator of random graphs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from refgrad.generation.choices import Choices, SeededChoices
+from refgrad.generation.draft.application import apply_operator
+from refgrad.generation.draft.backward_calls import completed
+from refgrad.generation.draft.draft import Draft
+from refgrad.generation.draft.leaves import fresh_leaf
+from refgrad.generation.profile import STANDARD, GenerationError, Profile, weighted_operators
+from refgrad.operators import Argument, Operator
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Scenario
+
+ATTEMPTS: Final = 20
+"""How often a seed is tried again: almost always once, unless the profile admits nothing."""
+
+RANKS: Final = (0, 1, 2, 1, 2, 3, 2, 3)
+"""The ranks of the shape that leaves are derived from, each as often as it stands here."""
+
+UNUSED: Final = Argument("unused")
+"""What a leaf is for that no operator takes."""
+
+
+def random_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario that follows from a seed; the same one on every machine.
+
+    Raises :class:`GenerationError` where the profile admits no scenario.
+    """
+    choices = SeededChoices(seed)
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return generate(choices, profile)
+        except GenerationError:
+            continue
+    return generate(choices, profile)
+
+
+def generate(choices: Choices, profile: Profile) -> Scenario:
+    """Return a scenario made by these choices. Raises :class:`GenerationError` where they lead nowhere."""
+    with np.errstate(all="ignore"):
+        draft = Draft(profile, base_shape(choices, profile), choices)
+        operators = weighted_operators(profile)
+        for _ in choices.repeat(*profile.length):
+            choices.together(lambda each: apply_operator(draft, each.choice(operators)))
+        _reach_least(draft, operators)
+        if choices.boolean(profile.unused_leaves):
+            draft.add_leaf(fresh_leaf(choices, profile, operators[0], UNUSED, draft.base))
+        return completed(draft)
+
+
+def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
+    """Go on until there are as many results as the profile wants at least."""
+    for _ in range(ATTEMPTS):
+        if len(draft.results) >= draft.profile.length[0] and any(value.requires_grad for value in draft.results):
+            return
+        apply_operator(draft, draft.choices.choice(operators))
+    raise GenerationError("the profile's operators could not be applied")
+
+
+def base_shape(choices: Choices, profile: Profile) -> Shape:
+    """Return the shape that a scenario's leaves are derived from: lengths that the profile has, and rarely a zero."""
+    rank = choices.choice([rank for rank in RANKS if rank <= profile.rank] or [0])
+    shape = [choices.choice(profile.dimensions) for _ in range(rank)]
+    if shape and choices.boolean(profile.empty):
+        shape[choices.integer(0, rank - 1)] = 0
+    return tuple(shape)
