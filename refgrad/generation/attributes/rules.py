@@ -36,7 +36,7 @@ def choose_attributes(
     if not operator.attributes:
         return chosen
     for attribute in operator.attributes:
-        site = Site(operator, shapes, profile, chosen)
+        site = Site(operator, shapes, chosen, profile)
         chosen[attribute.name] = ATTRIBUTE_RULES[attribute.type].choose(choices, site, attribute)
     return {
         attribute.name: chosen[attribute.name]

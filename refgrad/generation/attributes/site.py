@@ -1,14 +1,14 @@
-"""Where is an attribute to be chosen, and by which rule?"""
+"""What the values of an attribute depend on, and the form of the rules that choose them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from refgrad.generation.choices import Choices
-from refgrad.generation.profile import Profile
+from refgrad.generation.profile import STANDARD, Profile
 from refgrad.operators import Attribute, Operator
 from refgrad.operators.structure import Shape
 from refgrad.operators.table import AttributeType
@@ -17,12 +17,15 @@ from refgrad.scenario import AttributeValue
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where an attribute is to be chosen: the operator, the shapes of its operands, and what was chosen before it."""
+    """What the values of an attribute depend on: its operator, the shapes of the operands, and other attributes.
+
+    Those that are ``chosen`` come before it in the operator's row.
+    """
 
     operator: Operator
     shapes: tuple[Shape, ...]
-    profile: Profile
-    chosen: Mapping[str, Any] = field(default_factory=dict)
+    chosen: Mapping[str, Any]
+    profile: Profile = STANDARD
 
     @property
     def shape(self) -> Shape:

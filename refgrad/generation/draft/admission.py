@@ -1,4 +1,4 @@
-"""May an operator be applied to these values, and how near to a kink are they?"""
+"""Whether an operator may be applied to values, and how near to a kink they are."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.generation.attributes.acceptance import accepts
+from refgrad.generation.attributes.rules import admits
 from refgrad.generation.draft.shape_patterns import bound
 from refgrad.interpreter import NUMPY_FUNCTIONS, noted
-from refgrad.operators import Attribute, Expression, Operator
-from refgrad.operators.structure import Shape
-from refgrad.operators.structures.indexing import numpy_index
+from refgrad.operators import Expression, Operator
 from refgrad.operators.structures.reductions import kept_shape, reduced_axes
 
 Array = npt.NDArray[Any]
@@ -80,43 +80,16 @@ def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, 
 
 
 def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
-    """Whether attributes mean what they say, though the operator's own function may take others just as well.
+    """Whether the operands fit together and the attributes fit them, though NumPy's functions may take others as well.
 
-    Operands have the shapes of the operator's pattern, or one shape if they must be alike, numbers lie in their bounds,
-    axes to reduce exist and are different, limits increase, and an array that is added at an index has its shape.
+    ``attributes`` have their defaults filled in.
     """
-    if not all(_allowed(attribute, attributes[attribute.name]) for attribute in operator.attributes):
+    shapes = tuple(np.shape(array) for array in arrays)
+    if operator.operands == "same" and len(set(shapes)) > 1:
         return False
-    if operator.operands == "same" and len({np.shape(array) for array in arrays}) > 1:
+    if operator.shapes and bound(operator.shapes, shapes) is None:
         return False
-    if operator.shapes and bound(operator.shapes, tuple(np.shape(array) for array in arrays)) is None:
-        return False
-    values = {attribute.type: attributes[attribute.name] for attribute in operator.attributes}
-    bounds = [attributes[attribute.name] for attribute in operator.attributes if attribute.type == "float"]
-    if any(lower >= upper for lower, upper in itertools.pairwise(bounds)):
-        return False
-    if not _exist(values.get("axes"), arrays[0].ndim):
-        return False
-    return "any_shape" not in values or _reads(values["any_shape"], values["index"]) == arrays[0].shape
-
-
-def _allowed(attribute: Attribute, value: Any) -> bool:
-    """Whether a number lies in its bounds, and an option is one."""
-    low, high = attribute.bounds
-    return (attribute.type not in {"int", "real"} or low <= value <= high) and (
-        attribute.type != "option" or value in attribute.options
-    )
-
-
-def _exist(axis: int | tuple[int, ...] | None, rank: int) -> bool:
-    axes = () if axis is None else (axis,) if isinstance(axis, int) else axis
-    return all(-rank <= a < rank for a in axes) and len({a % rank for a in axes}) == len(axes)
-
-
-def _reads(shape: Shape, index: tuple[Any, ...]) -> Shape:
-    """Return the shape of what an index reads out of an array of a shape."""
-    read: Shape = np.empty(shape)[numpy_index(index)].shape
-    return read
+    return admits(operator, shapes[0]) and accepts(operator, shapes, attributes)
 
 
 def has_ties(operator: Operator) -> bool:

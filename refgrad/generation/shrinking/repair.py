@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from refgrad.generation.attributes.rules import admits
 from refgrad.generation.draft.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
 from refgrad.generation.dtypes import with_fitting_seeds
 from refgrad.generation.tangents import resized, with_fitting_tangents
@@ -99,10 +98,13 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
         with np.errstate(all="ignore"):
             values = evaluate(scenario, Float64())
             gradients = _from_gradients(scenario)
-            meaningful = all(_meaningful(s, values) for s in scenario.applications if s.name not in gradients)
+            admitted = all(
+                well_formed(*_call(s, values)) and (s.name in gradients or _meaningful(s, values))
+                for s in scenario.applications
+            )
     except ScenarioEvaluationError:
         return None
-    return Evaluated(scenario, values, recorded_names(scenario.steps)) if meaningful else None
+    return Evaluated(scenario, values, recorded_names(scenario.steps)) if admitted else None
 
 
 def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
@@ -160,8 +162,7 @@ def _from_gradients(scenario: Scenario) -> frozenset[str]:
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
     operator, arrays, attributes = _call(step, values)
-    usual = admits(operator, arrays[0].shape) and well_formed(operator, arrays, attributes)
-    return usual and bool(np.isfinite(values[step.name]).all()) and in_domain(operator, arrays, attributes)
+    return bool(np.isfinite(values[step.name]).all()) and in_domain(operator, arrays, attributes)
 
 
 def _call(step: Apply, values: Mapping[str, Array]) -> tuple[Operator, list[Array], dict[str, Any]]:
