@@ -15,7 +15,6 @@ from refgrad.generation import (
 )
 from refgrad.harness.checks import Check, GraphCheck
 from refgrad.harness.examination import examine
-from refgrad.harness.execution import Engine
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Outcome, Verdict
 from refgrad.native.engine import Engine

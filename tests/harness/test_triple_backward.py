@@ -17,7 +17,7 @@ from refgrad.generation import (
 from refgrad.harness import Engine, examine, find_adapter, registered_engines, start
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from tests.strategies.scenario_audit import has_numbers_beyond
+from tests.generation.scenario_audit import has_numbers_beyond
 
 WITHOUT_A_TERM = """
 import refgrad.engine as torch

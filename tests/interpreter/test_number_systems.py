@@ -23,7 +23,7 @@ from refgrad.interpreter import (
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Apply, Slice, parse
-from tests.strategies.scenario_audit import steps_may_overflow
+from tests.generation.scenario_audit import steps_may_overflow
 
 NAMES = sorted(operator_table())
 WIDE = Profile(max_rank=4, dimensions=(1, 2, 3, 4), empty=0.2)

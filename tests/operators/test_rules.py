@@ -16,9 +16,9 @@ from refgrad.generation import Profile, operator_scenario
 from refgrad.interpreter import keywords, numpy_forward
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
+from tests.generation.scenario_audit import steps_may_overflow
 from tests.operators.rules import NumpyOperators, gradients, vjp
 from tests.oracles.agreement import only_backward
-from tests.strategies.scenario_audit import steps_may_overflow
 
 Array = npt.NDArray[np.float64]
 MAXIMUM_RANK_PROFILE = Profile(max_rank=4, dimensions=(1, 2, 3))

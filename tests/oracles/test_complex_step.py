@@ -10,7 +10,7 @@ from refgrad.oracles.complex_step import ComplexStepRefusedError, Slopes, comple
 from refgrad.scenario import Constant, Scenario, parse
 from tests.oracles.cross_checks_page import scenario_of
 from tests.oracles.programs import program
-from tests.strategies.scenario_audit import has_numbers_beyond
+from tests.generation.scenario_audit import has_numbers_beyond
 
 NOT_ANALYTIC = {"abs", "arctan2", "clip", "max", "maximum", "min", "minimum", "relu"}
 NEARLY_SINGULAR = {"cdist"}

@@ -164,13 +164,20 @@ def _flat_places(value: Any, site: Site, _attribute: Attribute) -> bool:
 
 
 def _mask(value: Any, site: Site, attribute: Attribute) -> bool:
+    """Whether the shape is one of the kind that the options say; nested tuples without entries do not tell theirs."""
     shape = np.shape(value)
+    if 0 in shape:
+        return 0 in site.shape or attribute.options[0] == "along"
     match attribute.options[0]:
         case "leading":
             return site.shape[: len(shape)] == shape
         case "stretching":
-            return len(shape) <= len(site.shape) and np.broadcast_shapes(shape, site.shape) == site.shape
+            return len(shape) <= len(site.shape) and _stretches(shape, site.shape[len(site.shape) - len(shape) :])
     return len(shape) == 1 and shape[0] <= site.length
+
+
+def _stretches(shape: Shape, result: Shape) -> bool:
+    return all(length in {1, wanted} for length, wanted in zip(shape, result, strict=True))
 
 
 ACCEPTANCES: Final[Mapping[AttributeType, Acceptance]] = MappingProxyType({

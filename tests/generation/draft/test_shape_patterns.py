@@ -1,4 +1,4 @@
-"""Do operands whose shapes follow patterns fit together?"""
+"""Tests that operands whose shapes follow patterns fit together."""
 
 from __future__ import annotations
 

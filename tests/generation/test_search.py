@@ -1,4 +1,4 @@
-"""Does a search find what fails, the same every time, and remember it?"""
+"""Tests that a search finds what fails, the same every time, and remembers it."""
 
 from pathlib import Path
 from statistics import median
@@ -8,7 +8,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase, InMemoryExampleDa
 
 from refgrad.generation import EXAMPLES, Counterexample, find_counterexample, random_scenario
 from refgrad.scenario import Scenario
-from tests.strategies.planted_faults import FAULTS, wrong_tanh
+from tests.generation.planted_faults import FAULTS, wrong_tanh
 
 
 def never(_scenario: Scenario) -> bool:

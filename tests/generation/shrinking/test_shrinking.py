@@ -1,4 +1,4 @@
-"""To how little does a failing scenario shrink?"""
+"""Tests of how small a failing scenario becomes, and of what the shrinker must keep."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -12,8 +12,8 @@ from refgrad.generation.shrinking.shrinking import with_short_names
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from tests.strategies.planted_faults import FAULTS
-from tests.strategies.scenario_audit import complaints
+from tests.generation.planted_faults import FAULTS
+from tests.generation.scenario_audit import complaints
 
 TRIED = 6000
 

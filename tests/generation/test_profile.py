@@ -1,4 +1,4 @@
-"""Does a profile refuse what cannot be meant?"""
+"""Tests of what a profile refuses, and of the operators that follow from it."""
 
 from typing import Any
 

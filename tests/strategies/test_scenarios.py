@@ -1,4 +1,4 @@
-"""To how little does hypothesis itself shrink a drawn scenario?"""
+"""Tests of how small hypothesis itself makes a drawn scenario."""
 
 from collections.abc import Callable
 from random import Random
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, find, settings
 from refgrad.generation import shrink
 from refgrad.scenario import Scenario
 from refgrad.strategies import scenarios
-from tests.strategies.planted_faults import FAULTS, second_backward_overwrites, wrong_tanh
+from tests.generation.planted_faults import FAULTS, second_backward_overwrites, wrong_tanh
 
 DETERMINISTIC = settings(
     max_examples=2000,

@@ -1,4 +1,4 @@
-"""Are operands views now and then, of what they were, and does that show rules that read memory in its own order?"""
+"""Tests that operands are views now and then, which shows rules that read memory in its own order."""
 
 from __future__ import annotations
 

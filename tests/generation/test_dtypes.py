@@ -1,4 +1,4 @@
-"""Are scenarios drawn in the dtype that a profile asks for, and does shrinking keep or widen it?"""
+"""Tests that scenarios are of the dtypes that a profile asks for, and that shrinking keeps or widens them."""
 
 import numpy as np
 import pytest

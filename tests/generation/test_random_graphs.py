@@ -1,4 +1,4 @@
-"""Is every generated scenario valid, and within its profile?"""
+"""Tests that every random graph is valid, and within its profile."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from refgrad.generation import GenerationError, Profile, random_scenario
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import scenarios
-from tests.strategies.scenario_audit import complaints
+from tests.generation.scenario_audit import complaints
 
 SEEDS = st.integers(0, 2**64 - 1)
 ARITHMETIC = frozenset({"add", "multiply", "negative"})

@@ -1,4 +1,4 @@
-"""Can the certified oracle tell what is right in generated scenarios?"""
+"""Tests that the certified oracle can tell what is right in generated scenarios."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from refgrad.generation import Profile, edge_scenario, operator_scenario, random
 from refgrad.operators import Edge, operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario
-from tests.strategies.scenario_audit import reached
+from tests.generation.scenario_audit import reached
 
 SHARPNESS = 1e-6
 """A budget of more than this fraction of the truth, or of one, would tell nothing of an engine."""

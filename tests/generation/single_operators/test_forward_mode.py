@@ -1,4 +1,4 @@
-"""Do scenarios of forward mode push tangents and pull a cotangent at the same point, and are they made small?"""
+"""Tests that scenarios of forward mode push tangents and pull a cotangent at the same point, and shrink."""
 
 from __future__ import annotations
 

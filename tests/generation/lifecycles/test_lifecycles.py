@@ -1,4 +1,4 @@
-"""Do the reference engine and PyTorch live as the model says, whatever is done to their graphs?"""
+"""Tests of lifecycles, on the model of the reference engine and of PyTorch."""
 
 from __future__ import annotations
 

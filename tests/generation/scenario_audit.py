@@ -1,4 +1,4 @@
-"""What is wrong with a generated scenario, by the letter of its profile?"""
+"""The audit of a generated scenario: what is wrong with it by the letter of its profile."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Does everything occur that scenarios may contain, and often enough?"""
+"""Tests that everything occurs that scenarios may contain, and often enough."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from refgrad.generation.profile import GRAPH_FAMILIES, GRAPH_SHARE
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, Slice
-from tests.strategies.scenario_audit import entries_on_edges, entries_on_kinks, reached, recorded, uses
+from tests.generation.scenario_audit import entries_on_edges, entries_on_kinks, reached, recorded, uses
 
 COUNT = 600
 

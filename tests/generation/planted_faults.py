@@ -7,7 +7,7 @@ from types import MappingProxyType
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from tests.strategies.scenario_audit import reached
+from tests.generation.scenario_audit import reached
 
 
 def _walked(scenario: Scenario) -> list[str]:

@@ -1,4 +1,4 @@
-"""Do scenarios of third order differentiate a gradient of a gradient, and only where every engine records it?"""
+"""Tests that scenarios of third order differentiate a gradient of a gradient, only where every engine records it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a scenario about one operator try that operator, adversarially, and its edges exactly?"""
+"""Tests that a scenario about one operator tries that operator, adversarially, and its edges exactly."""
 
 from itertools import chain, islice
 
@@ -11,7 +11,7 @@ from refgrad.generation import GenerationError, Profile, edge_scenario, operator
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
-from tests.strategies.scenario_audit import complaints, entries_on_edges
+from tests.generation.scenario_audit import complaints, entries_on_edges
 
 OPERATORS = tuple(operator_table())
 WITH_EDGES = tuple(name for name, row in operator_table().items() if row.edges)
