@@ -1,4 +1,4 @@
-"""In which dtypes are the leaves and the seeds of a scenario?"""
+"""The dtypes of the leaves and the seeds of a scenario."""
 
 from __future__ import annotations
 

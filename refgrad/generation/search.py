@@ -1,4 +1,4 @@
-"""Is there a scenario that fails, and what is it made small? hypothesis drives over seeds; the shrinker is ours."""
+"""The search for a scenario that fails: hypothesis draws seeds, and the shrinker makes small what they lead to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the tangents of a scenario whose leaves change?"""
+"""The tangents of a scenario whose leaves change."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def numpy_forward(operator: Operator) -> Callable[..., Any]:
     def forward(*arrays: Any, **attributes: Any) -> npt.NDArray[Any]:
         given = [np.asarray(array) for array in arrays]
         result = noted(operator, given, attributes).result.array
-        if not operator.beyond or np.isfinite(result).all():
+        if not operator.stress_values or np.isfinite(result).all():
             return result
         by_other_steps = noted(operator, given, attributes, computed=True).result.array
         return by_other_steps if np.isfinite(by_other_steps).all() else result

@@ -127,7 +127,7 @@ def _samples(row: ExactRow) -> Problems:
     if domain.function(row.parameters, INTERVAL_FUNCTIONS)(**box) is not True:
         ranges = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in samples.items())
         yield f"the sample range {ranges} is not inside the domain {domain.source!r}"
-    for name, numbers in row.operator.beyond.items():
+    for name, numbers in row.operator.stress_values.items():
         for number in numbers:
             if domain.function(row.parameters, INTERVAL_FUNCTIONS)(**box | {name: mpmath.iv.mpf(number)}) is False:
                 yield f"{name} = {number:g}, beyond the samples, is not in the domain {domain.source!r}"

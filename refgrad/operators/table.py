@@ -85,8 +85,9 @@ class Edge:
 class Operator:
     """One row of the table. Elementwise rows have a formula; others are a :class:`Structure` or a :class:`Composite`.
 
-    ``samples`` are the ranges that operands are drawn from; ``beyond`` them are numbers that the operator meets where
-    it is applied alone: negative divisors, or such that the steps of a naive formula overflow.
+    ``samples`` are the ranges that operands are drawn from. ``stress_values``, which a row calls ``beyond``, lie outside
+    of them, and the operator meets them where it is applied alone: negative divisors, or such that the steps of a naive
+    formula overflow.
 
     ``shapes`` is there where operands meet by a pattern: one a operand, as ``"... n k"`` and ``"... k m"``. Letters
     stand for lengths, numbers for themselves, and ``...`` for any axes, the same ones wherever it stands.
@@ -104,7 +105,7 @@ class Operator:
     partials: Mapping[str, Expression] = field(default_factory=dict)
     domain: Expression | None = None
     samples: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    beyond: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    stress_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     structure: Structure | None = None
     composite: Composite | None = None
     batching: Batching = "loop"
@@ -232,7 +233,7 @@ class _RowReader:
             partials=MappingProxyType({k: self.required(v) for k, v in self.row.get("partials", {}).items()}),
             domain=self.expression(self.row.get("domain")),
             samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
-            beyond=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("beyond", {}).items()}),
+            stress_values=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("beyond", {}).items()}),
             structure=STRUCTURES.get(self.name),
             composite=COMPOSITES.get(self.name),
             batching=self.row.get("batching", "loop"),
@@ -249,7 +250,7 @@ class _RowReader:
 
     def check(self, operator: Operator) -> None:
         self.check_kind(operator)
-        for name, numbers in operator.beyond.items():
+        for name, numbers in operator.stress_values.items():
             low, high = operator.samples.get(name, (0.0, 0.0))
             if low == high or any(low <= number <= high for number in numbers):
                 raise self.error(f"beyond has to give numbers outside of the sample range of {name!r}")

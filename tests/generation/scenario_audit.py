@@ -26,16 +26,17 @@ def complaints(scenario: Scenario, profile: Profile, *, alone: bool = False) -> 
     ]
 
 
-def has_numbers_beyond(scenario: Scenario) -> bool:
-    """Whether an operand has numbers beyond the sample range of its operator."""
-    numbers = [n for name in scenario.operators for beyond in operator_table()[name].beyond.values() for n in beyond]
+def has_stress_values(scenario: Scenario) -> bool:
+    """Whether an operand has stress values of its operator, which lie outside of the sample range."""
+    rows = (operator_table()[name] for name in scenario.operators)
+    numbers = [number for row in rows for values in row.stress_values.values() for number in values]
     return any(np.isin(leaf.value.to_numpy(), numbers).any() for leaf in scenario.leaves)
 
 
 def steps_may_overflow(scenario: Scenario) -> bool:
     """Whether floats may not get through the steps that a composite means: engines take others there."""
     composite = any(operator_table()[name].composite is not None for name in scenario.operators)
-    return composite and has_numbers_beyond(scenario)
+    return composite and has_stress_values(scenario)
 
 
 def uses(scenario: Scenario) -> dict[str, int]:
@@ -108,8 +109,8 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
         attributes = operator.bind(keywords(step))
         for argument, array in zip(operator.arguments, arrays, strict=False):
             low, high = operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
-            beyond = rounded(np.array(operator.beyond.get(argument.name, ()) if alone else ()), profile.dtype)
-            inside = (array >= low) & (array <= high) | np.isin(array, beyond)
+            stress = rounded(np.array(operator.stress_values.get(argument.name, ()) if alone else ()), profile.dtype)
+            inside = (array >= low) & (array <= high) | np.isin(array, stress)
             outside = argument.dtype == "float" and not np.all(inside)
             if outside and not on_limit(operator, arrays, attributes):
                 yield f"{step.to_text()}: {argument.name} leaves its sample range"

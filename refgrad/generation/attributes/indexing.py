@@ -1,4 +1,4 @@
-"""Which indices read something out of an array of a given shape?"""
+"""Random indices that read something out of an array of a given shape."""
 
 from __future__ import annotations
 

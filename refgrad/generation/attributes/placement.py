@@ -1,4 +1,4 @@
-"""Which axes, amounts, places and truth values may an operator be given that moves, picks or writes entries?"""
+"""Random axes, amounts, places and masks for operators that move, pick or write entries."""
 
 from __future__ import annotations
 

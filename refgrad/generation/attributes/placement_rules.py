@@ -1,4 +1,4 @@
-"""Which values may the attributes of operators take that move, pick or write entries? One rule an attribute type."""
+"""Random attributes of operators that move, pick or write entries: one rule an attribute type."""
 
 from __future__ import annotations
 

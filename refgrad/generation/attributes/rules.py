@@ -1,4 +1,4 @@
-"""Which values may an attribute take, given the shapes that its operator meets? One rule an attribute type."""
+"""Random values of attributes, given the shapes that their operator meets: one rule an attribute type."""
 
 from __future__ import annotations
 

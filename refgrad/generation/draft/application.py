@@ -1,4 +1,4 @@
-"""How is one more operator applied to a scenario under construction?"""
+"""The application of one more operator to a scenario under construction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From which outputs, with which seeds, does a generated scenario run backward, and what is read in the end?"""
+"""The backward calls of a random graph: from which outputs, with which seeds, and what is read in the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers does a fresh leaf hold?"""
+"""The numbers that a fresh leaf holds."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ AT_LEAST: Final = 0.5
 REPLACED: Final = 0.4
 """How often an entry of a leaf with special numbers is one."""
 
-BEYOND: Final = 3
-"""How many times as often as other kinds a leaf with special numbers has some from beyond its range, if there are any;
-it is twice as likely to have special numbers then, so that the others do not become rare."""
+STRESS: Final = 3
+"""How many times as often as other kinds a leaf with special numbers has stress values, if its operator has any; it is
+twice as likely to have special numbers then, so that the others do not become rare."""
 
 ZEROS: Final = (0.0, -0.0)
 
@@ -68,9 +68,9 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
     if tame_high - tame_low >= AT_LEAST and choices.boolean(TAME):
         low, high = tame_low, tame_high
     array = random_array(choices, low, high, shape, profile.dtype)
-    beyond = [operator.beyond[argument.name]] * BEYOND if argument.name in operator.beyond else []
-    if size and profile.special and choices.boolean(min(1.0, profile.special * (2 if beyond else 1))):
-        ends: list[tuple[float, ...]] = [(low, high), *beyond]
+    stress = [operator.stress_values[argument.name]] * STRESS if argument.name in operator.stress_values else []
+    if size and profile.special and choices.boolean(min(1.0, profile.special * (2 if stress else 1))):
+        ends: list[tuple[float, ...]] = [(low, high), *stress]
         array = rounded(special_array(choices, operator, array, ends), profile.dtype)
     return Value.of(array, requires_grad=not choices.boolean(profile.constants))
 

@@ -1,4 +1,4 @@
-"""Which shapes may an operator's operands have together? One rule for each way in which operands meet."""
+"""The shapes that an operator's operands may have together: one rule for each way in which operands meet."""
 
 from __future__ import annotations
 

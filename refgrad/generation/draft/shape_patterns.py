@@ -1,4 +1,4 @@
-"""Which shapes fit a pattern such as ``"... n k"``, together with those that operands before it have?
+"""Shapes that fit a pattern such as ``"... n k"``, together with those that operands before it have.
 
 Letters stand for lengths, the same one wherever a letter stands; numbers stand for themselves, and ``...`` at the front
 for any axes, the same ones in every pattern that has it.

@@ -1,1 +1,1 @@
-"""Lifecycles: random sequences of steps that build graphs, change tensors, run backward and release what was kept."""
+"""Lifecycles: random sequences of steps that build graphs, change tensors, run backward and release graphs."""

@@ -1,4 +1,4 @@
-"""Is a changed list of steps still a scenario that means something, once what follows from the change is adapted?"""
+"""The repair of a changed list of steps, and what makes the result a scenario to accept."""
 
 from __future__ import annotations
 

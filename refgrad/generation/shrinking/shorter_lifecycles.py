@@ -1,4 +1,4 @@
-"""What is left of a scenario in which tensors change when some of its steps are taken out?"""
+"""What is left of a lifecycle when some of its steps are taken out."""
 
 from __future__ import annotations
 

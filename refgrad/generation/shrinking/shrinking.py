@@ -1,4 +1,4 @@
-"""What is the smallest scenario that still fails?"""
+"""The shrinker: it returns a small scenario that still fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which attributes and which numbers are simpler than given ones, and how simple are they?"""
+"""Attributes and numbers that are simpler than given ones, and a measure of that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scenarios are one step simpler than a given one? Each function here is one kind of step, the boldest first."""
+"""Scenarios that are one step simpler than a given one: a function a kind of simplification, the boldest first."""
 
 from __future__ import annotations
 

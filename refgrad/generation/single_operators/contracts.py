@@ -1,4 +1,4 @@
-"""Which scenarios hold a backward rule to its contract: that it changes nothing but the gradients it adds to?"""
+"""Scenarios that hold a backward rule to its contract: it changes nothing but the gradients that it adds to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scenarios try one operator on its own, and which put it onto its edges?"""
+"""Scenarios that try one operator on its own, or put it onto its edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scenarios push tangents through an operator? Those of first order, with a directional derivative as well."""
+"""Scenarios that push tangents through an operator: those of first order, with a directional derivative as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an operand come to lie in memory otherwise than its entries follow each other?
+"""Operands that are views: they lie in memory otherwise than their entries follow each other.
 
 Libraries whose tensors have strides make views of what transposes, steps over, turns around or stretches; a rule that
 reads the memory of such an operand in the order of the memory is wrong.

@@ -1,4 +1,4 @@
-"""Which scenarios differentiate a gradient? Those of first order, with their backward replaced by two."""
+"""Scenarios that differentiate a gradient: those of first order, with their backward replaced by two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scenarios differentiate a gradient of a gradient? Those of first order, and two recorded gradients."""
+"""Scenarios that differentiate a gradient of a gradient: those of first order, and two recorded gradients."""
 
 from __future__ import annotations
 

@@ -96,12 +96,12 @@ def test_an_operand_is_constant_on_either_side_or_twice_the_same(name: str) -> N
     assert never or any(len({leaf.name for leaf in pair}) == 1 for pair in chain(first, pairs))
 
 
-@pytest.mark.parametrize("name", [name for name, row in operator_table().items() if row.beyond])
-def test_numbers_beyond_its_samples_are_tried_where_an_operator_is_alone_and_nowhere_else(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name, row in operator_table().items() if row.stress_values])
+def test_stress_values_are_tried_where_an_operator_is_alone_and_nowhere_else(name: str) -> None:
     row = operator_table()[name]
     leaves = [leaf.value.to_numpy() for seed in range(150) for leaf in operator_scenario(seed, name).leaves]
     seen = set(np.concatenate([array.ravel() for array in leaves if array.dtype != np.bool_]))
-    assert {number for numbers in row.beyond.values() for number in numbers} <= seen
+    assert {number for numbers in row.stress_values.values() for number in numbers} <= seen
     graphs = [random_scenario(seed, Profile(operators=frozenset({name}))) for seed in range(30)]
     assert [text for scenario in graphs for text in complaints(scenario, Profile()) if "range" in text] == []
 
