@@ -157,6 +157,41 @@ def test_a_scenario_that_does_not_evaluate_is_returned_as_it_is() -> None:
     assert shrink(scenario, lambda _: True) is scenario
 
 
+def test_no_axis_out_of_range_is_a_simpler_one() -> None:
+    """NumPy's function takes axes modulo the rank, so that 3 would be the same axis as -3."""
+    scenario = parse("""
+        x = leaf float64[2,1,2] {0x1p+0 0x1p+1 0x1p+2 0x1p+3} requires_grad
+        y = gather x axis=-3 indices=(((0,0),),)
+        backward y seed float64[1,1,2] {0x1p+0 0x1p+0}
+    """)
+
+    def fails(candidate: Scenario) -> bool:
+        (step,) = candidate.applications
+        axis = dict(step.attributes)["axis"]
+        return len(candidate.leaves[0].value.shape) == 3 and axis in {-3, 3}
+
+    assert fails(scenario)
+    assert dict(shrink(scenario, fails).applications[0].attributes)["axis"] == -3
+
+
+def test_attributes_are_valid_where_an_operator_takes_a_recorded_gradient() -> None:
+    """What the gradient holds is not known, but its shape is."""
+    scenario = parse("""
+        x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad
+        y = multiply x x
+        h = grad y x seed float64[2] {0x1p+0 0x1p+0}
+        z = unflatten h axis=-1 sizes=(2,1)
+        backward z seed float64[2,1] {0x1p+0 0x1p+0}
+    """)
+
+    def fails(candidate: Scenario) -> bool:
+        axes = [dict(step.attributes)["axis"] for step in candidate.applications if step.operator == "unflatten"]
+        return axes in ([-1], [1])
+
+    (step,) = (step for step in shrink(scenario, fails).applications if step.operator == "unflatten")
+    assert dict(step.attributes)["axis"] == -1
+
+
 def test_exceptions_of_the_predicate_are_passed_on() -> None:
     def fails(_scenario: Scenario) -> bool:
         raise KeyError
