@@ -85,8 +85,8 @@ class Edge:
 class Operator:
     """One row of the table. Elementwise rows have a formula; others are a :class:`Structure` or a :class:`Composite`.
 
-    ``samples`` are the ranges that operands are drawn from. ``stress_values``, in a row ``beyond``, lie outside of these
-    ranges, and the operator meets them where it is applied alone: negative divisors, or such that the steps of a naive
+    ``samples`` are the ranges that operands are drawn from. ``stress_values``, in a row ``beyond``, lie outside of
+    these, and the operator meets them where it is applied alone: negative divisors, or such that the steps of a naive
     formula overflow.
 
     ``shapes`` is there where operands meet by a pattern: one a operand, as ``"... n k"`` and ``"... k m"``. Letters

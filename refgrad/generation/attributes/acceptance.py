@@ -165,7 +165,7 @@ def _flat_places(value: Any, site: Site, _attribute: Attribute) -> bool:
 
 def _mask(value: Any, site: Site, attribute: Attribute) -> bool:
     """Whether the shape is one of the kind that the options say; nested tuples without entries do not tell theirs."""
-    shape = np.shape(value)
+    shape: Shape = np.shape(value)
     if 0 in shape:
         return 0 in site.shape or attribute.options[0] == "along"
     match attribute.options[0]:

@@ -55,17 +55,27 @@ class Draft:
         return Scenario(tuple(self.steps))
 
     def define(self, value: Value, step: Definition) -> None:
-        """Take a step that defines a tensor."""
+        """Take a step that defines a tensor, whose arguments are defined."""
         value.step = step
+        if isinstance(step, Leaf):
+            value.leaves = value.requires_grad << len(self.leaves)
+            self.leaves.append(value)
+        else:
+            self._link(value)
+            self.results.append(value)
         self.steps.append(step)
         self.values.append(value)
-        (self.leaves if isinstance(step, Leaf) else self.results).append(value)
+
+    def _link(self, value: Value) -> None:
+        for argument in value.arguments:
+            argument.uses += 1
+            value.graph |= argument.graph
+            value.leaves |= argument.leaves
+        value.graph |= value.requires_grad << len(self.results)
 
     def add_leaf(self, value: Value) -> None:
         """Make the leaf part of the scenario."""
         name = f"{'c' if value.condition else 'x'}{len(self.leaves) + 1}"
-        if value.requires_grad:
-            value.leaves = 1 << len(self.leaves)
         dtype = None if value.condition else self.profile.dtype
         self.define(value, Leaf(name, Constant.of(value.array, dtype), value.requires_grad))
 
@@ -74,11 +84,6 @@ class Draft:
         for argument in value.arguments:
             if argument.step is None:
                 self.add_leaf(argument)
-            argument.uses += 1
-            value.graph |= argument.graph
-            value.leaves |= argument.leaves
-        if value.requires_grad:
-            value.graph |= 1 << len(self.results)
         names = tuple(argument.name for argument in value.arguments)
         self.define(value, Apply(f"a{len(self.results) + 1}", operator, names, tuple(attributes.items())))
 

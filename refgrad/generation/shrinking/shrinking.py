@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from refgrad.generation.shrinking.repair import Evaluated, Kept, evaluated, pruned, repaired
 from refgrad.generation.shrinking.shorter_lifecycles import renamed_change
+from refgrad.generation.shrinking.simpler_tangents import renamed_tangents
 from refgrad.generation.shrinking.simpler_values import complexity
 from refgrad.generation.shrinking.simplifications import SIMPLIFICATIONS, Simplification
-from refgrad.generation.tangents import renamed_tangents
 from refgrad.scenario import Apply, Backward, Grad, Hook, Jvp, Leaf, Scenario, Step
 from refgrad.scenario.formats import FORMATS
 

@@ -13,8 +13,8 @@ from refgrad.generation.draft.admission import Array
 from refgrad.generation.dtypes import wider_dtypes
 from refgrad.generation.shrinking.repair import Evaluated, pruned
 from refgrad.generation.shrinking.shorter_lifecycles import renamed_change, shorter_lives, without_one_change
+from refgrad.generation.shrinking.simpler_tangents import renamed_tangents, simpler_tangents
 from refgrad.generation.shrinking.simpler_values import simpler_attributes, simpler_constants, with_lengths
-from refgrad.generation.tangents import renamed_tangents, simpler_tangents
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Step, ZeroGrad
 from refgrad.scenario.promotion import floating_dtypes, promoted
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from refgrad.generation.choices import Choices, SeededChoices
+from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.backward_calls import random_seed
+from refgrad.generation.draft.draft import Draft
+from refgrad.generation.draft.value import Value
 from refgrad.generation.profile import STANDARD, Profile
+from refgrad.generation.single_operators.continuation import add_product, add_sum, continued, value_of
 from refgrad.generation.single_operators.layouts import laid_out
 from refgrad.generation.single_operators.second_order import scenario_with_entries
-from refgrad.interpreter import Float64, evaluate
-from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario, Step
+from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario
 
 REDUCED: Final = 0.5
 """How often the output is summed over its first axis, so that its cotangent is one array seen several times."""
@@ -36,28 +38,32 @@ def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> 
     choices = SeededChoices(seed + ANOTHER)
     plain = scenario_with_entries(seed, operator, profile)
     first = laid_out(plain, SeededChoices(seed + YET_ANOTHER), profile, VIEWED)
-    ((at, backward),) = first.backwards
-    used = {name for step in first.applications for name in step.arguments}
-    leaves = [leaf for leaf in first.leaves if leaf.requires_grad and leaf.name in used]
+    draft, backward = continued(first, choices, profile)
+    output, held = value_of(draft, backward.output), [leaf.name for leaf in draft.leaves]
+    leaves = [leaf for leaf in draft.leaves if leaf.requires_grad and leaf.uses]
     chosen = choices.choice(leaves)
-    factor = Leaf("factor", random_seed(choices, chosen.value.shape, profile), requires_grad=False)
-    between = Apply("between", "multiply", (chosen.name, factor.name))
-    reduction, walk = _reduced(choices, first, backward, profile)
-    other = Backward(between.name, random_seed(choices, chosen.value.shape, profile))
+    numbers = random_seed(choices, chosen.shape, profile)
+    walk = _perhaps_of_a_sum(draft, output, backward)
+    _add_factor(draft, chosen, numbers)
+    other = Backward("between", random_seed(choices, chosen.shape, profile))
     gradients = [Read("grad", leaf.name) for leaf in leaves]
-    values = [Read("value", name) for name in (*(leaf.name for leaf in first.leaves), backward.output)]
+    values = [Read("value", name) for name in (*held, output.name)]
     kept = Backward(walk.output, walk.seed, retain_graph=True)
-    walks: list[Step] = [kept, *gradients, other, *gradients, walk, *gradients]
-    return Scenario((*first.steps[:at], *reduction, factor, between, *walks, *values))
+    draft.steps += [kept, *gradients, other, *gradients, walk, *gradients, *values]
+    return draft.scenario
 
 
-def _reduced(
-    choices: Choices, scenario: Scenario, backward: Backward, profile: Profile
-) -> tuple[tuple[Step, ...], Backward]:
-    """Return the steps between the operator and its backward, and the backward, perhaps of a sum."""
-    shape = evaluate(scenario, Float64())[backward.output].shape
-    sums = profile.operators is None or "sum" in profile.operators
-    if not sums or backward.seed is None or not shape or not choices.boolean(REDUCED):
-        return (), backward
-    total = Apply("total", "sum", (backward.output,), (("axis", 0),))
-    return (total,), Backward(total.name, random_seed(choices, shape[1:], profile))
+def _perhaps_of_a_sum(draft: Draft, output: Value, backward: Backward) -> Backward:
+    """Return the backward, or sum the output and return the backward of the sum."""
+    summed = draft.profile.allows("sum") and backward.seed is not None and output.shape
+    if not summed or not draft.choices.boolean(REDUCED):
+        return backward
+    total = add_sum(draft, "total", output)
+    return Backward(total.name, random_seed(draft.choices, total.shape, draft.profile))
+
+
+def _add_factor(draft: Draft, leaf: Value, numbers: Constant) -> None:
+    """Multiply a leaf by a constant."""
+    factor = Value.of(numbers.to_numpy(), requires_grad=False)
+    draft.define(factor, Leaf("factor", numbers, requires_grad=False))
+    add_product(draft, "between", leaf, factor)

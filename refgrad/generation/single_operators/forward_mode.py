@@ -9,8 +9,9 @@ from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.backward_calls import SEED_RANGE
 from refgrad.generation.draft.leaves import random_array
 from refgrad.generation.profile import STANDARD, Profile
-from refgrad.generation.single_operators.second_order import reached, scenario_with_entries
-from refgrad.scenario import Constant, Jvp, Leaf, Read, Scenario, Step
+from refgrad.generation.single_operators.continuation import continued, leaves_of, value_of
+from refgrad.generation.single_operators.second_order import scenario_with_entries
+from refgrad.scenario import Constant, Jvp, Leaf, Read, Scenario
 from refgrad.scenario.steps.jvp import Tangent
 
 MOVING: Final = 0.7
@@ -30,11 +31,13 @@ def forward_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> S
     """
     choices = SeededChoices(seed + ANOTHER)
     first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
-    ((at, backward),) = first.backwards
-    leaves = reached(first, backward.output)
+    draft, backward = continued(first, choices, profile)
+    leaves = [
+        value.step for value in leaves_of(draft, value_of(draft, backward.output)) if isinstance(value.step, Leaf)
+    ]
     pushed = Jvp("t", backward.output, _tangents(choices, leaves, profile))
-    reads: list[Step] = [Read("value", "t"), *(Read("grad", leaf.name) for leaf in leaves)]
-    return Scenario((*first.steps[:at], pushed, backward, *reads))
+    draft.steps += [pushed, backward, Read("value", "t"), *(Read("grad", leaf.name) for leaf in leaves)]
+    return draft.scenario
 
 
 def _tangents(choices: Choices, leaves: list[Leaf], profile: Profile) -> tuple[Tangent, ...]:

@@ -69,7 +69,7 @@ def laid_out(scenario: Scenario, choices: Choices, profile: Profile, share: floa
     used = {name for step in scenario.applications for name in step.arguments}
     numbers = [leaf for leaf in scenario.leaves if leaf.name in used and leaf.value.dtype != "bool"]
     leaves = [leaf for leaf in numbers if leaf.value.shape and leaf.value.size]
-    allowed = [name for name in LAYOUTS if profile.operators is None or name in profile.operators]
+    allowed = [name for name in LAYOUTS if profile.allows(name)]
     views = [(leaf, name, LAYOUTS[name](leaf.value.to_numpy())) for leaf in leaves for name in allowed]
     telling = [(leaf, name, viewed) for leaf, name, viewed in views if viewed is not None]
     if not choices.boolean(share) or not telling:

@@ -9,10 +9,18 @@ from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.backward_calls import random_seed
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
 from refgrad.generation.random_graphs import random_scenario
+from refgrad.generation.single_operators.continuation import (
+    add_gradient,
+    add_product,
+    add_random_leaf,
+    continued,
+    leaves_of,
+    value_of,
+)
 from refgrad.generation.single_operators.first_order import operator_scenario
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Grad, Leaf, Read, Scenario, Step
+from refgrad.scenario import Backward, Read, Scenario
 
 WEIGHTED: Final = 0.5
 """How often the output is multiplied by a leaf before it is differentiated, so that its cotangent is recorded too."""
@@ -65,51 +73,25 @@ def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
     """
     choices = SeededChoices(seed + ANOTHER)
     first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
-    multiplies = profile.operators is None or "multiply" in profile.operators
+    multiplies = profile.allows("multiply")
     penalty = PENALTY if multiplies else 0.0
     return _twice(first, choices, profile, weighted=multiplies and choices.boolean(WEIGHTED), penalty=penalty)
 
 
 def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float) -> Scenario:
-    ((at, backward),) = first.backwards
-    steps = list(first.steps[:at])
-    leaves = reached(first, backward.output)
+    draft, backward = continued(first, choices, profile)
+    output = value_of(draft, backward.output)
+    leaves = leaves_of(draft, output)
     leaf = choices.choice(leaves)
-    shape = seed_shape(backward)
-    output = backward.output
     if weighted:
-        weights = Leaf("w", random_seed(choices, shape, profile), requires_grad=True)
-        steps += [weights, Apply("weighted", "multiply", (output, "w"))]
+        weights = add_random_leaf(draft, "w", output.shape)
         leaves.append(weights)
-        output = "weighted"
-    steps.append(Grad("h", output, leaf.name, backward.seed))
-    start = "h"
+        output = add_product(draft, "weighted", output, weights)
+    start = gradient = add_gradient(draft, "h", output, leaf, backward.seed)
     if choices.boolean(penalty):
-        steps.append(Apply("penalty", "multiply", ("h", "h")))
-        start = "penalty"
-    cotangent = random_seed(choices, leaf.value.shape, profile)
+        start = add_product(draft, "penalty", gradient, gradient)
+    cotangent = random_seed(choices, leaf.shape, profile)
     read = [choices.choice(leaves)] if choices.boolean(ONE_READ) else leaves
-    reads: list[Step] = [*(Read("grad", leaf.name) for leaf in read), Read("value", "h")]
-    return Scenario((*steps, Backward(start, cotangent), *reads))
-
-
-def applications_to(scenario: Scenario, output: str) -> list[Apply]:
-    """Return the applications that the output depends on, its own first."""
-    needed = {output}
-    found = []
-    for step in reversed(scenario.applications):
-        if step.name in needed:
-            needed.update(step.arguments)
-            found.append(step)
-    return found
-
-
-def reached(scenario: Scenario, output: str) -> list[Leaf]:
-    """Return the leaves that require grad and that the output depends on."""
-    needed = {output}.union(*(step.arguments for step in applications_to(scenario, output)))
-    return [leaf for leaf in scenario.leaves if leaf.requires_grad and leaf.name in needed]
-
-
-def seed_shape(backward: Backward) -> tuple[int, ...]:
-    """Return the shape of the output that a backward starts from."""
-    return () if backward.seed is None else backward.seed.shape
+    reads = [*(Read("grad", leaf.name) for leaf in read), Read("value", "h")]
+    draft.steps += [Backward(start.name, cotangent), *reads]
+    return draft.scenario

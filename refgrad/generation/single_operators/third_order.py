@@ -7,12 +7,23 @@ from typing import Final, Literal
 
 from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.backward_calls import random_seed
+from refgrad.generation.draft.draft import Draft
+from refgrad.generation.draft.value import Value
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
 from refgrad.generation.random_graphs import random_scenario
-from refgrad.generation.single_operators.second_order import applications_to, reached, scenario_with_entries, seed_shape
+from refgrad.generation.single_operators.continuation import (
+    add_gradient,
+    add_product,
+    add_random_leaf,
+    applications_of,
+    continued,
+    leaves_of,
+    value_of,
+)
+from refgrad.generation.single_operators.second_order import scenario_with_entries
 from refgrad.operators import operator_table
 from refgrad.operators.curvature import bending
-from refgrad.scenario import Apply, Backward, Grad, Leaf, Read, Scenario, Step
+from refgrad.scenario import Apply, Backward, Read, Scenario
 
 Bend = Literal["none", "weights", "square"]
 
@@ -24,6 +35,9 @@ WEIGHTED: Final = 0.5
 
 WEIGHTED_GRADIENT: Final = 0.3
 """How often the first gradient is multiplied by a leaf before it is differentiated."""
+
+WEIGHTS: Final = "w"
+"""The name of the leaf that the output is multiplied by."""
 
 ANOTHER: Final = 2**71
 """What is added to a seed, so that what is drawn here has nothing to do with what the scenario was made of."""
@@ -41,7 +55,9 @@ def third_order_scenario(seed: int, operator: str, profile: Profile = STANDARD) 
     """
     choices = SeededChoices(seed + ANOTHER)
     first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
-    bends = bool(_pairs(first, "none", reached(first, first.backwards[0][1].output)))
+    draft, backward = continued(first, choices, profile)
+    output = value_of(draft, backward.output)
+    bends = bool(_pairs(draft, output, "none", leaves_of(draft, output)))
     return _thrice(first, choices, profile, "none" if bends and choices.boolean(PLAIN) else _bend(choices))
 
 
@@ -50,7 +66,7 @@ def triple_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
 
     Raises :class:`GenerationError` where the profile admits none.
     """
-    if profile.operators is not None and "multiply" not in profile.operators:
+    if not profile.allows("multiply"):
         raise GenerationError("a graph is sure to have a gradient of a gradient only if the profile allows 'multiply'")
     choices = SeededChoices(seed + ANOTHER)
     first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
@@ -62,67 +78,59 @@ def _bend(choices: Choices) -> Bend:
 
 
 def _thrice(first: Scenario, choices: Choices, profile: Profile, bend: Bend) -> Scenario:
-    ((at, backward),) = first.backwards
-    leaves = reached(first, backward.output)
-    steps = list(first.steps[:at])
-    output = backward.output
+    draft, backward = continued(first, choices, profile)
+    plain = output = value_of(draft, backward.output)
+    leaves = leaves_of(draft, output)
     if bend == "weights":
-        steps += _weighted(choices, profile, output, "w", seed_shape(backward))
-        output, leaves = "w_output", [*leaves, *_leaf_of(steps)]
+        output = _weighted(draft, output, WEIGHTS, "w_output")
+        leaves = [*leaves, draft.leaves[-1]]
     elif bend == "square":
-        steps.append(Apply("squared", "multiply", (output, output)))
-        output = "squared"
-    leaf, other = choices.choice(_pairs(first, bend, _felt(first, backward.output, leaves)))
-    steps.append(Grad("h", output, leaf.name, backward.seed))
-    start = "h"
+        output = add_product(draft, "squared", output, output)
+    leaf, other = choices.choice(_pairs(draft, plain, bend, _felt(draft, plain, leaves)))
+    gradient = start = add_gradient(draft, "h", output, leaf, backward.seed)
     if choices.boolean(WEIGHTED_GRADIENT):
-        steps += _weighted(choices, profile, "h", "v", leaf.value.shape)
-        start, leaves = "v_h", [*leaves, *_leaf_of(steps)]
-    steps.append(Grad("g", start, other.name, random_seed(choices, leaf.value.shape, profile)))
-    reads: list[Step] = [*(Read("grad", leaf.name) for leaf in leaves), Read("value", "h"), Read("value", "g")]
-    return Scenario((*steps, Backward("g", random_seed(choices, other.value.shape, profile)), *reads))
+        start = _weighted(draft, gradient, "v", "v_h")
+        leaves = [*leaves, draft.leaves[-1]]
+    add_gradient(draft, "g", start, other, random_seed(choices, leaf.shape, profile))
+    reads = [*(Read("grad", leaf.name) for leaf in leaves), Read("value", "h"), Read("value", "g")]
+    draft.steps += [Backward("g", random_seed(choices, other.shape, profile)), *reads]
+    return draft.scenario
 
 
-def _weighted(choices: Choices, profile: Profile, name: str, weights: str, shape: tuple[int, ...]) -> list[Step]:
-    return [
-        Leaf(weights, random_seed(choices, shape, profile), requires_grad=True),
-        Apply(f"{weights}_{name}" if name == "h" else f"{weights}_output", "multiply", (name, weights)),
-    ]
+def _weighted(draft: Draft, value: Value, weights: str, product: str) -> Value:
+    """Multiply a value by a new leaf."""
+    return add_product(draft, product, value, add_random_leaf(draft, weights, value.shape))
 
 
-def _leaf_of(steps: list[Step]) -> list[Leaf]:
-    """Return the leaf that the last steps multiplied by."""
-    return [step for step in steps[-2:] if isinstance(step, Leaf)]
-
-
-def _felt(first: Scenario, output: str, leaves: list[Leaf]) -> list[Leaf]:
+def _felt(draft: Draft, output: Value, leaves: list[Value]) -> list[Value]:
     """Return the leaves without those that the output depends on by derivatives alone that are always zero.
 
     Where that would leave none but what was multiplied by, all are returned.
     """
-    needed = {output}
-    for step in applications_to(first, output):
+    needed = {output.name}
+    for step in applications_of(draft, output):
         if step.name in needed:
             row = operator_table()[step.operator]
             stands_for = [a.name for a in row.arguments for _ in (step.arguments if a.variadic else "1")]
             needed.update(x for name, x in zip(stands_for, step.arguments, strict=True) if not row.vanishes(name))
-    without = {leaf.name for leaf in first.leaves} - needed
-    felt = [leaf for leaf in leaves if leaf.name not in without]
-    return felt if any(leaf.name in needed for leaf in felt) else leaves
+    felt = [leaf for leaf in leaves if leaf.name in needed]
+    weights = [leaf for leaf in leaves if leaf.name == WEIGHTS]
+    return [*felt, *weights] if felt else leaves
 
 
-def _pairs(first: Scenario, bend: Bend, leaves: list[Leaf]) -> list[tuple[Leaf, Leaf]]:
+def _pairs(draft: Draft, output: Value, bend: Bend, leaves: list[Value]) -> list[tuple[Value, Value]]:
     """Return the leaves by which a gradient may be recorded, each with one that this surely depends on."""
-    return [(leaf, other) for leaf in leaves for other in leaves if _bends_in(first, bend, leaf.name, other.name)]
+    applications = applications_of(draft, output)
+    both = ((leaf, other) for leaf in leaves for other in leaves)
+    return [(leaf, other) for leaf, other in both if _bends_in(applications, bend, leaf.name, other.name)]
 
 
-def _bends_in(first: Scenario, bend: Bend, leaf: str, other: str) -> bool:
+def _bends_in(applications: list[Apply], bend: Bend, leaf: str, other: str) -> bool:
     """Whether every engine records that the gradient by one leaf depends on another."""
     if bend == "square":
         return True
-    if bend == "weights" and "w" in (leaf, other):
+    if bend == "weights" and WEIGHTS in (leaf, other):
         return leaf != other
-    applications = applications_to(first, first.backwards[0][1].output)
     return any(_application_bends_in(step, leaf, other) for step in applications)
 
 
