@@ -442,7 +442,7 @@ class Server:
         self.marks = marks
         self.session: Session | None = None
         self.limit = sys.getrecursionlimit()
-        self.known = dict(vars(sys.modules["builtins"]))
+        self.watched: List[Tuple[Any, Names]] = []
         # Bound here, so that what an engine does to these modules does not reach the protocol.
         self.loads, self.dumps, self.set_limit = json.loads, json.dumps, sys.setrecursionlimit
 
@@ -484,7 +484,8 @@ class Server:
                 sys.path.insert(0, path)
         self.session = Session(hello["setup"], hello["name"], hello.get("forget"))
         limit_memory(hello.get("memory"))
-        self.known = dict(vars(sys.modules["builtins"]))
+        modules = [module for module in (sys.modules["builtins"], numpy) if module is not None]
+        self.watched = [(module, dict(vars(module))) for module in modules]
         told: Json = {"protocol": PROTOCOL, "language": "python", "version": sys.version.split()[0]}
         told["numpy"] = None if numpy is None else numpy.__version__
         if hello.get("distribution"):
@@ -498,13 +499,25 @@ class Server:
             self.mark(place, 0)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                if numpy is not None:
+                    numpy.seterr(all="ignore")
                 ran.append(session.run(program, lambda step, place=place: self.mark(place, step)))  # type: ignore[misc]
             self.set_limit(self.limit)
         answer: Json = {"ran": ran}
-        now = vars(sys.modules["builtins"])
-        if any(now.get(name) is not value for name, value in self.known.items() if name != "_"):
+        if self.tampered():
             answer["tampered"] = True
         return answer
+
+    def tampered(self) -> bool:
+        """Return whether the engine has changed what every program of this process relies on."""
+        if not all(module.__name__ in sys.modules for module, _ in self.watched):
+            return True
+        return any(
+            vars(module).get(name) is not value
+            for module, known in self.watched
+            for name, value in known.items()
+            if name != "_"
+        )
 
     def mark(self, place: int, step: int) -> None:
         """Leave word of which program and step is being run."""
@@ -566,8 +579,6 @@ def main() -> None:
 
         marks = mmap.mmap(int(sys.argv[1]), 8)
         os.close(int(sys.argv[1]))
-    if numpy is not None:
-        numpy.seterr(all="ignore")
     Server(requests, answers, marks).serve()
     answers.flush()
     os._exit(0)
