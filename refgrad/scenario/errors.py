@@ -46,7 +46,8 @@ def quoted(value: object) -> str:
 
 def alternatives(words: Sequence[str]) -> str:
     """Return "a, b or c"."""
-    return " or ".join((*[", ".join(words[:-1])] * (len(words) > 1), words[-1]))
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

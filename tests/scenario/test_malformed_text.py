@@ -1,4 +1,4 @@
-"""Does each kind of malformed text get one clear message?"""
+"""Each kind of malformed text gets one clear message."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Is a scenario valid once constructed, and does it answer what others ask of it?"""
+"""A scenario is valid once constructed, and answers what others ask of it."""
 
 import math
 from types import MappingProxyType

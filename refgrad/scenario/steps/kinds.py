@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
-from refgrad.operators import Operator
 from refgrad.scenario.attributes import AttributeValue
 from refgrad.scenario.constants import Constant
-from refgrad.scenario.errors import ScenarioError, quoted, suggestion
+from refgrad.scenario.errors import ScenarioError, quoted
+from refgrad.scenario.steps.calls import check_call
 from refgrad.scenario.steps.codecs import (
     CONSTANT,
     CONSTANT_BESIDE,
@@ -85,11 +85,7 @@ class Apply(Step):
 
     def check(self, scope: Scope) -> None:
         """Check the operator, the number of arguments and the names of the attributes, then the names."""
-        operator = scope.operators.get(self.operator)
-        if operator is None:
-            raise ScenarioError(f"unknown operator {quoted(self.operator)}{suggestion(self.operator, scope.operators)}")
-        _check_arguments(operator, len(self.arguments))
-        _check_attributes(operator, self.attributes)
+        check_call(self.operator, len(self.arguments), self.attributes, scope.operators)
         Step.check(self, scope)
 
 
@@ -355,28 +351,3 @@ STEPS: Final[tuple[type[Step], ...]] = (
     Unhook,
     RetainGrad,
 )
-
-
-def _check_arguments(operator: Operator, count: int) -> None:
-    wanted = len(operator.arguments)
-    if count == wanted:
-        return
-    variadic = any(argument.variadic for argument in operator.arguments)
-    if not variadic or count < wanted:
-        least = "at least " if variadic else ""
-        raise ScenarioError(
-            f"operator {operator.name!r} takes {least}{wanted} argument{'s' * (wanted != 1)}, not {count}"
-        )
-
-
-def _check_attributes(operator: Operator, attributes: Attributes) -> None:
-    if not attributes and not operator.attributes:
-        return
-    known = {attribute.name: attribute for attribute in operator.attributes}
-    given = dict(attributes)
-    for name in sorted(given.keys() - known.keys()):
-        close = suggestion(name, known)
-        raise ScenarioError(f"operator {operator.name!r} has no attribute {quoted(name)}{close}")
-    for name, attribute in known.items():
-        if attribute.required and name not in given:
-            raise ScenarioError(f"operator {operator.name!r} needs attribute {name!r}")

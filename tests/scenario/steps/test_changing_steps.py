@@ -1,4 +1,4 @@
-"""Which steps can change a tensor, and how are they written?"""
+"""The steps that change a tensor or what is recorded of it, and how they are written."""
 
 import pytest
 
