@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from refgrad.scenario import Constant, Jvp, Leaf, Read, Scenario, Step
-from refgrad.scenario.steps.jvp import Tangent
+from refgrad.scenario.steps.sequences import Tangent
 from refgrad.strategies.choices import Choices, SeededChoices
 from refgrad.strategies.generation import STANDARD
 from refgrad.strategies.leaves import random_array

@@ -1,47 +1,25 @@
-"""Is a changed list of steps still a scenario that means something, once what follows from the change is adapted?"""
+"""Repair: a changed list of steps becomes a scenario again, once what follows from the change is adapted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    Constant,
-    Delete,
-    Detach,
-    Enter,
-    Grad,
-    Hook,
-    Jvp,
-    Leaf,
-    Leave,
-    RequireGrad,
-    RetainGrad,
-    Scenario,
-    ScenarioError,
-    Step,
-    StopRequiringGrad,
-    Unhook,
-    Write,
-)
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
 from refgrad.strategies.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
 from refgrad.strategies.attributes import admits
 from refgrad.strategies.precision import with_fitting_seeds
 from refgrad.strategies.tangents import resized, with_fitting_tangents
 
-CHANGES: Final = (Detach, Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, StopRequiringGrad, Unhook, Write)
-
 
 def changes_tensors(steps: Iterable[Step]) -> bool:
     """Whether tensors change, so that the values and flags that are found here need not be theirs."""
-    return any(isinstance(step, CHANGES) for step in steps)
+    return any(step.stateful for step in steps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

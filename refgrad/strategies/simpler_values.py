@@ -1,4 +1,4 @@
-"""Which attributes and which numbers are simpler than given ones, and how simple are they?"""
+"""Simpler attributes and simpler numbers than given ones, and how simple they are."""
 
 from __future__ import annotations
 
