@@ -13,7 +13,7 @@ from refgrad.lifecycle import ErrorKind, Policy
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.steps.write import WRITES
+from refgrad.scenario.steps.kinds import WRITES
 
 FEATURES: Mapping[str, str] = MappingProxyType({
     "arrays": "tensors of any shape, not scalars alone",

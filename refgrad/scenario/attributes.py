@@ -1,4 +1,4 @@
-"""Which values may an attribute of an operator have, and how are they spelled?"""
+"""The values that an attribute of an operator may have, and their spelling."""
 
 from __future__ import annotations
 

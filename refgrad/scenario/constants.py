@@ -1,4 +1,4 @@
-"""Which numbers does a leaf or a seed hold, to the bit?"""
+"""Constants: the numbers of a leaf, a seed or a tangent, to the bit."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Constant:
         _check_shape(self.shape)
         check_type("data", self.data, bytes)
         if len(self.data) != self.size * element.size:
-            raise ScenarioError(f"the data of a {_write_type(self)} must be {self.size * element.size} bytes")
+            raise ScenarioError(f"the data of a {self.type_text} must be {self.size * element.size} bytes")
         if self.dtype in FORMATS:
             _unify_nans(self)
         elif self.dtype == "bool" and max(self.data, default=0) > 1:
@@ -92,6 +92,11 @@ class Constant:
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
+
+    @property
+    def type_text(self) -> str:
+        """Dtype and shape: float64[2]."""
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
     @classmethod
     def of(cls, array: NDArray[Any], dtype: str | None = None) -> Constant:
@@ -133,7 +138,7 @@ class Constant:
 
     def to_text(self) -> str:
         """Return dtype, shape and values: float64[2] {0x1p+0 nan}."""
-        return f"{_write_type(self)} {{{' '.join(self.words())}}}"
+        return f"{self.type_text} {{{' '.join(self.words())}}}"
 
     @classmethod
     def from_text(cls, cursor: Cursor) -> Constant:
@@ -200,10 +205,6 @@ def _pack(dtype: str, numbers: list[Any]) -> bytes:
         return struct.pack(f"<{len(numbers)}{_element_type(dtype).code}", *numbers)
     except OverflowError:
         raise ScenarioError(f"a value is too large for {dtype}") from None
-
-
-def _write_type(constant: Constant) -> str:
-    return f"{constant.dtype}[{', '.join(map(str, constant.shape))}]"
 
 
 def _read_shape(words: list[str]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""How is a list of steps written as JSON, and read from it?"""
+"""The JSON form of a list of steps."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.schema import SCHEMA_NAME, check_document, kind_of_step
-from refgrad.scenario.step import Step
+from refgrad.scenario.steps.step import Step
 
 
 def encode_steps(steps: Iterable[Step]) -> dict[str, Any]:
     """Return the JSON form; numbers are strings, spelled as in the text form."""
-    return {"schema": SCHEMA_NAME, "steps": [{"step": step.tag, **step.to_json()} for step in steps]}
+    return {"schema": SCHEMA_NAME, "steps": [{"step": step.form.tag, **step.to_json()} for step in steps]}
 
 
 def decode_steps(document: Any) -> tuple[Step, ...]:

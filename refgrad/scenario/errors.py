@@ -1,8 +1,8 @@
-"""What is said when a scenario is malformed?"""
+"""The error of a malformed scenario, and the parts of its message."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from types import NoneType
 
@@ -40,8 +40,14 @@ def quoted(value: object) -> str:
         return repr(shortened(value))
     try:
         return shortened(repr(value))
-    except ValueError:  # Python refuses to write integers of more than 4300 digits
+    except (ValueError, RecursionError):  # an integer of more than 4300 digits, or lists within lists without end
         return f"a {type(value).__name__} too long to show"
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Return "a, b or c"."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

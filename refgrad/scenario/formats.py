@@ -1,4 +1,4 @@
-"""Which numbers does a floating dtype have: how precise are they, how large, and how small?"""
+"""The floating formats: how precise, how large and how small the numbers of a dtype are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names may a scenario use?"""
+"""The names that a scenario may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is one number spelled, so that it comes back bit for bit?"""
+"""The spelling of one number, from which it comes back bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of which floating dtypes are the leaves that a value is made of, and of which dtype is the value?"""
+"""The floating dtypes of the leaves that a value is made of, and the dtype of the value."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections.abc import Collection
 
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.scenario import Scenario
-from refgrad.scenario.steps.detach import Detach
-from refgrad.scenario.steps.grad import Grad
-from refgrad.scenario.steps.jvp import Jvp
-from refgrad.scenario.steps.leaf import Leaf
+from refgrad.scenario.steps.kinds import Detach, Grad, Jvp, Leaf
 
 
 def floating_dtypes(scenario: Scenario) -> dict[str, frozenset[str]]:

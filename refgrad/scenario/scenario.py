@@ -1,4 +1,4 @@
-"""Which lists of steps are scenarios, and what can be asked of one?"""
+"""The scenario: a list of steps that is valid once constructed."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario.encoding import decode_steps, encode_steps
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.step import Scope, Step
-from refgrad.scenario.steps.apply import Apply
-from refgrad.scenario.steps.backward import Backward
-from refgrad.scenario.steps.detach import Detach
-from refgrad.scenario.steps.grad import Grad
-from refgrad.scenario.steps.jvp import Jvp
-from refgrad.scenario.steps.leaf import Leaf
+from refgrad.scenario.steps.kinds import Apply, Backward, Definition, Grad, Jvp, Leaf
+from refgrad.scenario.steps.scope import Scope
+from refgrad.scenario.steps.step import Step
 from refgrad.scenario.text import read_steps, write_steps
-
-Definition: TypeAlias = Leaf | Apply | Grad | Jvp | Detach
 
 
 @dataclass(frozen=True, slots=True, repr=False)

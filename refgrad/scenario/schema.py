@@ -1,4 +1,4 @@
-"""Which JSON documents have the form of a scenario?"""
+"""The JSON Schema of a scenario, and the check of a document against it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError, quoted, shortened, suggestion
 from refgrad.scenario.identifiers import IDENTIFIER_PATTERN
 from refgrad.scenario.numerals import LARGEST_INTEGER, SMALLEST_INTEGER
-from refgrad.scenario.step import Step
+from refgrad.scenario.steps.step import Step
 from refgrad.scenario.vocabulary import VOCABULARY
 
 SCHEMA_NAME: Final = "refgrad/scenario/1"
@@ -59,7 +59,7 @@ def kind_of_step(step: object) -> type[Step]:
         raise ScenarioError("a step in JSON is an object whose member 'step' is a string")
     if tag not in VOCABULARY.by_tag:
         raise ScenarioError(f"unknown step {quoted(tag)}{suggestion(tag, VOCABULARY.by_tag)}")
-    for error in _validator(VOCABULARY.by_tag[tag]).iter_errors(step):
+    for error in _validator(tag).iter_errors(step):
         raise ScenarioError(_explain(error))
     return VOCABULARY.by_tag[tag]
 
@@ -73,7 +73,7 @@ def _explain(error: ValidationError) -> str:
 def _check_nesting(document: object) -> None:
     level = [document]
     for _ in range(_MAXIMUM_NESTING):
-        arrays = [item for item in level if isinstance(item, list)]
+        arrays = [item for item in level if isinstance(item, list | tuple)]
         objects = [item for item in level if isinstance(item, dict)]
         level = [inner for item in arrays for inner in item]
         level += [inner for item in objects for inner in item.values()]
@@ -82,12 +82,12 @@ def _check_nesting(document: object) -> None:
 
 
 @cache
-def _validator(kind: type[Step]) -> Draft202012Validator:
-    return Draft202012Validator({**_step_schema(kind), "$defs": _definitions()})
+def _validator(tag: str) -> Draft202012Validator:
+    return Draft202012Validator({**_step_schema(VOCABULARY.by_tag[tag]), "$defs": _definitions()})
 
 
 def _step_schema(kind: type[Step]) -> dict[str, Any]:
-    return _object({"step": {"const": kind.tag}, **kind.fields}, kind.optional)
+    return _object({"step": {"const": kind.form.tag}, **kind.form.members}, kind.form.optional)
 
 
 def _object(members: Mapping[str, Mapping[str, Any]], optional: frozenset[str] = frozenset()) -> dict[str, Any]:

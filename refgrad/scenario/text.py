@@ -1,12 +1,12 @@
-"""How is a list of steps written as lines, and read from them?"""
+"""The text form of a list of steps: one line a step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from refgrad.scenario.errors import ScenarioError, quoted, suggestion
-from refgrad.scenario.step import Step
-from refgrad.scenario.steps.apply import Apply
+from refgrad.scenario.steps.kinds import Apply
+from refgrad.scenario.steps.step import Step
 from refgrad.scenario.tokens import Cursor, tokenize
 from refgrad.scenario.vocabulary import VOCABULARY
 

@@ -1,10 +1,10 @@
-"""What are the tokens of one line, and which comes next?"""
+"""The tokens of one line, and a cursor that reads them."""
 
 from __future__ import annotations
 
 import re
 
-from refgrad.scenario.errors import ScenarioError, quoted
+from refgrad.scenario.errors import ScenarioError, alternatives, quoted
 from refgrad.scenario.identifiers import check_identifier
 
 # A quote that never closes takes the rest of the line, so that reading stays linear.
@@ -55,11 +55,12 @@ class Cursor:
         self._position += found
         return found
 
-    def expect(self, token: str) -> None:
-        """Pass over this token; anything else is an error."""
-        found = self.take(repr(token))
-        if found != token:
-            raise ScenarioError(f"{quoted(found)} stands where {token!r} should be")
+    def expect(self, *tokens: str) -> None:
+        """Pass over one of these tokens; anything else is an error."""
+        wanted = alternatives([repr(token) for token in tokens])
+        found = self.take(wanted)
+        if found not in tokens:
+            raise ScenarioError(f"{quoted(found)} stands where {wanted} should be")
 
     def take_identifier(self, wanted: str) -> str:
         """Return the next token, which must be an identifier."""

@@ -1,25 +1,11 @@
-"""Which steps can a scenario have, and which step does a word begin?"""
+"""The kinds of step, found by a word."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from refgrad.scenario.step import Step
-from refgrad.scenario.steps.apply import Apply
-from refgrad.scenario.steps.backward import Backward
-from refgrad.scenario.steps.delete import Delete
-from refgrad.scenario.steps.detach import Detach
-from refgrad.scenario.steps.grad import Grad
-from refgrad.scenario.steps.hook import Hook
-from refgrad.scenario.steps.jvp import Jvp
-from refgrad.scenario.steps.leaf import Leaf
-from refgrad.scenario.steps.read import Read
-from refgrad.scenario.steps.region import Enter, Leave
-from refgrad.scenario.steps.requires_grad import RequireGrad, StopRequiringGrad
-from refgrad.scenario.steps.retain_grad import RetainGrad
-from refgrad.scenario.steps.unhook import Unhook
-from refgrad.scenario.steps.write import Write
-from refgrad.scenario.steps.zero_grad import ZeroGrad
+from refgrad.scenario.steps.kinds import STEPS
+from refgrad.scenario.steps.step import Step
 
 
 class Vocabulary:
@@ -29,28 +15,9 @@ class Vocabulary:
 
     def __init__(self, steps: tuple[type[Step], ...]) -> None:
         self.steps = steps
-        self.by_tag = {step.tag: step for step in steps}
-        self.assignments = {step.keyword: step for step in steps if step.assigns}
-        self.actions = {step.keyword: step for step in steps if not step.assigns}
+        self.by_tag = {step.form.tag: step for step in steps}
+        self.assignments = {step.form.keyword: step for step in steps if step.form.target}
+        self.actions = {step.form.keyword: step for step in steps if not step.form.target}
 
 
-STEPS: Final[tuple[type[Step], ...]] = (
-    Leaf,
-    Apply,
-    Grad,
-    Jvp,
-    Detach,
-    Backward,
-    Read,
-    ZeroGrad,
-    Enter,
-    Leave,
-    RequireGrad,
-    StopRequiringGrad,
-    Delete,
-    Write,
-    Hook,
-    Unhook,
-    RetainGrad,
-)
 VOCABULARY: Final = Vocabulary(STEPS)

@@ -1,4 +1,4 @@
-"""Which scenarios can be written down? Any: the operators need not fit the shapes, and the numbers need not be nice."""
+"""Scenarios that can be written down: operators need not fit the shapes, and numbers need not be nice."""
 
 import math
 import struct

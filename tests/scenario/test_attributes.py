@@ -1,4 +1,4 @@
-"""Are attribute values spelled so that they come back as they were?"""
+"""Attribute values are spelled so that they come back as they were."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Does a constant hold its numbers to the bit?"""
+"""A constant holds its numbers to the bit."""
 
 import math
 import struct

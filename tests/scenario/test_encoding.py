@@ -1,7 +1,8 @@
-"""Does the JSON form say everything, and is each malformed document refused with one clear message?"""
+"""The JSON form says everything, and each malformed document is refused with one clear message."""
 
 import copy
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -115,12 +116,15 @@ def test_a_malformed_step_is_named_with_the_rule_that_it_breaks(step: object, me
     assert caught.value.step == 2
 
 
-def test_a_document_nested_without_end_is_refused() -> None:
+@pytest.mark.parametrize("around", [lambda value: [value], lambda value: {"float": value}, lambda value: (value,)])
+def test_a_document_nested_without_end_is_refused(around: Callable[[Any], Any]) -> None:
     value: Any = 1
     for _ in range(100_000):
-        value = [value]
-    with pytest.raises(ScenarioError, match="the document is nested too deep"):
-        Scenario.from_json(document(LEAF, {**INDEX, "attributes": {"index": value}}))
+        value = around(value)
+    for malformed in (value, document(value), document(LEAF, {**INDEX, "attributes": {"index": value}})):
+        with pytest.raises(ScenarioError) as caught:
+            Scenario.from_json(malformed)
+        assert str(caught.value) == "the document is nested too deep"
 
 
 JSON = st.recursive(

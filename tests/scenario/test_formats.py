@@ -1,4 +1,4 @@
-"""Does a format say what the numbers of its dtype are, and does rounding find the nearest of them?"""
+"""A format says what the numbers of its dtype are, and rounding finds the nearest of them."""
 
 import struct
 

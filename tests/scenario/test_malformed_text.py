@@ -1,4 +1,4 @@
-"""Does each kind of malformed text get one clear message?"""
+"""Each kind of malformed text gets one clear message."""
 
 import random
 import time
@@ -82,7 +82,9 @@ MALFORMED = {
     "backward": "line 2: the line ends where the output's name should be",
     "backward x seed": "line 2: the line ends where a dtype should be",
     "backward x retain_graph seed float64[] {1}": "line 2: 'seed' follows what should be the end of the line",
-    "read gradient x": "line 2: 'gradient' is not grad, value, requires_grad, is_leaf, recorded or hook",
+    "read gradient x": (
+        "line 2: 'gradient' is no observation: write grad, value, requires_grad, is_leaf, recorded or hook"
+    ),
     "read grad": "line 2: the line ends where a name should be",
     "read grad x x": "line 2: 'x' follows what should be the end of the line",
     "zero x": "line 2: 'x' stands where 'grad' should be",
@@ -139,6 +141,8 @@ def test_a_damaged_scenario_is_a_scenario_or_a_scenario_error(scenario: Scenario
     "text",
     [
         "(" * 1_000_000,
+        "[" * 1_000_000 + "]" * 1_000_000,
+        '{"schema": ' * 1_000_000 + "1" + "}" * 1_000_000,
         X + "y = index x index=" + "(" * 1_000_000,
         X + "y = index x index=" + '"\\' * 500_000,
         X + "y = index x index=" + "1:" * 500_000,

@@ -1,5 +1,6 @@
-"""Is a scenario valid once constructed, and does it answer what others ask of it?"""
+"""A scenario is valid once constructed, and answers what others ask of it."""
 
+import math
 from types import MappingProxyType
 from typing import Any
 
@@ -7,7 +8,19 @@ import numpy as np
 import pytest
 
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, ScenarioError, ZeroGrad, parse
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Constant,
+    Enter,
+    Hook,
+    Leaf,
+    Read,
+    Scenario,
+    ScenarioError,
+    ZeroGrad,
+    parse,
+)
 
 ONE = Constant.of(np.array(1.0))
 TEXT = """\
@@ -108,6 +121,16 @@ def test_what_is_not_a_step_is_refused() -> None:
         Scenario(steps)
 
 
+def test_a_list_nested_without_end_is_refused_wherever_it_stands() -> None:
+    endless: Any = []
+    for _ in range(100_000):
+        endless = [endless]
+    with pytest.raises(ScenarioError, match="step 1: a list too long to show is not a step"):
+        Scenario((endless,))
+    with pytest.raises(ScenarioError, match="a list too long to show is not an identifier"):
+        Leaf(endless, ONE)
+
+
 @pytest.mark.parametrize(
     ("kind", "members", "rule"),
     [
@@ -120,7 +143,13 @@ def test_what_is_not_a_step_is_refused() -> None:
         (Apply, ("y", "exp", ("x",), [("axis", 0)]), "attributes must be tuple, not list"),
         (Backward, ("x", 1.0), "seed must be Constant or None, not float"),
         (Backward, ("x", None, 0), "retain_graph must be bool, not int"),
-        (Read, ("shape", "x"), "'shape' is not grad, value, requires_grad, is_leaf, recorded or hook"),
+        (
+            Read,
+            ("shape", "x"),
+            "'shape' is no observation: write grad, value, requires_grad, is_leaf, recorded or hook",
+        ),
+        (Enter, ("grad",), "'grad' is no mode: write no_grad or enable_grad"),
+        (Hook, ("h", "x", math.inf), "a factor must be finite, not inf"),
         (ZeroGrad, (None,), "None is not an identifier"),
     ],
 )

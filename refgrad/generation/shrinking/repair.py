@@ -1,10 +1,10 @@
-"""The repair of a changed list of steps, and what makes the result a scenario to accept."""
+"""Repair: a changed list of steps becomes a scenario again, once what follows from the change is adapted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -13,34 +13,12 @@ from refgrad.generation.dtypes import with_fitting_seeds
 from refgrad.generation.tangents import resized, with_fitting_tangents
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    Constant,
-    Delete,
-    Detach,
-    Enter,
-    Grad,
-    Hook,
-    Jvp,
-    Leaf,
-    Leave,
-    RequireGrad,
-    RetainGrad,
-    Scenario,
-    ScenarioError,
-    Step,
-    StopRequiringGrad,
-    Unhook,
-    Write,
-)
-
-CHANGES: Final = (Detach, Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, StopRequiringGrad, Unhook, Write)
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
 
 
 def changes_tensors(steps: Iterable[Step]) -> bool:
     """Whether tensors change, so that the values and flags that are found here need not be theirs."""
-    return any(isinstance(step, CHANGES) for step in steps)
+    return any(step.stateful for step in steps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

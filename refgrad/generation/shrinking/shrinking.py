@@ -1,19 +1,17 @@
-"""The shrinker: it returns a small scenario that still fails."""
+"""The shrinker: from a scenario that fails to the smallest one that still does."""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
 from refgrad.generation.shrinking.repair import Evaluated, Kept, evaluated, pruned, repaired
-from refgrad.generation.shrinking.shorter_lifecycles import renamed_change
-from refgrad.generation.shrinking.simpler_tangents import renamed_tangents
 from refgrad.generation.shrinking.simpler_values import complexity
 from refgrad.generation.shrinking.simplifications import SIMPLIFICATIONS, Simplification
-from refgrad.scenario import Apply, Backward, Grad, Hook, Jvp, Leaf, Scenario, Step
+from refgrad.scenario import Backward, Grad, Hook, Scenario
 from refgrad.scenario.formats import FORMATS
 
 Fails = Callable[[Scenario], bool]
@@ -77,7 +75,7 @@ def with_short_names(scenario: Scenario) -> Scenario:
     """Return the scenario with its names changed to a, b, c and so on, in order of definition."""
     hooks = [step.name for step in scenario.steps if isinstance(step, Hook)]
     names = dict(zip([*scenario.definitions, *hooks], _short_names(), strict=False))
-    return Scenario(tuple(_renamed(step, names) for step in scenario.steps))
+    return Scenario(tuple(step.renamed(names) for step in scenario.steps))
 
 
 @dataclass(slots=True)
@@ -116,18 +114,3 @@ def _short_names() -> Iterator[str]:
     yield from string.ascii_lowercase
     for number in count(1):
         yield from (f"{letter}{number}" for letter in string.ascii_lowercase)
-
-
-def _renamed(step: Step, names: dict[str, str]) -> Step:
-    match step:
-        case Leaf():
-            return replace(step, name=names[step.name])
-        case Apply():
-            return replace(step, name=names[step.name], arguments=tuple(names[name] for name in step.arguments))
-        case Backward():
-            return replace(step, output=names[step.output])
-        case Grad():
-            return replace(step, name=names[step.name], output=names[step.output], leaf=names[step.leaf])
-        case Jvp():
-            return replace(renamed_tangents(step, names), name=names[step.name])
-    return renamed_change(step, names)

@@ -1,4 +1,4 @@
-"""Attributes and numbers that are simpler than given ones, and a measure of that."""
+"""Simpler attributes and simpler numbers than given ones, and how simple they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios that are one step simpler than a given one: a function a kind of simplification, the boldest first."""
+"""Simplifications: scenarios that are a little simpler than a given one, one function a kind, the boldest first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from refgrad.generation.draft.admission import Array
 from refgrad.generation.dtypes import wider_dtypes
 from refgrad.generation.shrinking.repair import Evaluated, pruned
-from refgrad.generation.shrinking.shorter_lifecycles import renamed_change, shorter_lives, without_one_change
-from refgrad.generation.shrinking.simpler_tangents import renamed_tangents, simpler_tangents
+from refgrad.generation.shrinking.shorter_lifecycles import shorter_lives, without_one_change
+from refgrad.generation.shrinking.simpler_tangents import simpler_tangents
 from refgrad.generation.shrinking.simpler_values import simpler_attributes, simpler_constants, with_lengths
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Step, ZeroGrad
 from refgrad.scenario.promotion import floating_dtypes, promoted
@@ -68,7 +68,8 @@ def other_outputs(current: Evaluated) -> Iterator[Steps]:
         for step in current.scenario.applications:
             if step.name in current.recorded and step.name != start.output:
                 steps = _replaced(current.scenario.steps, at, replace(start, output=step.name))
-                yield [_renamed_read(other, start.output, step.name) for other in steps]
+                renaming = {start.output: step.name}
+                yield [other.renamed(renaming) if isinstance(other, Read) else other for other in steps]
 
 
 def cut_graph(current: Evaluated) -> Iterator[Steps]:
@@ -85,7 +86,7 @@ def rewired(current: Evaluated) -> Iterator[Steps]:
     for step in current.scenario.applications:
         for operand in dict.fromkeys(step.arguments):
             rest = [other for other in current.scenario.steps if other is not step]
-            yield [_using(other, step.name, operand) for other in rest]
+            yield [other.renamed({step.name: operand}) for other in rest]
 
 
 def fewer_operands(current: Evaluated) -> Iterator[Steps]:
@@ -105,7 +106,7 @@ def merged_leaves(current: Evaluated) -> Iterator[Steps]:
             if (leaf.value.shape, leaf.value.dtype) == (other.value.shape, other.value.dtype):
                 kept = replace(other, requires_grad=leaf.requires_grad or other.requires_grad)
                 rest = [step for step in current.scenario.steps if step is not leaf and not _reads(step, leaf.name)]
-                yield [kept if step is other else _using(step, leaf.name, other.name) for step in rest]
+                yield [kept if step is other else step.renamed({leaf.name: other.name}) for step in rest]
 
 
 def fewer_reads(current: Evaluated) -> Iterator[Steps]:
@@ -221,24 +222,6 @@ def _replaced(steps: Steps, at: int, step: Step) -> list[Step]:
 
 def _reads(step: Step, name: str) -> bool:
     return isinstance(step, Read | ZeroGrad) and step.name == name
-
-
-def _renamed_read(step: Step, old: str, new: str) -> Step:
-    return replace(step, name=new) if isinstance(step, Read) and step.name == old else step
-
-
-def _using(step: Step, old: str, new: str) -> Step:
-    """Return the step with another name in every place where it uses one."""
-    if isinstance(step, Apply) and old in step.arguments:
-        return replace(step, arguments=tuple(new if name == old else name for name in step.arguments))
-    if isinstance(step, Backward) and step.output == old:
-        return replace(step, output=new)
-    if isinstance(step, Grad):
-        output, leaf = (new if name == old else name for name in step.uses)
-        return replace(step, output=output, leaf=leaf)
-    if isinstance(step, Jvp):
-        return renamed_tangents(step, {old: new})
-    return renamed_change(step, {old: new})
 
 
 def _without_vain_reads(steps: Steps) -> list[Step]:

@@ -12,7 +12,7 @@ from refgrad.generation.profile import STANDARD, Profile
 from refgrad.generation.single_operators.continuation import continued, leaves_of, value_of
 from refgrad.generation.single_operators.second_order import scenario_with_entries
 from refgrad.scenario import Constant, Jvp, Leaf, Read, Scenario
-from refgrad.scenario.steps.jvp import Tangent
+from refgrad.scenario.steps.sequences import Tangent
 
 MOVING: Final = 0.7
 """How often a leaf moves; one always does."""

@@ -150,6 +150,7 @@ class Session:
         elif kind == "function":
             names[body["name"]] = self.function(body, names)
         elif kind == "delete":
+            bound(body, names)
             del names[body]
         elif kind == "enter":
             regions.append(NullContext())
@@ -191,13 +192,13 @@ class Session:
         """Return what stands in a field."""
         kind, body = next(iter(given.items()))
         if kind == "name":
-            return names[body]
+            return bound(body, names)
         if kind == "value":
             return literal(body)
         if kind == "array":
             return made(body)
         if kind == "names":
-            return [names[name] for name in body]
+            return [bound(name, names) for name in body]
         if kind == "call":
             return self.call(body, names)
         if kind == "lambda":
@@ -214,7 +215,7 @@ class Session:
             inner.update(zip(body["parameters"], primals))
             for statement in body["body"]:
                 self.execute(statement, inner, [])
-            return inner[body["result"]]
+            return bound(body["result"], inner)
 
         return function
 
@@ -305,6 +306,13 @@ class Session:
                     held.append(value)
                     found[module][name] = numbers.setdefault(id(value), len(numbers))
         return found
+
+
+def bound(name: str, names: Names) -> Any:
+    """Return what a variable holds. Raises NameError, as a program would, where nothing has bound it."""
+    if name not in names:
+        raise NameError("name %r is not defined" % name)
+    return names[name]
 
 
 def literal(value: Any) -> Any:
@@ -442,7 +450,7 @@ class Server:
         self.marks = marks
         self.session: Session | None = None
         self.limit = sys.getrecursionlimit()
-        self.known = dict(vars(sys.modules["builtins"]))
+        self.watched: List[Tuple[Any, Names]] = []
         # Bound here, so that what an engine does to these modules does not reach the protocol.
         self.loads, self.dumps, self.set_limit = json.loads, json.dumps, sys.setrecursionlimit
 
@@ -484,7 +492,8 @@ class Server:
                 sys.path.insert(0, path)
         self.session = Session(hello["setup"], hello["name"], hello.get("forget"))
         limit_memory(hello.get("memory"))
-        self.known = dict(vars(sys.modules["builtins"]))
+        modules = [module for module in (sys.modules["builtins"], numpy) if module is not None]
+        self.watched = [(module, dict(vars(module))) for module in modules]
         told: Json = {"protocol": PROTOCOL, "language": "python", "version": sys.version.split()[0]}
         told["numpy"] = None if numpy is None else numpy.__version__
         if hello.get("distribution"):
@@ -498,13 +507,25 @@ class Server:
             self.mark(place, 0)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                if numpy is not None:
+                    numpy.seterr(all="ignore")
                 ran.append(session.run(program, lambda step, place=place: self.mark(place, step)))  # type: ignore[misc]
             self.set_limit(self.limit)
         answer: Json = {"ran": ran}
-        now = vars(sys.modules["builtins"])
-        if any(now.get(name) is not value for name, value in self.known.items() if name != "_"):
+        if self.tampered():
             answer["tampered"] = True
         return answer
+
+    def tampered(self) -> bool:
+        """Return whether the engine has changed what every program of this process relies on."""
+        if not all(module.__name__ in sys.modules for module, _ in self.watched):
+            return True
+        return any(
+            vars(module).get(name) is not value
+            for module, known in self.watched
+            for name, value in known.items()
+            if name != "_"
+        )
 
     def mark(self, place: int, step: int) -> None:
         """Leave word of which program and step is being run."""
@@ -566,8 +587,6 @@ def main() -> None:
 
         marks = mmap.mmap(int(sys.argv[1]), 8)
         os.close(int(sys.argv[1]))
-    if numpy is not None:
-        numpy.seterr(all="ignore")
     Server(requests, answers, marks).serve()
     answers.flush()
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Which steps can change a tensor, and how are they written?"""
+"""The steps that change a tensor or what is recorded of it, and how they are written."""
 
 import pytest
 
@@ -53,16 +53,16 @@ def test_what_a_hook_saw_can_be_read_before_and_after_it_is_taken_away() -> None
     [
         ("enter no_grad", "a region is entered that is never left"),
         ("leave", "there is no region to leave"),
-        ("enter with_grad\nleave", "'with_grad' cannot be entered, only no_grad or enable_grad can"),
+        ("enter with_grad\nleave", "'with_grad' is no mode: write no_grad or enable_grad"),
         ("enter no_grad\nleave by mistake", "'mistake' stands where 'error' should be"),
         (f"{LEAVES}delete c\nread value c", "'c' was deleted by an earlier step"),
         (f"{LEAVES}delete c\nc = leaf float64[] {{0x1p+0}}", "'c' is already defined"),
         (f"{LEAVES}stop requiring grad x\nh = grad x x", "'x' is not a leaf that requires grad"),
-        (f"{LEAVES}write c divide x", "a write is one of add, multiply, copy, not 'divide'"),
+        (f"{LEAVES}write c divide x", "'divide' is no action: write add, multiply or copy"),
         (f"{LEAVES}write c copy c", "'c' cannot be copied onto itself"),
         (f"{LEAVES}write c add x index=(::-1,)", "a tuple of integers and forward slices"),
-        (f"{LEAVES}hook h on x double", "a hook can observe or scale, not 'double'"),
-        (f"{LEAVES}hook h on x scale inf", "the factor of a hook must be finite"),
+        (f"{LEAVES}hook h on x double", "'double' stands where 'scale' or 'observe' should be"),
+        (f"{LEAVES}hook h on x scale inf", "a factor must be finite, not inf"),
         (f"{LEAVES}hook x on c observe", "'x' is already defined"),
         (f"{LEAVES}unhook x", "'x' is not a hook"),
         (f"{HOOKED}read value h", "'h' is not defined by an earlier step"),

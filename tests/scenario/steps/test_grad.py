@@ -1,4 +1,4 @@
-"""Which recorded gradients can a scenario have?"""
+"""The recorded gradients that a scenario can have."""
 
 import pytest
 

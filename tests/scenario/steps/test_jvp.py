@@ -1,4 +1,4 @@
-"""Which directional derivatives can a scenario have?"""
+"""The directional derivatives that a scenario can have."""
 
 import numpy as np
 import pytest

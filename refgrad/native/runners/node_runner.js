@@ -1,0 +1,202 @@
+// The runner of JavaScript engines: one file for Node 18 and later, without dependencies. It reads requests as JSON
+// lines from standard input and answers each with one line; docs/reference/runner-protocol.md describes both.
+"use strict";
+
+const fs = require("node:fs");
+const path = require("node:path");
+const readline = require("node:readline");
+const vm = require("node:vm");
+const { createRequire } = require("node:module");
+
+const PROTOCOL = 1;
+const LONGEST_MESSAGE = 2000;
+
+// What an engine prints goes to standard error: standard output carries answers.
+const write = fs.writeSync.bind(fs, 1);
+console.log = console.info = console.debug = (...told) => console.error(...told);
+
+class Session {
+  constructor(setup) {
+    const namespace = { require: createRequire(path.join(process.cwd(), "program.js")), console, process };
+    this.context = vm.createContext(namespace);
+    this.compiled = new Map();
+    vm.runInContext(setup, this.context, { filename: "setup.js" });
+  }
+
+  compile(template, fields) {
+    const key = `${fields.join(",")}|${template}`;
+    if (!this.compiled.has(key)) {
+      const text = template.replace(/\{\{|\}\}|\{(\w+)\}/g, (all, name) => name ?? all[0]);
+      this.compiled.set(key, vm.runInContext(`((${fields.join(", ")}) => (${text}))`, this.context));
+    }
+    return this.compiled.get(key);
+  }
+
+  call(call, names) {
+    const fields = Object.keys(call.fields);
+    const values = fields.map((field) => this.argument(call.fields[field], names));
+    return this.compile(call.template, fields)(...values);
+  }
+
+  argument(given, names) {
+    const [[kind, body]] = Object.entries(given);
+    switch (kind) {
+      case "name":
+        return bound(body, names);
+      case "names":
+        return body.map((name) => bound(name, names));
+      case "value":
+        return literal(body);
+      case "array":
+        return made(body);
+      case "call":
+        return this.call(body, names);
+      case "lambda":
+        return (...values) => this.call(body.body, new Map([...names, ...body.parameters.map((p, i) => [p, values[i]])]));
+      default:
+        throw new Error(`unknown argument ${kind}`);
+    }
+  }
+
+  execute(statement, names) {
+    const [[kind, body]] = Object.entries(statement);
+    switch (kind) {
+      case "call": {
+        const result = this.call(body, names);
+        const targets = body.targets ?? [];
+        if (body.unpack && result.length !== targets.length) throw new Error(`${result.length} results, not ${targets.length}`);
+        targets.forEach((target, i) => names.set(target, body.unpack ? result[i] : result));
+        return {};
+      }
+      case "function":
+        names.set(body.name, (...primals) => {
+          const inner = new Map([...names, ...body.parameters.map((p, i) => [p, primals[i]])]);
+          for (const line of body.body) this.execute(line, inner);
+          return bound(body.result, inner);
+        });
+        return {};
+      case "delete":
+        names.delete(body);
+        return {};
+      case "show":
+        return this.show(body, names);
+      default:
+        throw new Error(`this runner has no statement ${kind}`);
+    }
+  }
+
+  show(show, names) {
+    const absent = (given) => "name" in given && !names.has(given.name);
+    if (show.optional && Object.values(show.call.fields).some(absent)) return { none: true };
+    const result = this.call(show.call, names);
+    if (show.form === "flag") return { flag: Boolean(result) };
+    if (show.form === "arrays") return { arrays: result.map(encoded) };
+    return result === null || result === undefined ? { none: true } : { array: encoded(result) };
+  }
+
+  run(program) {
+    const names = new Map();
+    return program.steps.map((step) => {
+      try {
+        return step.reduce((_, statement) => this.execute(statement, names), {});
+      } catch (error) {
+        return raised(error);
+      }
+    });
+  }
+
+  members(modules, names) {
+    const numbers = new Map();
+    const numbered = (value) => numbers.get(value) ?? numbers.set(value, numbers.size).get(value);
+    const held = (owner) => names.filter((name) => owner[name] !== undefined).map((name) => [name, numbered(owner[name])]);
+    return Object.fromEntries(
+      modules.map((module) => [module, Object.fromEntries(held(vm.runInContext(module, this.context)))]),
+    );
+  }
+}
+
+function bound(name, names) {
+  if (!names.has(name)) throw new ReferenceError(`${name} is not defined`);
+  return names.get(name);
+}
+
+function literal(value) {
+  if (value === null || typeof value !== "object") return value;
+  if ("float" in value) return hexadecimal(value.float);
+  return (value.tuple ?? value.list ?? value.slice).map(literal);
+}
+
+// A float of Python's float.hex: [-]0x1.8p+0, inf or nan.
+function hexadecimal(text) {
+  if (/inf|nan/.test(text)) return { inf: Infinity, "-inf": -Infinity, nan: NaN }[text];
+  const [, sign, whole, part, exponent] = /^(-?)0x([01])\.?([0-9a-f]*)p([+-]\d+)$/.exec(text);
+  const fraction = part ? parseInt(part, 16) / 16 ** part.length : 0;
+  const scaled = (Number(whole) + fraction) * 2 ** Math.max(Number(exponent), -1022);
+  return (sign ? -1 : 1) * scaled;
+}
+
+const READERS = {
+  float64: (data, i) => data.readDoubleLE(8 * i),
+  float32: (data, i) => data.readFloatLE(4 * i),
+  int64: (data, i) => Number(data.readBigInt64LE(8 * i)),
+  bool: (data, i) => data[i] !== 0,
+};
+
+// Numbers as nested arrays; a number alone for an array without axes.
+function made(form) {
+  const data = Buffer.from(form.data, "base64");
+  let next = 0;
+  const level = (shape) =>
+    shape.length ? Array.from({ length: shape[0] }, () => level(shape.slice(1))) : READERS[form.dtype](data, next++);
+  return level(form.shape);
+}
+
+function encoded(result) {
+  const shape = [];
+  for (let level = result; Array.isArray(level); level = level[0]) shape.push(level.length);
+  const numbers = (Array.isArray(result) ? result.flat(Infinity) : [result]).map(Number);
+  const data = Buffer.alloc(8 * numbers.length);
+  numbers.forEach((number, i) => data.writeDoubleLE(number, 8 * i));
+  return { dtype: "float64", shape, data: data.toString("base64") };
+}
+
+function raised(error) {
+  const bases = [];
+  for (let proto = error; proto && (proto = Object.getPrototypeOf(proto)); ) bases.push(proto.constructor?.name ?? "?");
+  const exhausted = error instanceof RangeError || bases.includes("RangeError");
+  if (exhausted && /call stack/.test(String(error?.message))) bases.push("RecursionError");
+  let message;
+  try {
+    message = String(error?.message ?? error);
+  } catch {
+    message = "its message cannot be read";
+  }
+  return { error: { type: bases[0] ?? typeof error, bases, message: message.slice(0, LONGEST_MESSAGE) } };
+}
+
+let session = null;
+
+function hello(told) {
+  if (told.protocol !== PROTOCOL) throw new Error(`the runner speaks protocol ${PROTOCOL}, not ${told.protocol}`);
+  session = new Session(told.setup);
+  return { hello: { protocol: PROTOCOL, language: "javascript", version: process.versions.node, numpy: null } };
+}
+
+function answer(request) {
+  if (request.hello) return hello(request.hello);
+  if (session === null) throw new Error("the first request must be a hello");
+  if (request.members) return { members: session.members(request.members.modules, request.members.names) };
+  return { ran: request.run.map((program) => session.run(program)) };
+}
+
+readline.createInterface({ input: process.stdin }).on("line", (line) => {
+  const request = JSON.parse(line);
+  if (request.stop) process.exit(0);
+  let told;
+  try {
+    told = answer(request);
+  } catch (error) {
+    told = raised(error);
+  }
+  write(`${JSON.stringify({ id: request.id, ...told })}\n`);
+});

@@ -1,0 +1,150 @@
+"""Codecs: how one field of a step is checked, read from a line and written to it, put into JSON, and renamed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import NoneType
+from typing import Any, Final, TypeAlias
+
+from refgrad.scenario.constants import Constant
+from refgrad.scenario.errors import ScenarioError, alternatives, quoted
+from refgrad.scenario.identifiers import check_identifier
+from refgrad.scenario.numerals import read_float, write_float
+from refgrad.scenario.steps.scope import Scope
+from refgrad.scenario.tokens import Cursor
+
+Schema: TypeAlias = Mapping[str, Any]
+Names: TypeAlias = Mapping[str, str]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _no_names(_value: Any) -> tuple[str, ...]:
+    return ()
+
+
+def _with_no_names(value: Any, _names: Names) -> Any:
+    return value
+
+
+def _no_rule(_scope: Scope, _value: Any) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """One kind of field. Text and JSON each hold all of a value."""
+
+    schema: Schema
+    """The JSON Schema of an encoded value."""
+    read: Callable[[Cursor], Any]
+    """Read the text of a value."""
+    write: Callable[[Any], str] = str
+    """Return the text of a value."""
+    types: tuple[type, ...] = ()
+    """The types that a value may have; none where ``kept`` refuses what is of another type."""
+    kept: Callable[[Any], Any] = _same
+    """Return a value as a step keeps it, or raise ScenarioError."""
+    encode: Callable[[Any], Any] = _same
+    """Return the JSON form of a value."""
+    decode: Callable[[Any], Any] = _same
+    """Read a JSON form that satisfies the schema."""
+    uses: Callable[[Any], tuple[str, ...]] = _no_names
+    """Return the tensors that a value refers to."""
+    renamed: Callable[[Any, Names], Any] = _with_no_names
+    """Return a value with other names; a name that is not given stays."""
+    check: Callable[[Scope, Any], None] = _no_rule
+    """Refuse a value that cannot stand in this scope, though the tensors that it uses are there."""
+    define: Callable[[Scope, Any], None] = _no_rule
+    """Add the name that a value defines."""
+    absent: Any = None
+    """The value of a part of the line that is left out."""
+    required: bool = True
+    """Whether the JSON form has the member even where the value is ``absent``."""
+    members: Mapping[str, Schema] | None = None
+    """The members that an encoded value consists of, if they stand in the step itself and not in one member."""
+
+
+def or_none(codec: Codec) -> Codec:
+    """Return the codec of the same values, and of None for a part of the line that is left out."""
+
+    def unless_none(function: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
+        return lambda value, *rest: otherwise if value is None else function(value, *rest)
+
+    return replace(
+        codec,
+        schema={"oneOf": [{"type": "null"}, codec.schema]},
+        types=(*codec.types, NoneType) if codec.types else (),
+        kept=unless_none(codec.kept),
+        encode=unless_none(codec.encode),
+        decode=unless_none(codec.decode),
+        uses=unless_none(codec.uses, ()),
+        renamed=unless_none(codec.renamed),
+        check=lambda scope, value: None if value is None else codec.check(scope, value),
+    )
+
+
+def called(codec: Codec, wanted: str) -> Codec:
+    """Return the codec of a name that is called ``wanted`` where the line ends before it."""
+    return replace(codec, read=lambda cursor: cursor.take_identifier(wanted))
+
+
+def one_of(noun: str, words: Sequence[str]) -> Codec:
+    """Return the codec of a choice among words; the noun says what each of them is."""
+
+    def chosen(word: Any) -> Any:
+        if word not in words:
+            raise ScenarioError(f"{quoted(word)} is no {noun}: write {alternatives(words)}")
+        return word
+
+    return Codec({"enum": list(words)}, read=lambda cursor: cursor.take(alternatives(words)), kept=chosen)
+
+
+def _identifier(name: Any) -> Any:
+    check_identifier(name)
+    return name
+
+
+def _finite(number: Any) -> Any:
+    if not math.isfinite(number):
+        raise ScenarioError(f"a factor must be finite, not {number}")
+    return number
+
+
+WORD: Final = Codec({"$ref": "#/$defs/name"}, read=lambda cursor: cursor.take_identifier("a name"), kept=_identifier)
+"""An identifier that names no tensor and no hook."""
+NAME: Final = replace(WORD, renamed=lambda name, names: names.get(name, name))
+TENSOR: Final = replace(NAME, uses=lambda name: (name,))
+LEAF: Final = replace(TENSOR, check=Scope.require_leaf)
+NEW_TENSOR: Final = replace(NAME, define=Scope.define)
+HOOK: Final = replace(NAME, check=Scope.use_hook)
+NEW_HOOK: Final = replace(NAME, define=Scope.define_hook)
+
+FLAG: Final = Codec({"type": "boolean"}, read=lambda _: True, write=lambda _: "", types=(bool,), absent=False)
+"""Whether a part of the line is there, whose words say it all."""
+TRUE_FLAG: Final = replace(FLAG, schema={"const": True}, required=False)
+"""A flag that the JSON form has only where it is true."""
+
+CONSTANT: Final = Codec(
+    {"$ref": "#/$defs/constant"},
+    read=Constant.from_text,
+    write=Constant.to_text,
+    types=(Constant,),
+    encode=Constant.to_json,
+    decode=Constant.from_json,
+)
+CONSTANT_BESIDE: Final = replace(CONSTANT, members=Constant.fields)
+"""A constant whose dtype, shape and values are members of the step itself."""
+FACTOR: Final = Codec(
+    {"$ref": "#/$defs/number"},
+    read=lambda cursor: read_float(cursor.take("a factor")),
+    write=write_float,
+    types=(float,),
+    kept=_finite,
+    encode=write_float,
+    decode=read_float,
+)

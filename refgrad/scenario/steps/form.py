@@ -1,0 +1,145 @@
+"""The form of a step: one line that says how every step of its kind is written, read and put into JSON.
+
+    backward OUTPUT [seed SEED] [retain_graph]
+    NAME = leaf VALUE [requires_grad]
+    hook NAME on TENSOR [scale FACTOR | observe]
+
+Words stand for themselves. A field is in capitals; its codec says how its value is spelled. A part in brackets is
+optional: where it is left out, its field has the value that the codec calls absent, and the line has what follows `|`.
+A part in brackets without capitals is a flag, which its words name: [by error] is the flag ``by_error``. The field
+before `=` is the name of the tensor that the step makes.
+
+In JSON the fields are members in the order of the form. The member "step" comes before them; it is the first words of
+the form, "zero_grad" for `zero grad NAME [to zeros]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Final, Self
+
+from refgrad.scenario.steps.codecs import FLAG, NEW_TENSOR, Codec, Schema
+from refgrad.scenario.tokens import Cursor, tokenize
+
+_PART: Final = re.compile(r"\[[^]]+\]|[^][A-Z]*[A-Z]+|[^][A-Z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Words, and the field that follows them; a part may have only the one or only the other."""
+
+    prefix: str
+    words: tuple[str, ...]
+    field: str
+    codec: Codec
+    optional: bool
+    otherwise: str
+
+    @classmethod
+    def of(cls, text: str, codecs: Mapping[str, Codec]) -> Self:
+        """Return the part that a piece of a form describes."""
+        present, _, otherwise = text.strip("[] ").partition(" | ")
+        prefix = present.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        words = tuple(tokenize(prefix))
+        optional = text.startswith("[")
+        if prefix != present:
+            field = present.removeprefix(prefix).lower()
+            return cls(prefix, words, field, codecs[field], optional, otherwise)
+        flag = "_".join(words) if optional else ""
+        return cls(prefix, words, flag, codecs.get(flag, FLAG), optional, otherwise)
+
+    def write(self, step: object) -> str:
+        """Return what the line of a step has in this place."""
+        if not self.field:
+            return self.prefix
+        value = getattr(step, self.field)
+        if self.optional and value is self.codec.absent:
+            return self.otherwise
+        return self.prefix + self.codec.write(value)
+
+    def read(self, cursor: Cursor) -> dict[str, Any]:
+        """Read what `write` writes; return the field with its value."""
+        if self.optional and cursor.peek() != self.words[0]:
+            if self.otherwise:
+                cursor.expect(self.words[0], self.otherwise)
+            return {self.field: self.codec.absent}
+        for word in self.words:
+            cursor.expect(word)
+        return {self.field: self.codec.read(cursor)} if self.field else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is the same in all steps of one kind."""
+
+    tag: str
+    """The member "step" of the JSON form."""
+    keyword: str
+    """The word that begins the line, or that follows `NAME =` where the step assigns; "" for any other word there."""
+    target: str
+    """The field before `=`, or "" for a step that makes no tensor."""
+    parts: tuple[Part, ...]
+    fields: Mapping[str, Codec]
+    """The codec of every field, in order."""
+
+    @classmethod
+    def of(cls, text: str, tag: str = "", **codecs: Codec) -> Self:
+        """Return the form that a line describes, by the codecs of its fields.
+
+        ``tag`` is needed where the form has no words of its own; flags, and the name before `=`, need no codec.
+        """
+        before, _, rest = text.rpartition(" = ")
+        target = before.lower()
+        codecs |= {target: NEW_TENSOR} if target else {}
+        words = list(takewhile(str.isidentifier, takewhile(str.islower, rest.split())))
+        parts = tuple(Part.of(piece, codecs) for piece in _PART.findall(text) if not piece.isspace())
+        fields = {part.field: part.codec for part in parts if part.field}
+        return cls(tag or "_".join(words), "".join(words[:1]), target, parts, fields)
+
+    @property
+    def members(self) -> Mapping[str, Schema]:
+        """The JSON Schemas of all members but "step"."""
+        found: dict[str, Schema] = {}
+        for field, codec in self.fields.items():
+            found |= {field: codec.schema} if codec.members is None else codec.members
+        return found
+
+    @property
+    def optional(self) -> frozenset[str]:
+        """The members that the JSON form need not have."""
+        return frozenset(field for field, codec in self.fields.items() if not codec.required)
+
+    def write(self, step: object) -> str:
+        """Return the line of a step, without its end."""
+        return " ".join(filter(None, (part.write(step) for part in self.parts)))
+
+    def read(self, cursor: Cursor) -> dict[str, Any]:
+        """Read the whole line that `write` writes; return the fields."""
+        found: dict[str, Any] = {}
+        for part in self.parts:
+            found |= part.read(cursor)
+        return found
+
+    def encode(self, step: object) -> dict[str, Any]:
+        """Return the members of a step."""
+        found: dict[str, Any] = {}
+        for field, codec in self.fields.items():
+            value = getattr(step, field)
+            if codec.required or value is not codec.absent:
+                encoded = codec.encode(value)
+                found |= {field: encoded} if codec.members is None else encoded
+        return found
+
+    def decode(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what `encode` returns; it already satisfies the schema. Return the fields."""
+        return dict(self._decoded(members))
+
+    def _decoded(self, members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for field, codec in self.fields.items():
+            if codec.members is not None:
+                yield field, codec.decode(members)
+            else:
+                yield field, codec.decode(members[field]) if field in members else codec.absent

@@ -1,0 +1,120 @@
+"""Engines whose exponential misbehaves in one way each, and the outcome that its check must have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from textwrap import indent
+from types import MappingProxyType
+from typing import Final
+
+from refgrad.harness import Outcome, TapeAdapter
+from tests.harness.tiny_engine import tiny_adapter
+
+SETUP: Final = """
+import builtins, ctypes, faulthandler, gc, json, os, resource, signal, subprocess, sys, threading, time, warnings
+from tests.harness.tiny_engine import Tiny
+
+def exp(x):
+{body}
+    y = np.exp(x.data)
+    return Tiny(y, ((x, lambda g: g * y),))
+
+def sin(x):
+    return Tiny(np.sin(x.data), ((x, lambda g: g * np.cos(x.data)),))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Misbehaviour:
+    """Lines that an exponential runs before it answers, and what its check must find."""
+
+    name: str
+    lines: str
+    outcome: Outcome
+
+    def adapter(self) -> TapeAdapter:
+        """Return the engine; its sine is sound, but for what the exponential leaves behind."""
+        setup = SETUP.format(body=indent(self.lines, "    "))
+        operators: Mapping[str, str] = {"exp": "exp({x})", "sin": "sin({x})"}
+        return tiny_adapter(name="misbehaving", setup=setup, operators=operators)
+
+
+def _raising(bases: str, text: str = "") -> str:
+    return f"class Odd({bases}):\n    def __str__(self):\n        {text or 'return str()'}\nraise Odd()"
+
+
+LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
+    # The process ends.
+    "leaves with status 0": ("os._exit(0)", "crashed"),
+    "leaves with status 3": ("os._exit(3)", "crashed"),
+    "aborts": ("os.abort()", "crashed"),
+    "segfaults": ("ctypes.string_at(0)", "crashed"),
+    "kills itself": ("os.kill(os.getpid(), signal.SIGKILL)", "crashed"),
+    "terminates itself": ("os.kill(os.getpid(), signal.SIGTERM)", "crashed"),
+    "becomes another program": ("os.execv('/bin/true', ['true'])", "crashed"),
+    "sets an alarm that ends it": ("signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(5)", "crashed"),
+    "closes every file": ("os.closerange(0, 256)", "crashed"),
+    "leaves a child that holds the pipes": (
+        "subprocess.Popen(['sleep', '60'], close_fds=False)\nos._exit(1)",
+        "crashed",
+    ),
+    # It does not answer.
+    "never ends": ("while True:\n    pass", "hung"),
+    "sleeps": ("time.sleep(1000)", "hung"),
+    "waits for itself": ("lock = threading.Lock()\nlock.acquire()\nlock.acquire()", "hung"),
+    "stops itself": ("os.kill(os.getpid(), signal.SIGSTOP)", "hung"),
+    "ignores signals and never ends": (
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True:\n    time.sleep(1)",
+        "hung",
+    ),
+    # It raises what few expect.
+    "leaves as a script does": ("sys.exit(0)", "unexpected-error"),
+    "leaves with a text": ("raise SystemExit('done')", "unexpected-error"),
+    "is interrupted": ("raise KeyboardInterrupt", "unexpected-error"),
+    "ends a generator": ("raise GeneratorExit", "unexpected-error"),
+    "raises a base exception": (_raising("BaseException"), "unexpected-error"),
+    "raises what cannot be printed": (_raising("ValueError", "raise KeyError(1)"), "unexpected-error"),
+    "raises what leaves when it is printed": (_raising("ValueError", "sys.exit(0)"), "unexpected-error"),
+    "raises what is no text": (_raising("ValueError", "return 3"), "unexpected-error"),
+    "raises ten megabytes": ("raise ValueError('x' * 10_000_000)", "unexpected-error"),
+    "raises a lone surrogate": ("raise ValueError('\\ud800')", "unexpected-error"),
+    "raises terminal escapes": ("raise ValueError('\\x1b[2J\\x07')", "unexpected-error"),
+    "raises a class without a name": ("raise type('', (Exception,), {})()", "unexpected-error"),
+    "reads from standard input": ("input()", "unexpected-error"),
+    "recurses without end": ("def deep(): return deep()\ndeep()", "crashed"),
+    "uses up memory": ("held = []\nwhile True:\n    held.append(bytearray(1 << 26))", "crashed"),
+    # It says too much, or in the wrong place.
+    "floods standard output": ("print('x' * 10_000_000)", "passed"),
+    "floods standard error": ("print('x' * 10_000_000, file=sys.stderr)", "passed"),
+    "writes rubbish to every file": (
+        "for number in range(3, 64):\n    try:\n        os.write(number, b'rubbish\\n')\n    except OSError:\n        pass",
+        "crashed",
+    ),
+    "forges an answer": (
+        "for number in range(3, 64):\n    try:\n        os.write(number, b'{\"id\": 1, \"ran\": []}\\n')\n"
+        "    except OSError:\n        pass",
+        "crashed",
+    ),
+    "closes standard output": ("sys.stdout.close()\nos.close(1)", "passed"),
+    # It changes Python for whoever comes next.
+    "lowers the recursion limit": ("sys.setrecursionlimit(60)", "passed"),
+    "replaces a builtin": ("builtins.sum = builtins.len = None", "crashed"),
+    "replaces json": ("json.dumps = json.loads = None", "passed"),
+    "replaces a function of numpy": ("import numpy\nnumpy.sin = lambda x: x", "passed"),
+    "has numpy raise": ("import numpy\nnumpy.seterr(all='raise')", "passed"),
+    "makes warnings errors": ("warnings.simplefilter('error')", "passed"),
+    "switches the collector off": ("gc.disable()", "passed"),
+    "forgets all modules": ("sys.modules.clear()", "passed"),
+    "leaves a thread that never ends": ("threading.Thread(target=time.sleep, args=(1000,)).start()", "passed"),
+    "forks, and both go on": ("os.fork()", "passed"),
+    "moves to another folder": ("os.chdir('/')", "passed"),
+    "may open no further file": ("resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))", "passed"),
+    "dumps traces when time is up": ("faulthandler.dump_traceback_later(0.01, exit=True)\ntime.sleep(5)", "crashed"),
+    # It answers with something odd.
+    "gives None": ("return None", "unexpected-error"),
+    "gives text": ("return 'text'", "unexpected-error"),
+    "is not implemented": ("raise NotImplementedError", "unsupported"),
+})
+
+MISBEHAVIOURS: Final = tuple(Misbehaviour(name, lines, outcome) for name, (lines, outcome) in LINES.items())

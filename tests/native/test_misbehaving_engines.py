@@ -1,0 +1,66 @@
+"""An engine that misbehaves in one operator gets the verdict on that operator, and its own on every other one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from refgrad.harness import Engine, Outcome
+from refgrad.harness.checks import Check, all_checks
+from refgrad.harness.grading import Grader
+from refgrad.harness.settings import Settings
+from refgrad.native.engine import ProcessRunner
+from refgrad.native.process import Limits
+from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
+
+LIMITS = Limits(start=60.0, program=3.0, memory=1 << 30)
+CHECKS = {check.id: check for check in all_checks()}
+
+
+@contextmanager
+def running(misbehaviour: Misbehaviour) -> Iterator[Grader]:
+    """Grade an engine in a process of its own."""
+    adapter = misbehaviour.adapter()
+    runner = ProcessRunner(adapter, limits=LIMITS)
+    try:
+        yield Grader(Engine(adapter, runner), settings=Settings("smoke"))
+    finally:
+        runner.stop()
+
+
+def outcome(grader: Grader, check: Check) -> Outcome:
+    return grader.grade(check).verdict
+
+
+@pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS, ids=lambda each: each.name)
+def test_the_check_that_meets_it_gets_its_verdict_and_the_next_one_its_own(misbehaviour: Misbehaviour) -> None:
+    with running(misbehaviour) as grader:
+        assert outcome(grader, CHECKS["operators/exp"]) == misbehaviour.outcome
+        assert outcome(grader, CHECKS["operators/sin"]) == "passed"
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(MISBEHAVIOURS) >= 40
+
+
+def test_nothing_is_left_running() -> None:
+    (child,) = (each for each in MISBEHAVIOURS if each.name == "leaves a child that holds the pipes")
+    before = processes()
+    with running(child) as grader:
+        outcome(grader, CHECKS["operators/exp"])
+    assert not {pid for pid in processes() - before if "sleep" in name_of(pid)}
+
+
+def processes() -> set[int]:
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+
+
+def name_of(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
