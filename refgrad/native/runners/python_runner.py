@@ -150,6 +150,7 @@ class Session:
         elif kind == "function":
             names[body["name"]] = self.function(body, names)
         elif kind == "delete":
+            bound(body, names)
             del names[body]
         elif kind == "enter":
             regions.append(NullContext())
@@ -191,13 +192,13 @@ class Session:
         """Return what stands in a field."""
         kind, body = next(iter(given.items()))
         if kind == "name":
-            return names[body]
+            return bound(body, names)
         if kind == "value":
             return literal(body)
         if kind == "array":
             return made(body)
         if kind == "names":
-            return [names[name] for name in body]
+            return [bound(name, names) for name in body]
         if kind == "call":
             return self.call(body, names)
         if kind == "lambda":
@@ -214,7 +215,7 @@ class Session:
             inner.update(zip(body["parameters"], primals))
             for statement in body["body"]:
                 self.execute(statement, inner, [])
-            return inner[body["result"]]
+            return bound(body["result"], inner)
 
         return function
 
@@ -305,6 +306,13 @@ class Session:
                     held.append(value)
                     found[module][name] = numbers.setdefault(id(value), len(numbers))
         return found
+
+
+def bound(name: str, names: Names) -> Any:
+    """Return what a variable holds. Raises NameError, as a program would, where nothing has bound it."""
+    if name not in names:
+        raise NameError("name %r is not defined" % name)
+    return names[name]
 
 
 def literal(value: Any) -> Any:
