@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
-from refgrad.harness.template import Template
 from refgrad.interpreter import keywords
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter, Template
 from refgrad.native.statements import Argument, Call, Name, Names, Value
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Constant

@@ -14,9 +14,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from refgrad.harness.adapter import AnyAdapter
-from refgrad.harness.spelling import chosen, spellings
 from refgrad.native import calls
+from refgrad.native.adapter import AnyAdapter, chosen, spellings
 from refgrad.native.languages import Python
 from refgrad.native.observation import Array, Ending, Observation, ProtocolError, read_answer
 from refgrad.native.printing import failing_steps, printed
@@ -55,7 +54,7 @@ class LocalRunner:
         try:
             self.session = Session(adapter.setup, adapter.name, adapter.forget, (Exception, SystemExit))
         except Exception as error:
-            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {_told(error)}") from error
+            raise EngineStartError(adapter.cannot_start(type(error).__name__, str(error))) from error
 
     def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps."""
@@ -155,12 +154,8 @@ class ProcessRunner:
             raise EngineStartError(f"engine {adapter.name!r} cannot be started: {error.detail}{said}") from error
         if "error" in answer:
             self.stop()
-            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {_said(answer['error'])}")
+            raise EngineStartError(adapter.cannot_start(answer["error"]["type"], answer["error"]["message"]))
         self.version = answer["hello"].get("distribution")
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _said(error: Mapping[str, Any]) -> str:

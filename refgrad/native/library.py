@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import Final
 
-from refgrad.harness.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native import calls
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.engine import Engine
 from refgrad.native.languages import Python

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.interpreter import Float64, evaluate
 from refgrad.native import calls
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.relevance import needed_results, relevant_leaves
 from refgrad.native.statements import (

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import Engine, examine, find_adapter, registered_engines, start
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
@@ -17,6 +16,7 @@ from refgrad.strategies import (
     third_order_scenario,
     triple_backward_scenario,
 )
+from tests.harness.reference import ADAPTER
 from tests.strategies.scenario_audit import has_numbers_beyond
 
 WITHOUT_A_TERM = """

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.harness.adapter import TapeAdapter
 from refgrad.harness.probes.recorded import NoNodeError, Recorded, record, reproduction
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Outcome
 from refgrad.lifecycle import required_features
+from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, Library
 from refgrad.operators import operator_table

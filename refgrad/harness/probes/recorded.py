@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from refgrad.harness.adapter import TapeAdapter
 from refgrad.lifecycle import Fails
 from refgrad.lifecycle.model import Model
+from refgrad.native.adapter import TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.engine import Engine
 from refgrad.native.languages import Python

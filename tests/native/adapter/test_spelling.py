@@ -1,4 +1,4 @@
-"""Is every spelling of an operator met, and is a wrong one found, shrunk and shown as it was run?"""
+"""Every spelling of an operator is met, and a wrong one is found, shrunk and shown as it was run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refgrad.engine as reference_engine
-from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import AdapterError, Engine, TapeAdapter, examine, reproduce
 from refgrad.harness.checks import all_checks
 from refgrad.harness.grading import Grader
 from refgrad.harness.seedless import without_seeds
 from refgrad.harness.settings import Settings
-from refgrad.harness.spelling import chosen
 from refgrad.harness.verdict import Verdict
+from refgrad.native.adapter import chosen
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import forward_scenario, operator_scenario, without_tangents
+from tests.harness.reference import ADAPTER
 from tests.harness.tiny_engine import tiny_adapter
 
 SPELLINGS = ("first", "second", "third")
@@ -123,7 +123,7 @@ lib = SimpleNamespace(abs=sine, absolute=other, arcsin=sine, asin=sine)
     [
         ({"ad": ("{x}",)}, r"aliases\['ad'\]: there is no such operator"),
         ({"add": "{x} + {y}"}, r"aliases\['add'\]: '{x} \+ {y}' is not a tuple of texts"),
-        ({"add": ("{x} + {z}",)}, r"aliases\['add'\]: unknown field {z}"),
+        ({"add": ("{x} + {z}",)}, r"aliases\['add'\]: unknown placeholder {z}"),
     ],
 )
 def test_a_malformed_alias_is_refused(aliases: object, problem: str) -> None:

@@ -1,10 +1,10 @@
-"""Does a template run what it prints?"""
+"""A code template is run as it is printed."""
 
 from __future__ import annotations
 
 import pytest
 
-from refgrad.harness.template import Template, TemplateError
+from refgrad.native.adapter import Template, TemplateError
 
 
 def test_a_template_is_run_with_its_fields_and_printed_with_them() -> None:
@@ -27,8 +27,9 @@ def test_a_template_sees_the_names_of_its_library() -> None:
     ("text", "message"),
     [
         ("{x", "template '{x': expected '}' before end of string"),
-        ("{0}", "template '{0}': the field {0} is not a name"),
+        ("{0}", "template '{0}': the placeholder {0} is not a name"),
         ("{x} = 3", "is not an expression"),
+        ("{x}\0", "is not an expression"),
     ],
 )
 def test_a_malformed_template_is_named(text: str, message: str) -> None:

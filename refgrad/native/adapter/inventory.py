@@ -1,4 +1,4 @@
-"""What can an engine say of its own differentiable operators, so that those which no row of the table reaches show?"""
+"""Inventories: lists of an engine's own differentiable operators, to find those that no row of the table reaches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from refgrad.harness.adapter import AnyAdapter
+from refgrad.native.adapter.kinds import AnyAdapter
 
 
 class Reached(Protocol):

@@ -1,17 +1,40 @@
-"""How does an engine spell an operator, and which of several spellings does one application of it use?"""
+"""Spellings: the code templates of operators, and the one of them that an application in a scenario uses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
 
-from refgrad.harness.adapter import AnyAdapter
+from refgrad.native.adapter.adapter import AdapterError, no_operator
+from refgrad.native.adapter.kinds import AnyAdapter
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, Write
 
 Members = Callable[[Sequence[str], Sequence[str]], Mapping[str, Mapping[str, int]]]
 """Which of some names each of some modules of a library has, and a number for each thing that is named."""
+
+
+def spell(
+    prefix: str, names: Iterable[str] | None = None, *, renamed: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return templates ``prefix.name({x}, …, attribute={attribute})`` for operators.
+
+    ``names`` are operators that the library calls by the table's names (all of them if None), with the table's argument
+    order and attribute names; ``renamed`` maps operators to another name in the library. A variadic argument is passed
+    as a list. Raises AdapterError for a name that is no operator.
+    """
+    table = operator_table()
+    chosen = {name: name for name in (table if names is None else names)} | dict(renamed or {})
+    for name in chosen:
+        if name not in table:
+            raise AdapterError(f"{name!r}: {no_operator(name)}")
+    return {name: f"{prefix}.{spelled}({_operands(table[name])})" for name, spelled in chosen.items()}
+
+
+def _operands(operator: Operator) -> str:
+    positional = [f"{{{name}}}" for name in operator.argument_names]
+    return ", ".join([*positional, *(f"{name}={{{name}}}" for name in operator.attribute_names)])
 
 
 def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, ...]]:

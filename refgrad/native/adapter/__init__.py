@@ -1,0 +1,32 @@
+"""Adapters of engines: the table of their fields, engine files, spellings, and the engines that there are."""
+
+from refgrad.native.adapter.adapter import Adapter, AdapterError
+from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
+from refgrad.native.adapter.files import read_adapter
+from refgrad.native.adapter.inventory import Inventory, inventories_of
+from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
+from refgrad.native.adapter.registry import engine_version, find_adapter, registered_engines
+from refgrad.native.adapter.spelling import chosen, spell, spellings
+from refgrad.native.adapter.template import Template, TemplateError
+
+__all__ = [
+    "FEATURES",
+    "STATEFUL_FEATURES",
+    "Adapter",
+    "AdapterError",
+    "AnyAdapter",
+    "FunctionalAdapter",
+    "Inventory",
+    "TapeAdapter",
+    "Template",
+    "TemplateError",
+    "checked_adapter",
+    "chosen",
+    "engine_version",
+    "find_adapter",
+    "inventories_of",
+    "read_adapter",
+    "registered_engines",
+    "spell",
+    "spellings",
+]

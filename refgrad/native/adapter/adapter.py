@@ -1,0 +1,255 @@
+"""Adapters: what refgrad knows of one engine, as code templates and declarations in the engine's own language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from refgrad.lifecycle import ErrorKind, Policy
+from refgrad.native.adapter import values
+from refgrad.native.adapter.features import FEATURES
+from refgrad.native.adapter.fields import code, given_templates, optional, plain, rows
+from refgrad.native.adapter.template import Template, TemplateError
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario
+from refgrad.scenario.errors import suggestion
+from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.steps.kinds import WRITES
+
+
+class AdapterError(ValueError):
+    """An adapter is malformed; the message names the engine, the field and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adapter:
+    """The fields that tape engines and functional engines share; docs/reference/adapter-fields.md explains each."""
+
+    name: str = field(metadata=plain(values.TEXT, "The engine's name in reports.", '"mine"'))
+    setup: str = field(
+        metadata=plain(
+            values.TEXT,
+            "Imports and small functions, run once; a reproduction shows as much of it as it uses. `np` is numpy.",
+            '"import my_engine as me"',
+        )
+    )
+    distribution: str | None = optional(
+        plain(values.TEXT, "The installed package whose version is reported.", '"my-engine"')
+    )
+    extra: str | None = optional(
+        plain(values.TEXT, "The extra of refgrad that installs the engine; told where it is missing.", '"jax"')
+    )
+    leaf: str = field(
+        metadata=code(
+            "array scalar requires_grad dtype",
+            "A tensor.",
+            "me.Tensor({array}, requires_grad={requires_grad})",
+        )
+    )
+    constant: str | None = optional(
+        code(
+            "array scalar requires_grad dtype",
+            "A tensor that needs no gradient, boolean ones among them; if not given, `leaf` makes it.",
+            "me.Tensor({array})",
+        )
+    )
+    value: str = field(default="np.asarray({x})", metadata=code("x", "A tensor as a numpy array.", "{x}.numpy()"))
+    value_dtype: str | None = optional(
+        code("x", "The dtype of a tensor, where its array does not tell it.", "{x}.dtype")
+    )
+    seed: str = field(
+        default="{array}",
+        metadata=code("array dtype", "A cotangent or a tangent.", "me.Tensor({array}, dtype=me.{dtype})"),
+    )
+    jvp: str | None = optional(
+        code(
+            "function primals tangents",
+            "A pair: the output of `{function}`, and its tangent. Nothing is recorded of the tangent.",
+            "me.jvp({function}, {primals}, {tangents})",
+            gives="forward_mode",
+        )
+    )
+    operators: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=plain(
+            values.SPELLINGS,
+            "One row an operator: its spellings, the main one first. Each application in a scenario uses one of them; "
+            "the first, where it matters what is saved for a backward. In Python the field holds the first alone.",
+            '{ add = ["me.add({x}, {y})", "{x} + {y}"] }',
+        ),
+    )
+    aliases: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata=plain(None, "In Python, the further spellings of operators that `operators` or `alike` spell."),
+    )
+    alike: tuple[str, ...] = field(
+        default=(),
+        metadata=plain(
+            values.WORDS,
+            "Modules whose functions bear the table's own names: elementwise operators without attributes that one of "
+            "them has need no row. A function under several names has one spelling, several functions have one each.",
+            '["me", "me.nn"]',
+        ),
+    )
+    unlike: frozenset[str] = field(
+        default=frozenset(),
+        metadata=plain(
+            values.WORDS,
+            "Operators whose name means something else in these modules, or has no gradient there.",
+            '["ldexp"]',
+        ),
+    )
+    scalars_only: bool = field(
+        default=False, metadata=plain(values.FLAG, "The engine has scalars, and no arrays (feature `arrays`).", "true")
+    )
+    dtype: str = field(default="float64", metadata=plain(values.DTYPE, "What it computes in at best.", '"float32"'))
+    dtypes: tuple[str, ...] = field(
+        default=(),
+        metadata=plain(
+            values.DTYPES, "All dtypes that tensors may have; if not given, `dtype` alone.", '["float64", "float32"]'
+        ),
+    )
+    policy: Policy = field(
+        default_factory=Policy,
+        metadata=plain(
+            values.POLICY,
+            "Where the engine differs by design: see [the lifecycle](lifecycle.md#policies).",
+            '{ frees = "never", implicit_seed = "ones" }',
+        ),
+    )
+    errors: Mapping[ErrorKind, str] = field(
+        default_factory=dict,
+        metadata=plain(
+            values.ERRORS,
+            "For each kind of error a regular expression that is searched in `Type: message`.",
+            '{ freed-graph = "RuntimeError: .*second time" }',
+        ),
+    )
+    lacks: frozenset[str] = field(
+        default=frozenset(),
+        metadata=plain(
+            values.SOME_FEATURES, "Features that the templates offer and the engine lacks.", '["error:no-graph"]'
+        ),
+    )
+    forget: str | None = optional(
+        code(
+            "",
+            "Run after every fifty scenarios: releases what the engine keeps of shapes that do not come again.",
+            "me.clear_caches()",
+        )
+    )
+    inventory: str | None = optional(
+        plain(
+            values.TEXT,
+            "A function, as `module:function`, that lists the engine's own differentiable operators: a sequence of "
+            "`refgrad.native.adapter.Inventory`.",
+            '"my_adapter:inventories"',
+        )
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit the table of fields, the operators and the features."""
+        self._check_spellings()
+        self._check_templates()
+        self._check_declarations()
+
+    def _check_spellings(self) -> None:
+        table = operator_table()
+        for where, name, text in self._spellings():
+            if name not in table:
+                raise self.error(f"{where}[{name!r}]: {no_operator(name)}")
+            self._check(f"{where}[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
+
+    def _spellings(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the field, the operator and the text of every spelling."""
+        yield from (("operators", name, text) for name, text in self.operators.items())
+        for name, texts in self.aliases.items():
+            if not isinstance(texts, tuple):
+                raise self.error(f"aliases[{name!r}]: {texts!r} is not a tuple of texts")
+            yield from (("aliases", name, text) for text in texts)
+
+    def _check_templates(self) -> None:
+        for where, text, row in given_templates(self):
+            self._check(where, text, set(row.placeholders or ()))
+        for name, row in rows(self).items():
+            given = getattr(self, name)
+            if row.needs and given is not None and getattr(self, row.needs) is None:
+                raise self.error(f"{row.needs}: missing; {name} needs it")
+            if row.writes and given and set(given) != set(WRITES):
+                raise self.error(f"{name}: there must be a template for each of {list(WRITES)}")
+
+    def _check(self, where: str, text: str, allowed: set[str]) -> None:
+        """Refuse a template that does not parse or has a placeholder that is not filled in."""
+        try:
+            unknown = set(Template(text).fields) - allowed
+            Template(text).compile({})
+        except TemplateError as error:
+            raise self.error(f"{where}: {error}") from error
+        if unknown:
+            raise self.error(f"{where}: unknown placeholder {{{min(unknown)}}}; it may use {sorted(allowed)}")
+
+    def _check_declarations(self) -> None:
+        object.__setattr__(self, "dtypes", self.dtypes or (self.dtype,))
+        for dtype in sorted({self.dtype, *self.dtypes} - FORMATS.keys()):
+            raise self.error(f"dtypes: {dtype!r} is not among {sorted(FORMATS)}")
+        if self.dtype not in self.dtypes:
+            raise self.error(f"dtypes: {self.dtype!r}, which is dtype, is not among {list(self.dtypes)}")
+        for feature in sorted(self.lacks - FEATURES.keys()):
+            raise self.error(f"lacks {feature!r}, which is not a feature; there are {sorted(FEATURES)}")
+        for kind, pattern in self.errors.items():
+            self._check_pattern(kind, pattern)
+        if self.inventory is not None and not all(self.inventory.partition(":")):
+            raise self.error(f"inventory: {self.inventory!r} is not of the form module:function")
+
+    def _check_pattern(self, kind: str, pattern: str) -> None:
+        if kind not in values.ERRORS["properties"]:
+            raise self.error(f"errors[{kind!r}]: no kind of error; there are {list(values.ERRORS['properties'])}")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise self.error(f"errors[{kind!r}]: {pattern!r} is no regular expression: {error}") from error
+
+    @property
+    def constant_text(self) -> str:
+        """The template for arrays that need no gradient."""
+        return self.leaf if self.constant is None else self.constant
+
+    @property
+    def value_dtype_text(self) -> str:
+        """The template for the dtype of a tensor: by default that of its array."""
+        return f"np.asarray({self.value}).dtype" if self.value_dtype is None else self.value_dtype
+
+    def dtypes_lacking(self, scenario: Scenario) -> list[str]:
+        """Return the dtypes of a scenario that the library does not have; anything can be told of float64."""
+        used = {leaf.value.dtype for leaf in scenario.leaves} & FORMATS.keys()
+        return sorted(used - {"float64", *self.dtypes})
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the templates and the declarations offer, less what the adapter says the engine lacks."""
+        offered = set(self._declared()) if self.scalars_only else {"arrays", *self._declared()}
+        for _, text, row in given_templates(self):
+            used = Template(text).fields if row.gives_by_placeholder else ()
+            offered |= {*row.gives, *(feature for name in used for feature in row.gives_by_placeholder.get(name, ()))}
+        return frozenset(offered) - self.lacks
+
+    def _declared(self) -> Iterator[str]:
+        """Yield the features that follow from something else than templates."""
+        yield from ()
+
+    def error(self, problem: str) -> AdapterError:
+        """Return the error that names this engine."""
+        return AdapterError(f"adapter {self.name!r}: {problem}")
+
+    def cannot_start(self, kind: str, message: str) -> str:
+        """Say that the setup raised an error of this kind, and what installs the engine if that is what is missing."""
+        said = f"engine {self.name!r} cannot be started: {kind}: {message}"
+        package = f'"refgrad[{self.extra}]"' if self.extra else self.distribution
+        missing = kind == "ModuleNotFoundError" and package
+        return f"{said}; `pip install {package}` installs it" if missing else said
+
+
+def no_operator(name: str) -> str:
+    """Say that there is no such operator, which one was meant perhaps, and where they are listed."""
+    return f"there is no such operator{suggestion(name, operator_table()) or ';'} see `refgrad list operators`"

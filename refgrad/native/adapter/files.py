@@ -1,0 +1,179 @@
+"""Engine files: adapters written as TOML, which may extend families of spellings that several files share."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.lifecycle import Policy
+from refgrad.native.adapter.adapter import AdapterError, no_operator
+from refgrad.native.adapter.fields import required
+from refgrad.native.adapter.kinds import KINDS, AnyAdapter
+from refgrad.native.adapter.schema import FILE_FIELDS, file_fields, problem_in
+from refgrad.native.adapter.spelling import spell
+from refgrad.operators import operator_table
+from refgrad.scenario.errors import suggestion
+from refgrad.specification import specs_directory
+
+ALIKE: Final = "{alike}"
+"""The first spelling of a row whose main spelling is found in the modules of ``alike``."""
+
+INHERITED: Final = "..."
+"""What stands in a row for the spellings that a family, or ``calls``, has of the same operator."""
+
+MERGED: Final = frozenset({"errors", "policy", "modules", "operators"})
+"""Tables of which a file, or a later family, replaces rows, not the whole."""
+
+CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
+    "policy": lambda table: Policy(**table),
+    "alike": tuple,
+    "dtypes": tuple,
+    "unlike": frozenset,
+    "lacks": frozenset,
+})
+
+
+def engines_directory() -> Path:
+    """Return the folder of the engine files that come with refgrad."""
+    return specs_directory() / "engines"
+
+
+def shipped_engines() -> Mapping[str, Path]:
+    """Return the engine files that come with refgrad, by the engine's name."""
+    return {path.stem: path for path in sorted(engines_directory().glob("*.toml"))}
+
+
+def read_adapter(path: Path | str) -> AnyAdapter:
+    """Return the adapter that an engine file describes: one object a file, so that its engine is started once.
+
+    Raises AdapterError where the file, or a family that it extends, cannot be read or is malformed; the message names
+    the file, the field and what to do.
+    """
+    return _read_adapter(Path(path).resolve())
+
+
+@cache
+def _read_adapter(path: Path) -> AnyAdapter:
+    kind = _parsed(path)["kind"]
+    if kind not in KINDS:
+        raise _error(path, f"kind: a {kind} is no engine; write {' or '.join(map(repr, KINDS))}")
+    merged = _merged(path, ())
+    _check_fields(path, kind, merged)
+    try:
+        return KINDS[kind](**_arguments(_with_modules(merged)))
+    except AdapterError as error:
+        raise _error(path, str(error)) from error
+
+
+def _error(path: Path, problem: str) -> AdapterError:
+    return AdapterError(f"{path}: {problem}")
+
+
+@cache
+def _parsed(path: Path) -> Mapping[str, Any]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise _error(path, "there is no such file") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise _error(path, f"cannot be read as TOML: {error}") from error
+    if problem := problem_in(document):
+        raise _error(path, problem)
+    for where in ("operators", "without"):
+        for name in document.get(where, ()):
+            if name not in operator_table():
+                raise _error(path, f"{where}.{name}: {no_operator(name)}")
+    return document
+
+
+def _merged(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the fields of a file and of its families, rows of spellings with nothing left to be inherited."""
+    if path in extending:
+        circle = [file.stem for file in (*extending[extending.index(path) :], path)]
+        raise _error(extending[-1], f"extends: a circle: {' -> '.join(circle)}")
+    own = _parsed(path)
+    merged: dict[str, Any] = {}
+    for name in own.get("extends", ()):
+        merged = _over(merged, _merged(_family(name, path), (*extending, path)))
+    return {**_over(merged, own), "operators": _spelled(path, merged.get("operators", {}), own)}
+
+
+def _family(name: str, path: Path) -> Path:
+    if name.endswith(".toml"):
+        return (path.parent / name).resolve()
+    families = {file.stem: file for file in (engines_directory() / "families").glob("*.toml")}
+    if name not in families:
+        known = f"{suggestion(name, families) or ';'} there are {', '.join(sorted(families))}"
+        raise _error(path, f"extends: there is no family {name!r}{known}, and files, such as './{name}.toml'")
+    return families[name].resolve()
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of both, those above in place of those below."""
+    tables: dict[str, Any] = {
+        name: {**below.get(name, {}), **above.get(name, {})} for name in MERGED if name in {*below, *above}
+    }
+    return {**below, **above, **tables}
+
+
+def _spelled(path: Path, inherited: Mapping[str, Sequence[str]], own: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the rows of families that the engine has, and those of the file in place of them."""
+    for name in own.get("without", ()):
+        if name not in inherited:
+            raise _error(path, f"without.{name}: no family that the file extends has this row; leave it out")
+    found = {name: list(row) for name, row in inherited.items() if name not in own.get("without", ())}
+    for module, names in own.get("calls", {}).items():
+        try:
+            called = spell(module, None if names == "all" else names)
+        except AdapterError as error:
+            raise _error(path, f"calls.{module}: {error}") from error
+        found |= {name: [text] for name, text in called.items()}
+    for name, row in own.get("operators", {}).items():
+        if INHERITED in row and name not in found:
+            raise _error(
+                path, f"operators.{name}: {INHERITED!r} stands for a family's spellings, and none has this row"
+            )
+        found[name] = [each for text in row for each in (found[name] if text == INHERITED else [text])]
+    return found
+
+
+def _check_fields(path: Path, kind: str, merged: Mapping[str, Any]) -> None:
+    """Refuse fields, of families too, that another kind of engine has, and the lack of one that this kind needs."""
+    known = file_fields(kind)
+    for name in merged.keys() - known.keys():
+        raise _error(path, f"{name}: a {kind} engine has no such field; a family gives it")
+    for name in required(KINDS[kind]):
+        if name not in merged:
+            raise _error(path, f"{name}: missing; a {kind} engine needs it, such as {name} = {known[name].toml}")
+
+
+def _with_modules(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with the engine's modules in place of their placeholders in code templates."""
+    modules = merged.get("modules", {})
+    known = file_fields("family")
+    templates = {name for name, row in known.items() if row.placeholders is not None} | {"operators"}
+    return {name: _filled(value, modules) if name in templates else value for name, value in merged.items()}
+
+
+def _filled(value: Any, modules: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _filled(each, modules) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, modules) for each in value]
+    for name, module in modules.items():
+        value = value.replace(f"{{{name}}}", module)
+    return value
+
+
+def _arguments(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the adapter's arguments that the fields of a file stand for."""
+    given = {name: value for name, value in merged.items() if name not in FILE_FIELDS}
+    converted = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in given.items()}
+    spelled = merged["operators"]
+    converted["operators"] = {name: row[0] for name, row in spelled.items() if row[0] != ALIKE}
+    converted["aliases"] = {name: tuple(row[1:]) for name, row in spelled.items() if len(row) > 1}
+    return converted

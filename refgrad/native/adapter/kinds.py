@@ -1,0 +1,200 @@
+"""The two kinds of adapters: of engines that record a tape, and of engines that differentiate functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.native.adapter import values
+from refgrad.native.adapter.adapter import Adapter, AdapterError
+from refgrad.native.adapter.fields import code, optional, plain
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TapeAdapter(Adapter):
+    """An engine that records a graph while operators run, and leaves gradients in its leaves."""
+
+    backward: str = field(
+        metadata=code(
+            "output seed retain_graph",
+            "A backward. Leave out the placeholders of what the engine does not have.",
+            "{output}.backward({seed}, retain_graph={retain_graph})",
+            gives_by_placeholder={"seed": ("seed", "error:seed-shape"), "retain_graph": ("retain_graph",)},
+        )
+    )
+    gradient: str = field(metadata=code("leaf", "The gradient of a leaf as a numpy array, or `None`.", "{leaf}.grad"))
+    gradient_dtype: str | None = optional(
+        code("leaf", "The dtype of a gradient, where its array does not tell it.", "{leaf}.grad.dtype")
+    )
+    zero_grad: str | None = optional(
+        code("leaf", "Resets the gradient of a leaf.", "{leaf}.zero_grad()", gives="zero_grad")
+    )
+    zero_grad_to_zeros: str | None = optional(
+        code(
+            "leaf",
+            "Makes the gradient of a leaf zeros, if it has one.",
+            "{leaf}.grad is None or {leaf}.grad.zero_()",
+            gives="zero_grad_to_zeros",
+        )
+    )
+    grad: str | None = optional(
+        code(
+            "output leaf seed",
+            "The gradient of an output with respect to a leaf, recorded like any other tensor.",
+            "me.grad({output}, {leaf}, {seed}, create_graph=True)",
+            gives="double_backward",
+        )
+    )
+    detach: str | None = optional(
+        code("x", "A tensor as a constant of the same memory.", "{x}.detach()", gives="detach")
+    )
+    no_grad: str | None = optional(
+        code("", "A context manager in which nothing is recorded.", "me.no_grad()", gives="no_grad")
+    )
+    enable_grad: str | None = optional(
+        code("", "A context manager that records within the other.", "me.enable_grad()", gives="enable_grad")
+    )
+    set_requires_grad: str | None = optional(
+        code(
+            "x requires_grad",
+            "Makes a leaf require grad, or stop to.",
+            "{x}.requires_grad_({requires_grad})",
+            gives="set_requires_grad error:requires-grad-of-non-leaf",
+        )
+    )
+    in_place: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=code(
+            "x y",
+            "Overwrites a tensor; one template for each kind of write.",
+            '{ add = "{x}.add_({y})", multiply = "{x}.mul_({y})", copy = "{x}.copy_({y})" }',
+            gives="in_place error:modified-in-place error:leaf-in-place error:write-shape",
+            writes=True,
+        ),
+    )
+    in_place_at: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=code(
+            "x y index",
+            "Overwrites a part of a tensor; one template for each kind of write.",
+            '{ add = "{x}[{index}].add_({y})", multiply = "{x}[{index}].mul_({y})", copy = "{x}[{index}].copy_({y})" }',
+            gives="in_place_at_index",
+            writes=True,
+        ),
+    )
+    hook: str | None = optional(
+        code(
+            "x function",
+            "Has `{function}` called with the gradient of a tensor, which becomes what it returns, if that is not "
+            "`None`; gives a handle.",
+            "{x}.register_hook({function})",
+            gives="hooks error:hook-on-constant",
+        )
+    )
+    unhook: str | None = optional(code("handle", "Takes a hook away.", "{handle}.remove()", gives="unhook"))
+    retain_grad: str | None = optional(
+        code(
+            "x",
+            "Makes a computed tensor keep its gradient, which `gradient` reads.",
+            "{x}.retain_grad()",
+            gives="retain_grad error:retain-grad-on-constant",
+        )
+    )
+    requires_grad: str | None = optional(
+        code("x", "Whether gradients flow to a tensor.", "{x}.requires_grad", gives="read_requires_grad")
+    )
+    is_leaf: str | None = optional(
+        code(
+            "x",
+            "Whether a tensor was made, rather than computed from something that requires grad.",
+            "{x}.is_leaf",
+            gives="read_is_leaf",
+        )
+    )
+    recorded: str | None = optional(
+        code("x", "Whether a recorded operation made a tensor.", "{x}.grad_fn is not None", gives="read_recorded")
+    )
+    node: str | None = optional(
+        code(
+            "x",
+            "The node of a recorded tensor, or what stands for it where tensors are their own nodes.",
+            "{x}.grad_fn",
+            needs="parents",
+        )
+    )
+    parents: str | None = optional(
+        code(
+            "node",
+            "The list of the nodes that a node leads to, in the order of its operands; `None` for an operand that "
+            "needs no gradient.",
+            "[n for n, _ in {node}.next_functions]",
+            gives="graph",
+            needs="node",
+        )
+    )
+
+    @property
+    def flags(self) -> Mapping[str, str | None]:
+        """The templates that tell something of a tensor."""
+        return {"requires_grad": self.requires_grad, "is_leaf": self.is_leaf, "recorded": self.recorded}
+
+    @property
+    def gradient_dtype_text(self) -> str:
+        """The template for the dtype of a gradient: by default that of its array."""
+        return f"np.asarray({self.gradient}).dtype" if self.gradient_dtype is None else self.gradient_dtype
+
+    def _declared(self) -> Iterator[str]:
+        """Yield what every tape engine must do, and what the policy promises."""
+        yield "error:no-graph"
+        yield "retain_graph" if self.policy.frees == "never" else "error:freed-graph"
+        if self.policy.accumulates == "adds":
+            yield "accumulate"
+        if self.policy.implicit_seed == "error":
+            yield "error:implicit-seed"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FunctionalAdapter(Adapter):
+    """An engine that differentiates functions.
+
+    Each backward of a scenario calls the pullback once more, and what it gives is added up outside of the engine.
+    """
+
+    vjp: str = field(
+        metadata=code(
+            "function primals",
+            "A pair: the output of `{function}`, and a function that turns a cotangent of the output into the list of "
+            "the primals' cotangents.",
+            "me.vjp({function}, *{primals})",
+        )
+    )
+    nests: bool = field(
+        default=False,
+        metadata=plain(
+            values.FLAG,
+            "`vjp` may be used inside of a function that is differentiated (feature `double_backward`).",
+            "true",
+        ),
+    )
+
+    def _declared(self) -> Iterator[str]:
+        """Yield what a pullback can do: take a seed and be called again; there is nothing to free or to reset."""
+        yield from ("seed", "retain_graph", "accumulate", "zero_grad")
+        if self.nests:
+            yield "double_backward"
+
+
+AnyAdapter = TapeAdapter | FunctionalAdapter
+
+KINDS: Final[Mapping[str, type[AnyAdapter]]] = MappingProxyType({"tape": TapeAdapter, "functional": FunctionalAdapter})
+"""The kinds of engines, as engine files name them."""
+
+
+def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:
+    """Return the adapter, or say in one error what was found instead of one."""
+    if isinstance(candidate, TapeAdapter | FunctionalAdapter):
+        return candidate
+    message = f"{origin} is {type(candidate).__name__}, not a refgrad.TapeAdapter or refgrad.FunctionalAdapter"
+    raise AdapterError(message)

@@ -1,0 +1,89 @@
+"""The engines that can be graded, by name: those of refgrad, those of installed packages, and people's own."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+from typing import Any
+
+from refgrad.native.adapter.adapter import AdapterError
+from refgrad.native.adapter.files import read_adapter, shipped_engines
+from refgrad.native.adapter.kinds import AnyAdapter, checked_adapter
+from refgrad.scenario.errors import suggestion
+
+GROUP = "refgrad.engines"
+
+
+def registered_engines() -> tuple[str, ...]:
+    """Return the names of refgrad's engines, and of those that packages offer by the entry points refgrad.engines."""
+    return tuple(sorted({*shipped_engines(), *entry_points(group=GROUP).names}))
+
+
+def find_adapter(name: str) -> AnyAdapter:
+    """Return the adapter of a registered engine, of the file at a path that ends in .toml, or at ``module:object``.
+
+    Modules are seen from the current folder too. Raises AdapterError where there is none, or where it is malformed.
+    """
+    if name.endswith(".toml"):
+        return read_adapter(name)
+    if ":" in name:
+        return _import_adapter(name)
+    shipped = shipped_engines()
+    if name in shipped:
+        return read_adapter(shipped[name])
+    known = registered_engines()
+    if name not in known:
+        message = f"there is no engine {name!r}{suggestion(name, known) or ';'} there are: {', '.join(known) or 'none'}"
+        raise AdapterError(f"{message}; your own is named as module:object, or as the path of an engine file .toml")
+    return _load(name)
+
+
+def engine_version(adapter: AnyAdapter) -> str:
+    """Return the version of the installed package behind an adapter, or ``unknown``."""
+    try:
+        return version(adapter.distribution) if adapter.distribution else "unknown"
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@cache
+def _load(name: str) -> AnyAdapter:
+    """Load what an entry point names."""
+    (point, *_) = entry_points(group=GROUP, name=name)
+    try:
+        candidate = point.load()
+    except AdapterError:
+        raise
+    except BaseException as error:  # a module of someone else's may raise anything, SystemExit too
+        raise AdapterError(f"engine {name!r}: its adapter cannot be imported: {_said(error)}") from error
+    return checked_adapter(candidate, f"engine {name!r}")
+
+
+def _import_adapter(name: str) -> AnyAdapter:
+    module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
+        raise AdapterError(f"{name!r} is not of the form module:object")
+    return checked_adapter(_imported(name, module_name, attribute), repr(name))
+
+
+def _imported(name: str, module_name: str, attribute: str) -> Any:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+        if hasattr(module, attribute):
+            return getattr(module, attribute)
+    except AdapterError:
+        raise
+    except BaseException as error:  # as above
+        raise AdapterError(f"{name!r}: the module cannot be imported: {_said(error)}") from error
+    raise AdapterError(f"{name!r}: module {module_name!r} has no {attribute!r}{suggestion(attribute, vars(module))}")
+
+
+def _said(error: BaseException) -> str:
+    """What an import says: an ImportError names the module, of any other error the kind matters too."""
+    return str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
