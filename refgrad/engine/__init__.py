@@ -15,8 +15,8 @@ from typing import Any
 
 from refgrad.engine import autograd
 from refgrad.engine.autograd import grad
-from refgrad.engine.composites import composite_functions
-from refgrad.engine.creation import (
+from refgrad.engine.functions.composites import composite_functions
+from refgrad.engine.functions.creation import (
     arange,
     as_tensor,
     empty,
@@ -39,16 +39,16 @@ from refgrad.engine.creation import (
     zeros,
     zeros_like,
 )
-from refgrad.engine.discrete import discrete_functions
-from refgrad.engine.drawing import draw
-from refgrad.engine.dtypes import bool, double, float16, float32, float64, half, int32, int64, long  # noqa: A004 (PyTorch's names)
-from refgrad.engine.methods import install_methods
-from refgrad.engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from refgrad.engine.recording import record_operators
-from refgrad.engine.replay import record
-from refgrad.engine.spelling import spelled_functions
-from refgrad.engine.tensor import Tensor
-from refgrad.engine.tree import print_graph
+from refgrad.engine.functions.discrete import discrete_functions
+from refgrad.engine.functions.dtypes import bool, double, float16, float32, float64, half, int32, int64, long  # noqa: A004 (PyTorch's names)
+from refgrad.engine.functions.methods import install_methods
+from refgrad.engine.functions.spelling import spelled_functions
+from refgrad.engine.graph.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.engine.operators.recording import record_operators
+from refgrad.engine.pictures.drawing import draw
+from refgrad.engine.pictures.tree import print_graph
+from refgrad.engine.replay.recorded import record
 from refgrad.operators import operator_table
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 from unittest.mock import patch
 
 from refgrad.engine import autograd
-from refgrad.engine.node import LAST_WRITE, Contributions, GraphNode, Node
-from refgrad.engine.sweep import Sweep
+from refgrad.engine.graph.node import LAST_WRITE, Contributions, GraphNode, Node
+from refgrad.engine.graph.sweep import Sweep
 
 
 class OpenSweep(Sweep):

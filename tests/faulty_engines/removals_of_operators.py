@@ -12,11 +12,11 @@ import numpy as np
 
 import refgrad.engine
 from refgrad.engine import autograd
-from refgrad.engine.modes import _Switched, is_grad_enabled
-from refgrad.engine.node import AccumulateGrad, Node
-from refgrad.engine.sweep import reachable
-from refgrad.engine.tensor import Tensor
-from refgrad.engine.watching import Handle
+from refgrad.engine.graph.hooks import Handle
+from refgrad.engine.graph.modes import _Switched, is_grad_enabled
+from refgrad.engine.graph.node import AccumulateGrad, Node
+from refgrad.engine.graph.sweep import reachable
+from refgrad.engine.graph.tensor import Tensor
 from refgrad.operators import operator_table
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep
