@@ -163,7 +163,7 @@ def starts_anew(tensor: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: 
     """Make a new place for gradients each time, which graphs that were recorded before do not know."""
     if requires_grad and tensor.node is None:
         grad = tensor.grad
-        tensor.node = AccumulateGrad(tensor.shape, tensor.dtype)
+        tensor.node = AccumulateGrad(tensor)
         tensor.node.grad = grad
         return tensor
     return REQUIRE(tensor, requires_grad)

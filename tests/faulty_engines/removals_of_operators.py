@@ -57,7 +57,7 @@ def records_constants() -> Region:
 
     def as_recorded(x: Any) -> Any:
         constant = isinstance(x, Tensor) and x.node is None and x.dtype.kind == "f"
-        return Tensor(x.array, AccumulateGrad(x.shape, x.dtype), x.writes) if constant else x
+        return Tensor(x.array, AccumulateGrad(x), x.writes) if constant else x
 
     return operators(lambda _, operator: lambda *x, **attributes: operator(*map(as_recorded, x), **attributes))
 

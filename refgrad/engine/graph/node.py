@@ -2,8 +2,8 @@
 
 Every tensor that requires grad points to a node. A tensor that was computed points to a :class:`Node`, of a class of
 its own per operator (``MulBackward0``), which points to the nodes of the operator's arguments. A leaf points to its
-:class:`AccumulateGrad`, where gradients arrive. Nodes never point to tensors, so there are no reference cycles: the
-graph is released the moment that the last tensor that leads to it is.
+:class:`AccumulateGrad`, where gradients arrive. Nodes hold tensors by weak references at most, so there are no
+reference cycles: the graph is released the moment that the last tensor that leads to it is.
 
 Nodes are numbered in the order of recording, which is a topological order. Writes in place take their numbers from
 the same sequence, so a saved value is stale exactly if its last write has a higher number than the node that saved
@@ -12,9 +12,10 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, ClassVar, TypeAlias
+from weakref import ref
 
 import numpy as np
 
@@ -111,21 +112,53 @@ class Node:
 class AccumulateGrad:
     """The end of the graph at a leaf: holds its gradient, and outlives the leaf while a graph leads to it.
 
-    It is ``closed`` while the leaf does not require grad: then nothing is added to the gradient.
+    It is ``closed`` while the leaf does not require grad: then nothing is added to the gradient. It has the ``array``
+    and the ``writes`` of the leaf, and only a weak reference to the leaf itself.
     """
 
-    __slots__ = ("__weakref__", "closed", "dtype", "grad", "shape", "watch")
+    __slots__ = ("__weakref__", "array", "closed", "dtype", "grad", "leaf", "shape", "tensor_type", "watch", "writes")
 
     parents: ClassVar[tuple[GraphNode, ...]] = ()
     next_functions: ClassVar[tuple[tuple[GraphNode | None, int], ...]] = ()
     number: ClassVar[int] = 0
 
-    def __init__(self, shape: Shape, dtype: np.dtype[Any]) -> None:
-        self.shape = shape
-        self.dtype = dtype
+    def __init__(self, leaf: Any) -> None:
+        self.tensor_type = type(leaf)
         self.watch: Watch | None = None
         self.grad: Any = None
         self.closed = False
+        self.belong_to(leaf)
+
+    def belong_to(self, leaf: Any) -> None:
+        """Be the end of the graph at this tensor, with the storage that it has now."""
+        self.leaf: Callable[[], Any] = ref(leaf)
+        self.store(leaf.array, leaf.writes)
+
+    def store(self, array: Any, writes: Writes) -> None:
+        """Follow the leaf to another storage."""
+        self.array = array
+        self.writes = writes
+        self.shape: Shape = array.shape
+        self.dtype: np.dtype[Any] = array.dtype
+
+    @property
+    def variable(self) -> Any:
+        """The leaf; where that is gone, a tensor with its memory, its gradient and its place in the graph."""
+        leaf = self.leaf()
+        if leaf is None:
+            leaf = self.tensor_type(self.array, None if self.closed else self, self.writes)
+            leaf.set_aside = self
+            self.leaf = ref(leaf)
+        return leaf
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_out = {"__weakref__", "leaf"}
+        return {name: getattr(self, name) for name in self.__slots__ if name not in left_out}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        self.leaf = _no_leaf
 
     def name(self) -> str:
         """PyTorch's name of the node."""
@@ -133,6 +166,10 @@ class AccumulateGrad:
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+def _no_leaf() -> None:
+    """What a weak reference answers once its leaf is gone."""
 
 
 GraphNode: TypeAlias = Node | AccumulateGrad

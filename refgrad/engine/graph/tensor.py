@@ -11,7 +11,7 @@ What a tensor can do besides is installed by :mod:`refgrad.engine.functions.meth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,16 +130,28 @@ class Tensor:
     def shared_array(self) -> np.ndarray[Any, Any]:
         """Return the array in a form that can be shared and written to; a scalar becomes a 0-d array."""
         if not isinstance(self.array, np.ndarray):
-            self.array = np.array(self.array)
-        return self.array
+            self._store(np.array(self.array), self.writes)
+        return self.array  # type: ignore[no-any-return]
 
     def overwrite(self, value: Any) -> None:
         """Write ``value`` over all entries, seen by every alias, and note it; the history stays as it was."""
         if isinstance(self.array, np.ndarray):
             self.array[...] = value
         else:
-            self.array = self.array.dtype.type(value)
+            self._store(self.array.dtype.type(value), self.writes)
         note_write(self.writes)
+
+    def _store(self, array: Any, writes: Writes) -> None:
+        """Take another storage; where gradients of a leaf arrive goes along."""
+        self.array, self.writes = array, writes
+        end = self._end()
+        if end is not None:
+            end.store(array, writes)
+
+    def _end(self) -> AccumulateGrad | None:
+        """Return where gradients of this leaf arrive, or did before it stopped to require grad."""
+        end = self.node or getattr(self, "set_aside", None)
+        return end if isinstance(end, AccumulateGrad) else None
 
     @property
     def _version(self) -> int:
@@ -180,7 +192,7 @@ class Tensor:
     def _aside(self) -> AccumulateGrad:
         """Return where gradients arrived while the tensor required grad, or will once it does."""
         if not hasattr(self, "set_aside"):
-            self.set_aside = AccumulateGrad(self.shape, self.dtype)
+            self.set_aside = AccumulateGrad(self)
             self.set_aside.closed = True
         return self.set_aside
 
@@ -210,10 +222,7 @@ class Tensor:
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        self.array, self.writes = value.shared_array(), value.writes
-        node = self.node or getattr(self, "set_aside", None)
-        if isinstance(node, AccumulateGrad):
-            node.shape, node.dtype = self.shape, self.dtype
+        self._store(value.shared_array(), value.writes)
 
     # Its gradient
 
@@ -281,6 +290,13 @@ class Tensor:
     # As a Python object
 
     __hash__ = object.__hash__
+
+    def __setstate__(self, state: tuple[None, Mapping[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        end = self._end()
+        if end is not None and end.leaf() is None:  # which is not copied with the end of its graph
+            end.belong_to(self)
 
     def __len__(self) -> int:
         if not self.shape:
