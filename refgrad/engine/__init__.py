@@ -10,6 +10,7 @@ noticed.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from math import inf, nan, pi
 from typing import Any
 
@@ -105,9 +106,7 @@ globals().update(_functions)
 
 
 def __getattr__(name: str) -> Any:
-    """Say what there is instead of a name that is not."""
-    message = (
-        f"module 'refgrad.engine' has no {name!r}. Its operators are the rows of specs/operators, and a row is all "
-        f"that a new one needs: {', '.join(sorted(_spelled))}"
-    )
-    raise AttributeError(message)
+    """Suggest the nearest names in place of one that is missing."""
+    near = get_close_matches(name, [public for public in globals() if not public.startswith("_")])
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "its operators are the rows of specs/operators"
+    raise AttributeError(f"module 'refgrad.engine' has no attribute {name!r}: {hint}", name=name)

@@ -75,7 +75,7 @@ def _lenient(row: Operator, function: Function) -> Function:
         return function(*operands, **{name: plain_attribute(value) for name, value in given.items()})
 
     call.__name__ = call.__qualname__ = row.name
-    call.__doc__ = row.summary
+    call.__doc__ = function.__doc__
     return call
 
 

@@ -18,6 +18,7 @@ from refgrad.engine.graph.modes import RECORDING, is_grad_enabled
 from refgrad.engine.graph.node import FLOAT64, next_number
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.conversions import CONVERSIONS, cast_array
+from refgrad.engine.operators.documentation import documentation
 from refgrad.engine.operators.node_classes import Dialects, is_plain, listing, node_class, skip_identity
 from refgrad.engine.operators.operands import as_array, operand, operands
 from refgrad.engine.operators.tracing import is_traced, noted
@@ -86,7 +87,7 @@ def _constant(dtype: Any, array: Any) -> Tensor:
 
 def _named(row: Operator, function: Function) -> Function:
     function.__name__ = function.__qualname__ = row.name
-    function.__doc__ = row.summary
+    function.__doc__ = documentation(row)
     return function
 
 
