@@ -1,4 +1,4 @@
-"""What does the reference engine offer? A define-by-run tape on numpy, spelled like PyTorch, float64 by default.
+"""The reference engine: a define-by-run tape on numpy, spelled like PyTorch, float64 by default.
 
 ``import refgrad.engine as torch`` is all that a tutorial needs. Every row of the operator table is a function here
 and a method of :class:`Tensor`, under the row's name, its aliases and PyTorch's name; nothing is listed twice.

@@ -1,4 +1,4 @@
-"""How does a user ask for gradients? ``backward`` adds them to the leaves, ``grad`` returns them."""
+"""Gradients on request: ``backward`` adds them to the leaves, ``grad`` returns them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class OpenSweep(Sweep):
 
     def contributions(self, node: Node, cotangent: Any) -> Contributions:
         """Apply the rule."""
-        return node.pull_recorded(cotangent) if self.recorded else node.pull(cotangent)
+        return node.vjp_recorded(cotangent) if self.recorded else node.vjp(cotangent)
 
     def release(self, node: Node) -> None:
         """Free what was saved, if anything."""

@@ -1,4 +1,4 @@
-"""What does PyTorch offer that is an operator with other arguments, or several operators after each other?"""
+"""Functions of PyTorch that are an operator with other arguments, or several operators in a row."""
 
 from __future__ import annotations
 

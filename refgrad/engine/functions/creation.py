@@ -1,4 +1,4 @@
-"""How are tensors made from nothing, from Python's numbers and from numpy's arrays? Floats are float64 by default."""
+"""Tensors made from nothing, from Python's numbers and from numpy's arrays; floats are float64 by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which functions of tensors have no gradient? Comparisons, tests and counts: they return constants."""
+"""Functions of tensors without a gradient: comparisons, tests and counts, which return constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are the dtypes called? As in PyTorch; each is numpy's."""
+"""The dtypes under PyTorch's names; each is numpy's."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How is a tensor overwritten without its gradients going wrong?
+"""Tensors overwritten in place, whose gradients stay right or are refused.
 
 An in-place operator computes out of place from a copy of the old value, writes the result over the tensor's memory,
 notes the write, and moves the tensor to the result's place in the graph. What was saved before is then found to be

@@ -1,4 +1,4 @@
-"""What can be done with a tensor? Its methods, installed once from the operators and the functions of this package."""
+"""The methods of tensors, installed once from the operators and the functions of the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which names, and with which arguments, do users call the operators?
+"""The names and the arguments by which users call the operators.
 
 A row is called by its own name, by its aliases and by PyTorch's name for it; its attributes by position, by their own
 names or by PyTorch's. What PyTorch computes by several operators, or cuts differently, is in

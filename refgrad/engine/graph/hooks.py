@@ -1,4 +1,4 @@
-"""Who looks at a gradient as it passes: hooks, and tensors that keep it?"""
+"""Hooks on the gradient that passes a node, and gradients that are kept there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the engine recording what is computed?
+"""The mode that decides whether operators are recorded.
 
 Like PyTorch's grad mode: on by default, switched by ``no_grad``, ``enable_grad`` and ``set_grad_enabled``, each
 thread and each asynchronous task on its own.

@@ -1,4 +1,4 @@
-"""What does the recorded graph consist of?
+"""The nodes of the recorded graph, and its ends at the leaves.
 
 Every tensor that requires grad points to a node. A tensor that was computed points to a :class:`Node`, of a class of
 its own per operator (``MulBackward0``), which points to the nodes of the operator's arguments. A leaf points to its
@@ -73,11 +73,11 @@ class Node:
     dtype: np.dtype[Any]
     watch: Watch | None
 
-    def pull(self, cotangent: Any) -> Contributions:
+    def vjp(self, cotangent: Any) -> Contributions:
         """Each of ``parents`` with the array that it receives if the output's cotangent is the array ``cotangent``."""
         raise NotImplementedError
 
-    def pull_recorded(self, cotangent: Any) -> Contributions:
+    def vjp_recorded(self, cotangent: Any) -> Contributions:
         """The same on tensors, so that it can itself be differentiated."""
         raise NotImplementedError
 

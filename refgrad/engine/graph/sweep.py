@@ -1,4 +1,4 @@
-"""How does a cotangent flow from the outputs back to the leaves?
+"""One backward pass: cotangents flow from the outputs back to the leaves.
 
 One iterative pass over the recorded nodes in the reverse order of recording, which is a topological order: when a
 node's turn comes, everything that used its output has contributed. Cotangents and saved values are released as the
@@ -89,7 +89,7 @@ class Sweep:
                 cotangent = self.arrived[node] = self.arrival(node, cotangent)
             if node.values is None or LAST_WRITE.number > node.number:
                 node.check()
-            contributions = node.pull_recorded(cotangent) if recorded else node.pull(cotangent)
+            contributions = node.vjp_recorded(cotangent) if recorded else node.vjp(cotangent)
             if node.values and not retain:
                 node.values = None
             for parent, contribution in contributions:

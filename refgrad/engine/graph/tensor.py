@@ -1,4 +1,4 @@
-"""What is a tensor? An array, the node that gradients for it go to, and a note of the writes to the array.
+"""Tensors: an array, the node that gradients for it go to, and a note of the writes to the array.
 
 Storage: a float64 scalar is held as numpy's own scalar (arithmetic on it is several times faster than on a 0-d
 array), all else as an array. Operators, indexing and reshaping included, return fresh arrays, so only ``detach()``,

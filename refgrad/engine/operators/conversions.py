@@ -1,4 +1,4 @@
-"""Which operators does the engine need beside those of the table? Those that leave every value as it is."""
+"""Operators beside those of the table: copies and conversions, which leave every value as it is."""
 
 from __future__ import annotations
 

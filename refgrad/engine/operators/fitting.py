@@ -1,4 +1,4 @@
-"""How is a contribution given the shape and dtype of the argument that it belongs to?
+"""Contributions to a cotangent, given the shape and dtype of the argument that they belong to.
 
 Operators broadcast and promote; in reverse that is summed over the stretched axes, and converted back.
 """

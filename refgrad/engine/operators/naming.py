@@ -1,4 +1,4 @@
-"""What does PyTorch call the node of an operator?"""
+"""PyTorch's names for the nodes of operators."""
 
 from __future__ import annotations
 

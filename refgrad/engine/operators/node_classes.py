@@ -1,7 +1,7 @@
-"""How does a row of the operator table become the classes of its nodes?
+"""Node classes, made from the rows of the operator table.
 
-One class for every choice of arguments that need a gradient, because that decides what has to be saved. Its ``pull``
-is the row's rule on arrays, its ``pull_recorded`` the same rule on tensors for ``create_graph``; each is compiled when
+One class for every choice of arguments that need a gradient, because that decides what has to be saved. Its ``vjp``
+is the row's rule on arrays, its ``vjp_recorded`` the same rule on tensors for ``create_graph``; each is compiled when
 a backward first needs it.
 """
 
@@ -25,10 +25,10 @@ from refgrad.engine.operators.vocabulary import ON_ARRAYS, on_tensors
 from refgrad.operators import Operator
 from refgrad.operators.structure import Structure
 
-Pull = Callable[[Any, Any], Contributions]
+VjpMethod = Callable[[Any, Any], Contributions]
 
 
-class Dialects:
+class OperatorSets:
     """The operators as rules use them: on arrays, and on tensors once those have been made."""
 
     def __init__(self, arrays: SimpleNamespace, functions: Mapping[str, Callable[..., Tensor]]) -> None:
@@ -92,18 +92,18 @@ class Application:
         return self.values[name]
 
 
-def node_class(operator: Operator, needs: tuple[bool, ...], dialects: Dialects) -> type[Any]:
+def node_class(operator: Operator, needs: tuple[bool, ...], sets: OperatorSets) -> type[Any]:
     """Return the class of nodes that apply ``operator`` where the arguments in ``needs`` want a gradient."""
     saves = saved_names(operator, needs)
     needed = [name for name, wanted in zip(operator.argument_names, needs, strict=False) if wanted]
     if operator.structure is not None:
-        pull, pull_recorded = _structure_pulls(operator.structure, saves, needs, dialects)
+        vjp, vjp_recorded = _structure_vjps(operator.structure, saves, needs, sets)
         base: type[Node] = GeneralNode
     else:
-        pull, pull_recorded = _formula_pulls(operator, saves, needs, dialects)
+        vjp, vjp_recorded = _formula_vjps(operator, saves, needs, sets)
         base = Node if is_plain(operator) else GeneralNode
     sources = tuple(needed.index(name) if name in needed else None for name in saves)
-    members = {"needs": needs, "saves": saves, "sources": sources, "pull": pull, "pull_recorded": pull_recorded}
+    members = {"needs": needs, "saves": saves, "sources": sources, "vjp": vjp, "vjp_recorded": vjp_recorded}
     return type(node_name(operator), (base,), {"__slots__": (), "__doc__": operator.summary, **members})
 
 
@@ -125,8 +125,8 @@ def recovered(node: Any) -> list[Any]:
 
 
 # Written out as text, because calling a function for every contribution would take half of a scalar's time.
-PULL = """
-def pull(node, cotangent):
+VJP = """
+def vjp(node, cotangent):
     {unpack_values}
     {unpack_attributes}
     {parents} = node.parents
@@ -143,14 +143,14 @@ FITTING: Mapping[str, str] = MappingProxyType({
 })
 
 
-def _formula_pulls(
-    operator: Operator, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
-) -> tuple[Pull, Pull]:
+def _formula_vjps(
+    operator: Operator, saves: tuple[str, ...], needs: tuple[bool, ...], sets: OperatorSets
+) -> tuple[VjpMethod, VjpMethod]:
     names = [argument.name for argument, needed in zip(operator.arguments, needs, strict=True) if needed]
 
-    def compiled(system: Mapping[str, Any], values: str, operators: Any) -> Pull:
+    def compiled(system: Mapping[str, Any], values: str, operators: Any) -> VjpMethod:
         formulas = {name: weighted(operator.partials[name]).folded_calls for name in names}
-        text = PULL.format(
+        text = VJP.format(
             unpack_values=_unpacking(saves, values),
             unpack_attributes=_unpacking(operator.attribute_names, "node.attributes.values()"),
             parents=listing(f"at_{name}" for name in names),
@@ -165,15 +165,15 @@ def _formula_pulls(
             "recovered": recovered,
         }
         exec(text, namespace)  # what is filled in are names of the table, which are identifiers
-        return namespace["pull"]  # type: ignore[no-any-return]
+        return namespace["vjp"]  # type: ignore[no-any-return]
 
     return (
-        _on_first_use("pull", lambda: compiled(ON_ARRAYS, VALUES, dialects.arrays)),
-        _on_first_use("pull_recorded", lambda: compiled(dialects.vocabulary, RECOVERED, dialects.tensors)),
+        _on_first_use("vjp", lambda: compiled(ON_ARRAYS, VALUES, sets.arrays)),
+        _on_first_use("vjp_recorded", lambda: compiled(sets.vocabulary, RECOVERED, sets.tensors)),
     )
 
 
-def _on_first_use(name: str, compiled: Callable[[], Pull]) -> Pull:
+def _on_first_use(name: str, compiled: Callable[[], VjpMethod]) -> VjpMethod:
     """Return a method that replaces itself by the compiled one when it is first called."""
 
     def method(node: Any, cotangent: Any) -> Contributions:
@@ -192,19 +192,19 @@ def _unpacking(names: Sequence[str], source: str) -> str:
     return f"{listing(names)} = {source}" if names else "pass"
 
 
-def _structure_pulls(
-    structure: Structure, saves: tuple[str, ...], needs: tuple[bool, ...], dialects: Dialects
-) -> tuple[Pull, Pull]:
-    def pull_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Contributions:
+def _structure_vjps(
+    structure: Structure, saves: tuple[str, ...], needs: tuple[bool, ...], sets: OperatorSets
+) -> tuple[VjpMethod, VjpMethod]:
+    def vjp_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Contributions:
         application = Application(node, dict(zip(saves, values, strict=True)))
         contributions = structure.vjp(operators, cotangent, application)
         wanted = [c for c, needed in zip(contributions, needs, strict=True) if needed]
         return [(parent, fitted(operators, c, parent)) for c, parent in zip(wanted, node.parents, strict=True)]
 
-    def pull(node: Any, cotangent: Any) -> Contributions:
-        return pull_in(dialects.arrays, node, cotangent, node.values)
+    def vjp(node: Any, cotangent: Any) -> Contributions:
+        return vjp_in(sets.arrays, node, cotangent, node.values)
 
-    def pull_recorded(node: Any, cotangent: Any) -> Contributions:
-        return pull_in(dialects.tensors, node, cotangent, recovered(node))
+    def vjp_recorded(node: Any, cotangent: Any) -> Contributions:
+        return vjp_in(sets.tensors, node, cotangent, recovered(node))
 
-    return pull, pull_recorded
+    return vjp, vjp_recorded

@@ -1,4 +1,4 @@
-"""What may stand beside a tensor in an operator, and what does it become?"""
+"""What may stand beside a tensor in an operator, and the constant tensor that it becomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the partial derivative in a row become the function that passes a cotangent back?
+"""Vector-Jacobian products as formulas: a cotangent times the partial derivative in a row.
 
 ``partial`` becomes the formula ``cotangent * partial``, with the cotangent moved into branches and up to the first
 factor: ``1 if x > 0 else 0`` is compiled as ``cotangent if x > 0 else 0``, ``1 / x`` as ``cotangent / x`` and ``1``

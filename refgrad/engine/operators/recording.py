@@ -1,4 +1,4 @@
-"""How is the application of an operator recorded?
+"""Functions of tensors for all rows of the operator table, which record that they were applied.
 
 Every row of the operator table becomes one function of tensors: that of a formula is compiled for it, that of a
 structure or of a formula with attributes is the one in ``_general``.
@@ -19,7 +19,7 @@ from refgrad.engine.graph.node import FLOAT64, next_number
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.conversions import CONVERSIONS, cast_array
 from refgrad.engine.operators.documentation import documentation
-from refgrad.engine.operators.node_classes import Dialects, is_plain, listing, node_class, skip_identity
+from refgrad.engine.operators.node_classes import OperatorSets, is_plain, listing, node_class, skip_identity
 from refgrad.engine.operators.operands import as_array, operand, operands
 from refgrad.engine.operators.tracing import is_traced, noted
 from refgrad.engine.operators.vocabulary import ON_ARRAYS
@@ -49,9 +49,9 @@ def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
     rows = {**table, **CONVERSIONS}
     functions: dict[str, Function] = {}
     simple = {name: row for name, row in rows.items() if row.composite is None}
-    dialects = Dialects(_operators_on_arrays(simple), functions)
+    sets = OperatorSets(_operators_on_arrays(simple), functions)
     for row in simple.values():
-        functions[row.name] = _named(row, (_plain if is_plain(row) else _general)(row, dialects))
+        functions[row.name] = _named(row, (_plain if is_plain(row) else _general)(row, sets))
     operators = SimpleNamespace(**functions, constant=Tensor)
     for row in rows.values():
         if row.composite is not None:
@@ -117,7 +117,7 @@ APPLY = """
 def apply({tensors}):
     if {any_foreign}:
         if is_traced(({tensors},)):
-            return noted(table_row, dialect, apply, operand, ({tensors},), {{}})
+            return noted(table_row, array_operators, apply, operand, ({tensors},), {{}})
         {tensors}, = operands({tensors})
     {arrays}
     result = new(Tensor)
@@ -145,7 +145,7 @@ BRANCH = """if {condition}:
     """
 
 
-def _plain(row: Operator, dialects: Dialects) -> Function:
+def _plain(row: Operator, sets: OperatorSets) -> Function:
     """Compile the function of a formula without attributes, with a branch for each choice of recorded arguments."""
     assert row.forward is not None
     names, variables = row.argument_names, row.differentiable_arguments
@@ -155,7 +155,7 @@ def _plain(row: Operator, dialects: Dialects) -> Function:
         needed = [name for name, wanted in zip(variables, pattern, strict=True) if wanted]
         if needed:
             kind = "_".join(["node_of", *needed])
-            kinds[kind] = node_class(row, tuple(name in needed for name in names), dialects)
+            kinds[kind] = node_class(row, tuple(name in needed for name in names), sets)
             branches.append(_branch(kind, kinds[kind].saves, needed, variables))
     text = APPLY.format(
         tensors=", ".join(f"{name}_tensor" for name in names),
@@ -166,7 +166,7 @@ def _plain(row: Operator, dialects: Dialects) -> Function:
         all_constant=" and ".join(f"{name}_node is None" for name in variables),
         branches="el".join(branches),
     )
-    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES, "table_row": row, "dialect": dialects.arrays}
+    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES, "table_row": row, "array_operators": sets.arrays}
     exec(text, namespace)  # what is filled in are names of the table, which are identifiers
     return namespace["apply"]  # type: ignore[no-any-return]
 
@@ -182,14 +182,14 @@ def _branch(kind: str, saves: Sequence[str], needed: Sequence[str], variables: S
     )
 
 
-def _general(row: Operator, dialects: Dialects) -> Function:
+def _general(row: Operator, sets: OperatorSets) -> Function:
     forward = forward_function(row)
     lift = operand if row.elementwise else _strong_operand
-    kind_for = cache(lambda needs: node_class(row, needs, dialects))
+    kind_for = cache(lambda needs: node_class(row, needs, sets))
 
     def apply(*operands: Any, **attributes: Any) -> Tensor:
         if is_traced(operands):
-            return noted(row, dialects.arrays, apply, lift, operands, attributes)
+            return noted(row, sets.arrays, apply, lift, operands, attributes)
         tensors = [x if type(x) is Tensor else lift(x) for x in operands]
         bound = row.bind(attributes)
         arrays = [x.array for x in tensors]

@@ -1,4 +1,4 @@
-"""What does a function do to its arguments, as a list of steps that can be taken again?
+"""Traces: what a function does to its arguments, as a list of steps that can be taken again.
 
 The function is run once on :class:`Traced` tensors, which have a shape and a dtype like others, but neither values nor
 a history that it could look at: what it does cannot depend on them. Operators note what they are asked to do.

@@ -1,4 +1,4 @@
-"""What do the functions that formulas call mean for arrays, and for tensors whose use is recorded?"""
+"""The functions that formulas call, on arrays, and on tensors whose use is recorded."""
 
 from __future__ import annotations
 
@@ -68,30 +68,30 @@ ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
 
 
 def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, Any]:
-    """Return the vocabulary for tensors, spoken with the operators of the table.
+    """Return the vocabulary for tensors, in terms of the operators of the table.
 
     What the table lacks (``sign``, ``floor``) has to be constant between its jumps, by its derivative in the
     vocabulary.
     """
     absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
-    present = {name: _spoken(name, operators[name]) for name in FUNCTIONS if name in operators}
+    present = {name: _called_by_formulas(name, operators[name]) for name in FUNCTIONS if name in operators}
     comparisons = {name: _on_values(COMPARE[name]) for name in (*COMPARISONS.values(), "logical_and", "logical_or")}
     rest = {"where": operators["where"], "logical_not": _on_values(np.logical_not), "number": float, "pi": pi}
     return MappingProxyType({**present, **absent, **comparisons, **rest})
 
 
-def _spoken(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return an operator as formulas call it: whole parameters, which are its attributes, in their places."""
     parameters, whole = FUNCTIONS[name].parameters, FUNCTIONS[name].whole
     if not whole:
         return operator
 
-    def spoken(*operands: Any) -> Tensor:
+    def called(*operands: Any) -> Tensor:
         given = dict(zip(parameters, operands, strict=True))
         tensors = [given[parameter] for parameter in parameters if parameter not in whole]
         return operator(*tensors, **{parameter: given[parameter] for parameter in whole})
 
-    return spoken
+    return called
 
 
 def _constant_function(name: str) -> Callable[..., Tensor]:

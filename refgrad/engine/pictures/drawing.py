@@ -1,4 +1,4 @@
-"""How is a recorded graph drawn? As text for Graphviz, and as SVG for notebooks and pages."""
+"""Drawings of a recorded graph: source text for Graphviz, and SVG for notebooks and pages."""
 
 from __future__ import annotations
 

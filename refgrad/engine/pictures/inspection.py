@@ -1,4 +1,4 @@
-"""What is in a recorded graph, for people to look at: nodes, leaves, saved values and what became of them?"""
+"""The content of a recorded graph as data: nodes, leaves, saved values and what became of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where do the boxes of a graph without cycles go, and through which points do its arrows?
+"""The places of the boxes of a graph without cycles, and the points that its arrows pass.
 
 In layers, each box below all that point to it. Which box of a layer stands where is igraph's answer, by the method of
 K. Sugiyama, S. Tagawa and M. Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981.

@@ -1,4 +1,4 @@
-"""How is a tensor shown? As PyTorch shows it with float64 as the default dtype."""
+"""Tensors as text, as PyTorch shows them with float64 as the default dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do boxes and arrows that have been laid out become SVG?"""
+"""Boxes and arrows as SVG."""
 
 from __future__ import annotations
 

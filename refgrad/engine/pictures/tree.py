@@ -1,4 +1,4 @@
-"""How is a recorded graph shown in a terminal? As a tree whose root is the tensor."""
+"""A recorded graph as a tree for terminals, whose root is the tensor."""
 
 from __future__ import annotations
 

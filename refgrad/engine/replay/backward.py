@@ -1,4 +1,4 @@
-"""Which lines carry cotangents back through the steps of a trace?
+"""The lines of a program that carry cotangents back through the steps of a trace.
 
 In the order of the engine's own sweep, by the same rules, so that every sum is formed in the same order.
 """
@@ -151,10 +151,10 @@ class _Sweep:
         structure, arrays, needs = row.structure, step.arrays, step.needs
         assert structure is not None
 
-        def pull(cotangent: Any, *values: Any) -> list[Any]:
+        def vjp(cotangent: Any, *values: Any) -> list[Any]:
             application = Application(node, dict(zip(saves, values, strict=True)))
             contributions = structure.vjp(arrays, cotangent, application)
             wanted = [c for c, needed in zip(contributions, needs, strict=True) if needed]
             return [fitted(arrays, c, place) for c, place in zip(wanted, places, strict=True)]  # type: ignore[arg-type]
 
-        return pull
+        return vjp

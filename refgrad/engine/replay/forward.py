@@ -1,4 +1,4 @@
-"""Which lines compute the steps of a trace?"""
+"""The lines of a program that compute the steps of a trace."""
 
 from __future__ import annotations
 

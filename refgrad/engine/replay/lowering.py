@@ -1,4 +1,4 @@
-"""How does a formula become calls of numpy that write into buffers?
+"""Formulas as calls of numpy that write into buffers.
 
 Exactly what the formula does on arrays is done, operation by operation: the numbers are the same, bit for bit. On
 scalars the formula stays as it is, since numpy's scalars are faster than arrays of one.

@@ -1,4 +1,4 @@
-"""How does a computation on arrays become straight-line code over buffers that are there already?
+"""Programs: computations on arrays as straight-line code over buffers that are there already.
 
 A program is written by doing: every value that it will compute is computed once while its line is written, so shapes,
 dtypes and memory layouts are those that numpy itself chooses.

@@ -1,4 +1,4 @@
-"""How is a function run again on other values without building its graph again?
+"""Functions that run again on other values without building their graph again.
 
 ``record(f)`` runs ``f`` once, and writes a program of what it did, forward and backward, which computes into buffers
 that stay: the same formulas in the same order as the engine, so the same numbers, bit for bit.

@@ -80,7 +80,7 @@ def test_a_shallow_copy_leaves_the_end_with_the_leaf_that_it_belongs_to() -> Non
 def test_a_frozen_leaf_that_comes_back_receives_again_once_it_requires_grad() -> None:
     x = torch.tensor(2.0, requires_grad=True)
     y = torch.sin(x)
-    x.requires_grad_(False)
+    x.requires_grad_(requires_grad=False)
     del x
     found = leaf_of(y)
     assert not found.requires_grad
