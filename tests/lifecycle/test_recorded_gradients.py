@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeeds, Value, predict, required_features
-from refgrad.lifecycle.dependence import Slope, slopes_of
+from refgrad.lifecycle.dependence import Vjp, vjps_of
 from refgrad.operators import operator_table
 from refgrad.operators.curvature import bending
 from refgrad.scenario import Apply, Constant, parse
@@ -129,9 +129,9 @@ def test_what_a_slope_surely_varies_with_is_read_from_the_row(operator: str, arg
 
 
 def test_a_slope_names_the_tensors_of_the_application() -> None:
-    first, second = slopes_of(Apply("a", "multiply", ("x", "y")))
-    assert first == Slope("x", saved=frozenset({"y"}), bends=frozenset({"y"}))
-    assert second == Slope("y", saved=frozenset({"x"}), bends=frozenset({"x"}))
+    first, second = vjps_of(Apply("a", "multiply", ("x", "y")))
+    assert first == Vjp("x", saved=frozenset({"y"}), nonlinear_in=frozenset({"y"}))
+    assert second == Vjp("y", saved=frozenset({"x"}), nonlinear_in=frozenset({"x"}))
 
 
 def test_a_gradient_of_a_gradient_is_promised_where_that_surely_depends_on_the_leaf() -> None:
@@ -158,5 +158,5 @@ def test_nothing_is_promised_of_a_gradient_that_a_step_cuts_off() -> None:
 
 
 def test_only_a_partial_that_is_zero_everywhere_vanishes() -> None:
-    (x, y) = slopes_of(Apply("l", "copysign", ("x", "y")))
-    assert (x.vanishes, y.vanishes) == (False, True)
+    (x, y) = vjps_of(Apply("l", "copysign", ("x", "y")))
+    assert (x.always_zero, y.always_zero) == (False, True)

@@ -1,4 +1,4 @@
-"""How is a scenario in which tensors change written as one in which every value has a name of its own?
+"""Scenarios in which tensors change, written as ones in which every value has a name of its own.
 
 What oracles understand are leaves, applications, recorded gradients, and values that are cut off (``detach``). The rest
 is put into those terms: a write makes a new version of a name; what is computed without recording is cut off; a value
@@ -20,7 +20,7 @@ from refgrad.scenario.formats import FORMATS
 Attributes: TypeAlias = tuple[tuple[str, AttributeValue], ...]
 
 
-class PureSteps:
+class FunctionalSteps:
     """The steps of the lowered scenario so far."""
 
     def __init__(self, given: Scenario) -> None:
