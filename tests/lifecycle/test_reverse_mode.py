@@ -1,14 +1,10 @@
-"""Does the lifecycle model predict what PyTorch promises of gradients that are recorded?"""
+"""Backward passes and recorded gradients: what they must show, what they reach, and what they leave open."""
 
 from __future__ import annotations
 
-import pytest
-
-from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeeds, Value, predict, required_features
-from refgrad.lifecycle.dependence import Vjp, vjps_of
-from refgrad.operators import operator_table
-from refgrad.operators.curvature import bending
-from refgrad.scenario import Apply, Constant, parse
+from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeeds, Value, predict
+from refgrad.lifecycle.model import Model
+from refgrad.scenario import Constant, parse
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
 Y = "y = leaf float64[] {0x1.8p+1} requires_grad\n"
@@ -103,37 +99,6 @@ def test_a_gradient_of_a_gradient_has_a_value() -> None:
     assert last(f"{SQUARE}g = grad h x\nread value g") == Value("g")
 
 
-def test_a_recorded_gradient_needs_an_engine_that_differentiates_twice() -> None:
-    assert required_features(parse(f"{SQUARE}backward h")) == {"double_backward"}
-    seeded = parse(f"{V}l = multiply v v\nh = grad l v seed float64[2] {{0x1p+0 0x1p+0}}")
-    assert required_features(seeded) == {"double_backward", "seed", "arrays"}
-
-
-@pytest.mark.parametrize(
-    ("operator", "argument", "names"),
-    [
-        ("multiply", "x", {"y"}),
-        ("exp", "x", {"out"}),
-        ("add", "x", set()),
-        ("abs", "x", set()),
-        ("relu", "x", set()),
-        ("maximum", "x", set()),
-        ("clip", "x", set()),
-        ("divide", "y", {"x", "y"}),
-        ("softplus", "x", {"x"}),
-        ("sum", "x", set()),
-    ],
-)
-def test_what_a_slope_surely_varies_with_is_read_from_the_row(operator: str, argument: str, names: set[str]) -> None:
-    assert bending(operator_table()[operator], argument) == names
-
-
-def test_a_slope_names_the_tensors_of_the_application() -> None:
-    first, second = vjps_of(Apply("a", "multiply", ("x", "y")))
-    assert first == Vjp("x", saved=frozenset({"y"}), nonlinear_in=frozenset({"y"}))
-    assert second == Vjp("y", saved=frozenset({"x"}), nonlinear_in=frozenset({"x"}))
-
-
 def test_a_gradient_of_a_gradient_is_promised_where_that_surely_depends_on_the_leaf() -> None:
     text = "l = {} x\nh = grad l x\ng = grad h x"
     assert last(f"{X}{text.format('exp')}") == Succeeds()
@@ -157,6 +122,62 @@ def test_nothing_is_promised_of_a_gradient_that_a_step_cuts_off() -> None:
     assert last(f"{around}backward h\nread grad y") == Gradient("y", (("h", None),))
 
 
-def test_only_a_partial_that_is_zero_everywhere_vanishes() -> None:
-    (x, y) = vjps_of(Apply("l", "copysign", ("x", "y")))
-    assert (x.always_zero, y.always_zero) == (False, True)
+def model_after(text: str, policy: Policy | None = None) -> Model:
+    scenario = parse(text)
+    model = Model(scenario, policy or Policy())
+    for step in scenario.steps:
+        model.step(step)
+    return model
+
+
+def test_what_is_wrong_with_a_seed_is_wrong_whatever_the_graph_is() -> None:
+    model = model_after(f"{V}c = exp v\ns = sum v\nenter no_grad\nd = exp v\nleave")
+    one, two = Constant("float64", (), bytes(8)), Constant("float64", (2,), bytes(16))
+    refused = {
+        (name, seed.shape if seed else None): model.reverse_mode.refused(model.tensors[name], seed)
+        for name in ("c", "s", "d")
+        for seed in (None, one, two)
+    }
+    assert refused == {
+        ("c", None): Fails("implicit-seed"),
+        ("c", ()): Fails("seed-shape"),
+        ("c", (2,)): None,
+        ("s", None): None,
+        ("s", ()): None,
+        ("s", (2,)): Fails("seed-shape"),
+        ("d", None): Fails("no-graph"),
+        ("d", ()): Fails("no-graph", ("seed-shape",)),
+        ("d", (2,)): Fails("no-graph"),
+    }
+
+
+def test_a_leaf_that_stopped_is_frozen_for_its_hooks() -> None:
+    hooked = f"{X}l = exp x\nhook h on x observe\nhook g on l observe\n"
+    model, frozen = model_after(hooked), model_after(f"{hooked}stop requiring grad x")
+    assert [model.reverse_mode.is_frozen(model.hooks[name]) for name in "hg"] == [False, False]
+    assert [frozen.reverse_mode.is_frozen(frozen.hooks[name]) for name in "hg"] == [True, False]
+
+
+def test_what_begins_or_ceases_to_require_grad_is_noticed_in_nodes_that_were_made_of_it() -> None:
+    model = model_after(f"{X}{Y}a = multiply x y\nb = exp x\nstop requiring grad y")
+    assert model.reverse_mode.requires_grad_changed({"a", "b", "x"})
+    assert not model.reverse_mode.requires_grad_changed({"b", "x"})
+
+
+def test_forgetting_a_backward_leaves_unknown_what_it_met_and_nothing_else() -> None:
+    model = model_after(f"{X}{Y}a = exp x\nretain grad a\nb = exp y\nhook h on a observe\nhook g on b observe")
+    model.reverse_mode.forget({"a", "x"}, frees=True)
+    assert {name: tensor.gradient_unknown for name, tensor in model.tensors.items()} == {
+        "x": True, "y": False, "a": True, "b": False,
+    }  # fmt: skip
+    assert (model.hooks["h"].calls_unknown, model.hooks["g"].calls_unknown) == (True, False)
+    assert (model.graph.nodes["a"].freed, model.graph.nodes["b"].freed) == (None, False)
+
+
+def test_a_hook_of_which_nothing_is_known_may_rescale_every_later_gradient() -> None:
+    model = model_after(f"{X}l = mean x\nh = grad l x\nhook g on h observe\nhook f on h scale 0x1p+1\na = exp x")
+    assert model.reverse_mode.may_be_rescaled
+    assert (
+        last(f"{X}l = mean x\nh = grad l x\nhook g on h observe\nhook f on h scale 0x1p+1\na = exp x\nbackward a")
+        == Open()
+    )

@@ -1,9 +1,14 @@
-"""What does the model predict of engines that differ from PyTorch by design?"""
+"""Policies: what the model predicts of engines that differ from PyTorch by design."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hypothesis import given, settings
+
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Prediction, Succeeds, predict
-from refgrad.scenario import parse
+from refgrad.scenario import Backward, Scenario, parse
+from refgrad.strategies import lifecycles
 
 LEAVES = """
 x = leaf float64[] {0x1p+1} requires_grad
@@ -63,3 +68,24 @@ def test_a_gradient_that_is_replaced_does_not_outlast_a_further_use() -> None:
     assert last("a = multiply x y\nbackward a\nb = reshape x shape=()\nread grad x", replacing) == Open()
     unrecorded = "a = multiply x y\nbackward a\nenter no_grad\nb = negative x\nleave\nread grad x"
     assert isinstance(last(unrecorded, replacing), Gradient)
+
+
+@settings(max_examples=50)
+@given(lifecycles())
+def test_never_freeing_is_retaining_the_graph_in_every_backward(scenario: Scenario) -> None:
+    steps = (replace(s, retain_graph=True) if isinstance(s, Backward) else s for s in scenario.steps)
+    assert predict(scenario, Policy(frees="never")) == predict(Scenario(tuple(steps)))
+
+
+@settings(max_examples=50)
+@given(lifecycles())
+def test_a_gradient_that_is_replaced_has_one_contribution_at_most(scenario: Scenario) -> None:
+    shown = predict(scenario, Policy(accumulates="replaces"))
+    assert all(len(prediction.contributions) <= 1 for prediction in shown if isinstance(prediction, Gradient))
+
+
+@settings(max_examples=50)
+@given(lifecycles())
+def test_a_seed_of_ones_is_never_missing(scenario: Scenario) -> None:
+    shown = predict(scenario, Policy(implicit_seed="ones"))
+    assert not any("implicit-seed" in (p.kind, *p.others) for p in shown if isinstance(p, Fails))
