@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from refgrad.lifecycle import ErrorKind, Fails, Gradient, Seen, Value
+from refgrad.lifecycle import ErrorKind, Fails, Gradient, Value
 from tests.lifecycle.driver import PHRASES
 
 
@@ -19,7 +19,6 @@ def test_predictions_are_the_same_if_all_that_they_say_is() -> None:
     assert Fails("no-graph") == Fails("no-graph", ())
     assert Fails("no-graph") != Fails("no-graph", ("seed-shape",))
     assert Gradient("x", ()) != Gradient("x", (), certain=False)
-    assert Seen("h", "x", ()) != Gradient("x", ())
     assert len({Gradient("x", (("a", None),)), Gradient("x", (("a", None),))}) == 1
 
 

@@ -26,6 +26,7 @@ SQUARE = f"{X}l = multiply x x\nh = grad l x\n"
         (f"{X}backward x\nzero grad x", {"zero_grad"}),
         (f"{X}a = exp x\nbackward a\nbackward a", {"error:freed-graph"}),
         (f"{C}backward c", {"error:no-graph"}),
+        (f"{C}backward c seed float64[1] {{0x1p+0}}", {"seed", "error:no-graph", "error:seed-shape"}),
         (f"{X}enter no_grad\nwrite x add x\nleave", {"no_grad", "in_place"}),
         (f"{V}{C}enter no_grad\nwrite v copy c index=(0,)\nleave", {"no_grad", "in_place_at_index", "arrays"}),
         (f"{X}backward x\nzero grad x to zeros", {"zero_grad_to_zeros"}),
