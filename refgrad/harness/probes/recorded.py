@@ -119,7 +119,7 @@ def _made(step: Step, model: Model, before: dict[str, str | None]) -> Due | None
         case _:
             return None
     node = model.tensors[name].node if name in model.tensors else None
-    if node is None or name in model.absent or model.unsure(node):
+    if node is None or name in model.unknown or model.may_be_constant(node):
         return None
     return Due(node, name, operands)
 
