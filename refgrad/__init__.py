@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from refgrad.checking import GradientError, check_gradients
-    from refgrad.harness import AdapterError, FunctionalAdapter, TapeAdapter, Verdict, examine, reproduce, spell, start
+    from refgrad.harness import Verdict, examine, reproduce, start
     from refgrad.lifecycle import Policy
+    from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
     from refgrad.scenario import Scenario, ScenarioError, parse
 
     __version__: str
@@ -30,25 +31,27 @@ __all__ = [
     "check_gradients",
     "examine",
     "parse",
+    "read_adapter",
     "reproduce",
     "spell",
     "start",
 ]
 
 _HOMES: Mapping[str, str] = MappingProxyType({
-    "AdapterError": "refgrad.harness",
-    "FunctionalAdapter": "refgrad.harness",
+    "AdapterError": "refgrad.native.adapter",
+    "FunctionalAdapter": "refgrad.native.adapter",
     "GradientError": "refgrad.checking",
     "Policy": "refgrad.lifecycle",
     "Scenario": "refgrad.scenario",
     "ScenarioError": "refgrad.scenario",
-    "TapeAdapter": "refgrad.harness",
+    "TapeAdapter": "refgrad.native.adapter",
     "Verdict": "refgrad.harness",
     "check_gradients": "refgrad.checking",
     "examine": "refgrad.harness",
     "parse": "refgrad.scenario",
+    "read_adapter": "refgrad.native.adapter",
     "reproduce": "refgrad.harness",
-    "spell": "refgrad.harness",
+    "spell": "refgrad.native.adapter",
     "start": "refgrad.harness",
 })
 

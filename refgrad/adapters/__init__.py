@@ -1,1 +1,1 @@
-"""How does each supported engine spell what scenarios ask for? One file an engine."""
+"""What engines say of their own differentiable operators, one package an engine: code that engine files cannot hold."""

@@ -1,4 +1,4 @@
-"""What does the reference engine offer? A define-by-run tape on numpy, spelled like PyTorch, float64 by default.
+"""The reference engine: a define-by-run tape on numpy, spelled like PyTorch, float64 by default.
 
 ``import refgrad.engine as torch`` is all that a tutorial needs. Every row of the operator table is a function here
 and a method of :class:`Tensor`, under the row's name, its aliases and PyTorch's name; nothing is listed twice.
@@ -10,13 +10,14 @@ noticed.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from math import inf, nan, pi
 from typing import Any
 
 from refgrad.engine import autograd
 from refgrad.engine.autograd import grad
-from refgrad.engine.composites import composite_functions
-from refgrad.engine.creation import (
+from refgrad.engine.functions.composites import composite_functions
+from refgrad.engine.functions.creation import (
     arange,
     as_tensor,
     empty,
@@ -39,16 +40,16 @@ from refgrad.engine.creation import (
     zeros,
     zeros_like,
 )
-from refgrad.engine.discrete import discrete_functions
-from refgrad.engine.drawing import draw
-from refgrad.engine.dtypes import bool, double, float16, float32, float64, half, int32, int64, long  # noqa: A004 (PyTorch's names)
-from refgrad.engine.methods import install_methods
-from refgrad.engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from refgrad.engine.recording import record_operators
-from refgrad.engine.replay import record
-from refgrad.engine.spelling import spelled_functions
-from refgrad.engine.tensor import Tensor
-from refgrad.engine.tree import print_graph
+from refgrad.engine.functions.discrete import discrete_functions
+from refgrad.engine.functions.dtypes import bool, double, float16, float32, float64, half, int32, int64, long  # noqa: A004 (PyTorch's names)
+from refgrad.engine.functions.methods import install_methods
+from refgrad.engine.functions.spelling import spelled_functions
+from refgrad.engine.graph.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.engine.operators.recording import record_operators
+from refgrad.engine.pictures.drawing import draw
+from refgrad.engine.pictures.tree import print_graph
+from refgrad.engine.replay.recorded import record
 from refgrad.operators import operator_table
 
 __all__ = [
@@ -105,9 +106,7 @@ globals().update(_functions)
 
 
 def __getattr__(name: str) -> Any:
-    """Say what there is instead of a name that is not."""
-    message = (
-        f"module 'refgrad.engine' has no {name!r}. Its operators are the rows of specs/operators, and a row is all "
-        f"that a new one needs: {', '.join(sorted(_spelled))}"
-    )
-    raise AttributeError(message)
+    """Suggest the nearest names in place of one that is missing."""
+    near = get_close_matches(name, [public for public in globals() if not public.startswith("_")])
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "its operators are the rows of specs/operators"
+    raise AttributeError(f"module 'refgrad.engine' has no attribute {name!r}: {hint}", name=name)

@@ -1,4 +1,4 @@
-"""How does a user ask for gradients? ``backward`` adds them to the leaves, ``grad`` returns them."""
+"""Gradients on request: ``backward`` adds them to the leaves, ``grad`` returns them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine import errors
-from refgrad.engine.modes import RECORDING
-from refgrad.engine.node import AccumulateGrad, GraphNode
-from refgrad.engine.sweep import Cotangents, Sweep
-from refgrad.engine.tensor import Tensor
-from refgrad.engine.watching import Watch
+from refgrad.engine.graph.hooks import Watch
+from refgrad.engine.graph.modes import RECORDING
+from refgrad.engine.graph.node import AccumulateGrad, GraphNode
+from refgrad.engine.graph.sweep import Cotangents, Sweep
+from refgrad.engine.graph.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
 

@@ -1,4 +1,4 @@
-"""How does the engine say what went wrong, and what to do about it?
+"""The messages of the engine's errors: what went wrong, and what to do about it.
 
 Every message begins with the phrase that users of PyTorch search for, says what happened here, and ends with a remedy.
 """

@@ -1,20 +1,23 @@
 """How is an engine held against what must happen? Adapters, execution, comparison, checks, verdicts."""
 
-from refgrad.harness.adapter import (
+from refgrad.harness.behaviours import Behaviour, BehaviourError, all_behaviours
+from refgrad.harness.examination import examine
+from refgrad.harness.journal import Journal, JournalError
+from refgrad.harness.verdict import FAILURES, OUTCOMES, Finding, Outcome, Verdict
+from refgrad.native.adapter import (
     FEATURES,
     Adapter,
     AdapterError,
     AnyAdapter,
     FunctionalAdapter,
+    Inventory,
     TapeAdapter,
+    engine_version,
+    find_adapter,
+    inventories_of,
+    registered_engines,
+    spell,
 )
-from refgrad.harness.behaviours import Behaviour, BehaviourError, all_behaviours
-from refgrad.harness.examination import examine
-from refgrad.harness.inventory import Inventory, inventories_of
-from refgrad.harness.journal import Journal, JournalError
-from refgrad.harness.phrasebook import spell
-from refgrad.harness.registry import engine_version, find_adapter, registered_engines
-from refgrad.harness.verdict import FAILURES, OUTCOMES, Finding, Outcome, Verdict
 from refgrad.native.engine import Engine, EngineStartError, observe, reproduce, start
 
 __all__ = [

@@ -11,11 +11,11 @@ from typing import Protocol, get_args, get_type_hints
 
 import numpy as np
 
-from refgrad.harness.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.harness.checks import Check, ClaimCheck
 from refgrad.harness.examination import confront, examine
 from refgrad.harness.verdict import OUTCOMES, Finding, Outcome, Verdict
 from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle

@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from refgrad.harness.adapter import FEATURES
+from refgrad.native.adapter import FEATURES
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
 

@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from refgrad.harness.adapter import AnyAdapter
 from refgrad.harness.coupling import uncoupled
 from refgrad.harness.verdict import Finding, Outcome, worst
 from refgrad.lifecycle import (
@@ -23,6 +22,7 @@ from refgrad.lifecycle import (
     Value,
     lower,
 )
+from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation, Raised
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between

@@ -1,4 +1,4 @@
-"""What is the verdict of random lifecycles on an engine? They contain what its phrasebook has templates for."""
+"""What is the verdict of random lifecycles on an engine? They contain what its adapter has templates for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from refgrad.generation import ALL_FEATURES, LIFECYCLE_OPERATORS, lifecycle_profile, lifecycle_scenario
-from refgrad.harness.adapter import TapeAdapter
 from refgrad.harness.checks import Check, LifecycleCheck
-from refgrad.harness.life_templates import LIFE_FEATURES
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Outcome, Verdict
+from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
@@ -37,7 +36,7 @@ def judge_lifecycles(grader: Grader, check: LifecycleCheck) -> Verdict:
     adapter = grader.engine.adapter
     if not isinstance(adapter, TapeAdapter):
         return grader.verdict(check, "unsupported", message="the engine has no tape")
-    offered = adapter.features & LIFE_FEATURES.keys()
+    offered = adapter.features & STATEFUL_FEATURES.keys()
     if not offered:
         return grader.verdict(check, "unsupported", message="the engine has no way to change a tensor or its graph")
     operators = frozenset(name for name in LIFECYCLE_OPERATORS if grader.sound(operator_table()[name]))

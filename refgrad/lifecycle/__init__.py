@@ -1,4 +1,4 @@
-"""What must happen at each step of a scenario, before any engine has run it?"""
+"""The lifecycle model: what each step of a scenario must show, before any engine has run it."""
 
 from refgrad.lifecycle.model import Lowered, lower, predict
 from refgrad.lifecycle.policy import Policy

@@ -1,4 +1,4 @@
-"""On which tensors does what an application sends back depend, and on which of them surely?"""
+"""The tensors that the vjps of an application read: those that a rule saves, and those that it varies with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from refgrad.operators import operator_table
 from refgrad.operators.curvature import bending
 from refgrad.scenario import Apply
 
-SETTLED: Final = frozenset({
+AGREED: Final = frozenset({
     "add", "cos", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sigmoid", "sin", "subtract", "sum",
     "tanh",
 })  # fmt: skip
@@ -17,26 +17,26 @@ SETTLED: Final = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Slope:
-    """What an application sends to one of its operands: the names of the tensors that this depends on.
+class Vjp:
+    """The vjp of an application by one of its operands: the names of the tensors that it depends on.
 
-    ``saved`` is what the row's rule keeps for it, ``bends`` what of it is more than a choice between branches. What
-    ``vanishes`` is always zero, and may be sent as zeros that depend on nothing, the cotangent included.
+    ``saved`` is what the row's rule keeps for it, ``nonlinear_in`` what of that is more than a choice between branches.
+    One that is ``always_zero`` may be sent as zeros that depend on nothing, the cotangent included.
     """
 
     parent: str
     saved: frozenset[str]
-    bends: frozenset[str]
-    vanishes: bool = False
+    nonlinear_in: frozenset[str]
+    always_zero: bool = False
 
 
-def slopes_of(step: Apply) -> tuple[Slope, ...]:
-    """Return the slope of each operand, in order."""
+def vjps_of(step: Apply) -> tuple[Vjp, ...]:
+    """Return the vjp of each operand, in order."""
     operator = operator_table()[step.operator]
     names = [a.name for a in operator.arguments for _ in (step.arguments if a.variadic else (0,))]
     tensors = {**dict(zip(names, step.arguments, strict=True)), "out": step.name}
     return tuple(
-        Slope(
+        Vjp(
             operand,
             frozenset(tensors[saved] for saved in operator.saves(name)),
             frozenset(tensors[saved] for saved in bending(operator, name)),
@@ -46,6 +46,6 @@ def slopes_of(step: Apply) -> tuple[Slope, ...]:
     )
 
 
-def settled(step: Apply) -> bool:
+def saves_agree(step: Apply) -> bool:
     """Whether all engines save the same for an application."""
-    return step.operator in SETTLED
+    return step.operator in AGREED

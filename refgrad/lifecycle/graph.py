@@ -1,11 +1,15 @@
-"""What does the recorded graph of a scenario consist of, what of it is freed, and what overwritten?"""
+"""The recorded graph of a scenario: its nodes, which of them are freed, and which need what was overwritten.
+
+Engines may record and save more than they must. So each set of names comes twice: what a backward may reach, under
+some engine, and what it must reach, under every one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-from refgrad.lifecycle.dependence import Slope
+from refgrad.lifecycle.dependence import Vjp
 from refgrad.lifecycle.memory import Memory, Place
 from refgrad.lifecycle.predictions import ErrorKind, Fails, Open
 from refgrad.operators.structure import Shape
@@ -15,31 +19,31 @@ from refgrad.operators.structure import Shape
 class Node:
     """A recorded application, write or gradient: what it depends on, and whether what it saved is still there.
 
-    ``slopes`` say, for every parent that it sends a cotangent to, what that depends on. Of ``parents`` only the
-    ``firm`` ones are recorded by every engine. ``freed`` is None where an engine may have freed it. What is
-    ``composite`` is several applications, or an engine's own one: nobody knows what that saves. ``kept`` are the pieces
-    of memory that it is bound to need as they were; it may need those of ``near`` too. What ``overwrites`` may pass
-    nothing on.
+    ``vjps`` say, for every parent that it sends a cotangent to, what that depends on. An engine may record all of
+    ``parents``, and must record ``must_parents``. ``freed`` is None where an engine may have freed it. What is
+    ``composite`` is several applications, or an engine's own one: nobody knows what that saves. ``must_need`` are the
+    pieces of memory that it needs as they were under every engine; under some, it needs those of ``may_need`` too. What
+    ``overwrites`` may pass nothing on.
     """
 
     parents: tuple[str, ...]
     saved: bool
-    firm: tuple[str, ...]
-    slopes: tuple[Slope, ...] = ()
+    must_parents: tuple[str, ...]
+    vjps: tuple[Vjp, ...] = ()
     freed: bool | None = False
     composite: bool = False
     overwrites: bool = False
-    kept: tuple[Place, ...] = ()
-    near: tuple[Place, ...] = ()
-    origins: tuple[tuple[str, bool], ...] = ()
+    must_need: tuple[Place, ...] = ()
+    may_need: tuple[Place, ...] = ()
+    operands: tuple[tuple[str, bool], ...] = ()
     """The tensors that it was made of, and whether each required grad then."""
-    unsure: bool = False
+    may_be_constant: bool = False
     """Whether it is the engine's own affair that anything was recorded."""
 
     @property
     def is_gradient(self) -> bool:
         """Whether this is a recorded gradient."""
-        return not self.slopes
+        return not self.vjps
 
 
 @dataclass(slots=True)
@@ -51,17 +55,23 @@ class Graph:
     nodes: dict[str, Node] = field(default_factory=dict)
     leaves: set[str] = field(default_factory=set)
 
-    def ancestors(self, output: str, *, firm: bool = False) -> set[str]:
-        """All names that ``output`` depends on, itself included; by what every engine records, if ``firm``."""
-        return _closure([output], lambda name: self._parents(name, firm=firm))
+    def may_reach(self, output: str) -> set[str]:
+        """All names that a backward from ``output`` reaches under some engine, itself included."""
+        return _closure([output], self._parents)
 
-    def _overwritten(self, name: str) -> bool:
+    def must_reach(self, output: str) -> set[str]:
+        """All names that a backward from ``output`` reaches under every engine, itself included."""
+        return _closure([output], self._must_parents)
+
+    def _may_pass_nothing(self, name: str) -> bool:
         """Whether an operator on the way to a name may pass nothing on: all of an operand may have been overwritten."""
-        return any(node.overwrites for node in map(self.nodes.get, self.ancestors(name)) if node is not None)
+        return any(node.overwrites for node in map(self.nodes.get, self.may_reach(name)) if node is not None)
 
-    def _parents(self, name: str, *, firm: bool = False) -> tuple[str, ...]:
-        node = self.nodes.get(name)
-        return () if node is None else node.firm if firm else node.parents
+    def _parents(self, name: str) -> tuple[str, ...]:
+        return self.nodes[name].parents if name in self.nodes else ()
+
+    def _must_parents(self, name: str) -> tuple[str, ...]:
+        return self.nodes[name].must_parents if name in self.nodes else ()
 
     def behind_gradients(self, names: Iterable[str]) -> set[str]:
         """The names that are reached by way of recorded gradients, those not included."""
@@ -76,20 +86,20 @@ class Graph:
 
     def leading_to(self, leaf: str, names: set[str]) -> set[str]:
         """Those of these names, with all their ancestors, that depend on a leaf."""
-        return {name for name in names if leaf in self.ancestors(name)}
+        return {name for name in names if leaf in self.may_reach(name)}
 
-    def refusal(self, visited: set[str], surely: set[str]) -> Fails | Open | None:
-        """What a walk over nodes must show, of which some surely are met: an error if what they saved is gone."""
+    def refusal(self, may_visit: set[str], must_visit: set[str]) -> Fails | Open | None:
+        """The error of a backward if something that a node saved is gone: due, possible (Open), or None."""
         due: set[ErrorKind] = set()
         possible: set[ErrorKind] = set()
-        for name in visited & self.nodes.keys():
+        for name in may_visit & self.nodes.keys():
             node = self.nodes[name]
-            stale = self.memory.stale(node.kept)
+            stale = self.memory.stale(node.must_need)
             if node.freed is not False:
                 possible.add("freed-graph")
-            if node.freed is not True and (stale or self.memory.stale(node.near)):
+            if node.freed is not True and (stale or self.memory.stale(node.may_need)):
                 possible.add("modified-in-place")
-            if name in surely and (node.freed or stale):
+            if name in must_visit and (node.freed or stale):
                 due.add("freed-graph" if node.freed else "modified-in-place")
                 possible.add("freed-graph" if node.freed is None else min(due))
         if due:
@@ -99,53 +109,56 @@ class Graph:
     def derivative(self, between: set[str], leaf: str) -> Node:
         """The node of a recorded gradient, which came about by the rules of these nodes.
 
-        Nothing is firm by way of arrays without entries: torch.cat leaves them out, and records nothing for them; nor
-        by way of slopes that are always zero.
+        No parent must be recorded by way of arrays without entries: torch.cat leaves them out, and records nothing for
+        them; nor by way of vjps that are always zero.
         """
         nodes = [self.nodes[name] for name in between if name in self.nodes]
-        slopes = [slope for node in nodes for slope in node.slopes if slope.parent in between]
-        saved = {name for slope in slopes for name in slope.saved if self.tracked(name)}
+        vjps = [vjp for node in nodes for vjp in node.vjps if vjp.parent in between]
+        saved = {name for vjp in vjps for name in vjp.saved if self.tracked(name)}
         empty = any(0 in self.shapes[name] for name in between)
-        heard = self._heard(between, leaf)
-        bends = {n for slope in slopes if slope.parent in heard for n in slope.bends if self.tracked(n) and not empty}
-        firm = {name for name in bends if not self._overwritten(name)}
+        contributing = self._contributing(between, leaf)
+        varying = {name for vjp in vjps if vjp.parent in contributing for name in vjp.nonlinear_in if not empty}
+        must = tuple(sorted(name for name in varying if self.tracked(name) and not self._may_pass_nothing(name)))
         inherited = {name for node in nodes if node.is_gradient for name in node.parents}
-        parents = saved | inherited
-        near = tuple(place for node in nodes for place in (*node.kept, *node.near))  # what rules read, they may save
-        return Node(tuple(sorted(parents)), bool(parents), tuple(sorted(firm)), near=near, unsure=not firm)
+        parents = tuple(sorted(saved | inherited))
+        read = tuple(place for node in nodes for place in (*node.must_need, *node.may_need))  # which rules may save
+        return Node(parents, bool(parents), must, may_need=read, may_be_constant=not must)
 
     def tracked(self, name: str | None) -> bool:
         """Whether gradients flow to a name."""
         return name in self.leaves or name in self.nodes
 
-    def _heard(self, between: set[str], leaf: str) -> set[str]:
-        """Those of these names whose cotangent surely changes what the leaf receives, but for a product with zero."""
-        slopes = {name: self.nodes[name].slopes for name in between if name in self.nodes}
-        if not any(slope.vanishes for found in slopes.values() for slope in found):
+    def _contributing(self, between: set[str], leaf: str) -> set[str]:
+        """Those of these names whose cotangent must change what the leaf receives, but for a product with zero."""
+        vjps = {name: self.nodes[name].vjps for name in between if name in self.nodes}
+        if not any(vjp.always_zero for found in vjps.values() for vjp in found):
             return between
-        heard: set[str] = set()
+        contributing: set[str] = set()
         waiting = {leaf}
         while waiting:
-            heard |= waiting
-            senders = (n for n, found in slopes.items() if any(s.parent in heard and not s.vanishes for s in found))
-            waiting = set(senders) - heard
-        return heard
+            contributing |= waiting
+            waiting = {
+                name
+                for name, found in vjps.items()
+                if any(vjp.parent in contributing and not vjp.always_zero for vjp in found)
+            } - contributing
+        return contributing
 
-    def free(self, visited: Iterable[str], surely: Collection[str], frees: str) -> None:
-        """Free what a backward visits, and all that is connected if that is freed too.
+    def free(self, may_visit: Iterable[str], must_visit: Collection[str], frees: str) -> None:
+        """Free what a backward must visit, and all that is connected if that is freed too.
 
-        Of what it may visit, nobody knows.
+        Of what it only may visit, nobody knows whether it is freed.
         """
-        met, sure = set(visited), set(surely)
+        may, must = set(may_visit), set(must_visit)
         if frees == "connected":
-            sure |= {name for name, node in self.nodes.items() if not sure.isdisjoint(node.firm)}
-            met |= {name for name, node in self.nodes.items() if not met.isdisjoint(node.parents)}
-        for name in met:
+            must |= {name for name, node in self.nodes.items() if not must.isdisjoint(node.must_parents)}
+            may |= {name for name, node in self.nodes.items() if not may.isdisjoint(node.parents)}
+        for name in may:
             node = self.nodes.get(name)
             freed = frees in {"always", "connected"} or (frees == "saved" and node is not None and node.saved)
             if node is not None and freed and node.freed is not True:
-                known = name in sure and not (node.composite or node.unsure) and (node.slopes or node.firm)
-                node.freed = True if known else None
+                recorded = not (node.composite or node.may_be_constant) and (node.vjps or node.must_parents)
+                node.freed = True if name in must and recorded else None
 
 
 def _closure(start: Iterable[str], parents: Callable[[str], Iterable[str]]) -> set[str]:

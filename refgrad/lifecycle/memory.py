@@ -1,4 +1,4 @@
-"""Which tensors have the same memory, which may have, and how often was it written to?"""
+"""The memory of tensors: which pieces may overlap, and how often each was written to."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Memory:
         self._versions: list[int] = []
         self._groups: list[int] = []
 
-    def new(self, beside: Iterable[int] = ()) -> int:
-        """Return a new piece, which may overlap with those beside it."""
+    def new(self, near: Iterable[int] = ()) -> int:
+        """Return a new piece, which may overlap with those in ``near``."""
         number = len(self._versions)
         self._versions.append(0)
-        joined = {self._groups[other] for other in beside}
+        joined = {self._groups[other] for other in near}
         self._groups = [number if group in joined else group for group in self._groups]
         self._groups.append(number)
         return number
 
-    def overlapping(self, number: int) -> set[int]:
+    def may_overlap(self, number: int) -> set[int]:
         """Return the other pieces that may overlap with this one."""
         return {n for n, group in enumerate(self._groups) if group == self._groups[number] and n != number}
 

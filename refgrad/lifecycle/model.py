@@ -1,4 +1,4 @@
-"""How does a graph live? A model of define-by-run differentiation that predicts every step of a scenario.
+"""The lifecycle model of define-by-run differentiation: it predicts what every step of a scenario must show.
 
 The rules are PyTorch's (its autograd mechanics note): running operators records nodes on the way to leaves that require
 grad; a backward sends seed · Jacobian to every such leaf, where it is added to what is there; a backward without
@@ -10,7 +10,7 @@ A recorded gradient keeps the graph, and is a node itself: it depends on what th
 its leaf have saved. What an engine saves is its own affair, so where only that decides whether something is recorded,
 freed or overwritten, nothing is promised; the numbers that are read in the end are.
 
-The predictions speak of a lowered scenario, in which no tensor ever changes: see :mod:`refgrad.lifecycle.pure`.
+The predictions speak of a lowered scenario, in which no tensor ever changes: see :mod:`refgrad.lifecycle.functional`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refgrad.lifecycle.dependence import Slope, settled, slopes_of
+from refgrad.lifecycle.dependence import Vjp, saves_agree, vjps_of
+from refgrad.lifecycle.flags import FlagRules
 from refgrad.lifecycle.graph import Node
-from refgrad.lifecycle.marking import Marking
 from refgrad.lifecycle.memory import may_share
 from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.predictions import Fails, Flag, Open, Prediction, Seen, Succeeds, Value
@@ -77,18 +77,18 @@ def lower(scenario: Scenario, policy: Policy | None = None) -> Lowered:
     predictions = tuple(model.step(step) for step in scenario.steps)
     if not model.changes:
         return Lowered(scenario, predictions)
-    return Lowered(Scenario(tuple(model.pure.steps)), predictions)
+    return Lowered(Scenario(tuple(model.functional.steps)), predictions)
 
 
-class Model(Marking):
+class Model(FlagRules):
     """The rules: what each step shows, and how it changes the state."""
 
     def step(self, step: Step) -> Prediction:  # noqa: C901, PLR0911, PLR0912 (one case for each kind of step)
         """Take one step, and return what it must show."""
         if self.policy.unrecorded_views == "open":
-            self.lose_views()
-        if not self.absent.isdisjoint(step.uses):  # of a gradient that could not be recorded, or overlapping memory
-            return self.without(step)
+            self.forget_unrecorded_views()
+        if not self.unknown.isdisjoint(step.uses):  # of a gradient that could not be recorded, or overlapping memory
+            return self.open_step(step)
         match step:
             case Leaf():
                 return self.make(step)
@@ -99,9 +99,9 @@ class Model(Marking):
             case Grad():
                 return self.differentiate(step)
             case Jvp():
-                return self.push(step)
+                return self.push_forward(step)
             case Backward():
-                return self.walker.backward(self.tensors[step.output], step)
+                return self.reverse_mode.backward(self.tensors[step.output], step)
             case Write():
                 return self.write(step)
             case Enter(mode=mode):
@@ -118,7 +118,7 @@ class Model(Marking):
                 if name not in self.hooks:
                     return Open()
                 self.hooks[name].active = False
-                return Open() if self.hooks[name].unknown else Succeeds()
+                return Open() if self.hooks[name].calls_unknown else Succeeds()
             case RetainGrad(name=name):
                 return self.retain(self.tensors[name])
             case ZeroGrad(name=name):
@@ -132,26 +132,26 @@ class Model(Marking):
                 raise TypeError(message)
         return Succeeds()
 
-    def without(self, step: Step) -> Prediction:
-        """Take a step that uses a tensor of which nothing is known."""
+    def open_step(self, step: Step) -> Prediction:
+        """Take a step that uses a tensor of which nothing is known, so nothing is promised of it."""
         if step.defines is not None:
-            self.absent.add(step.defines)
+            self.unknown.add(step.defines)
         match step:
             case Backward():
-                self.walker.doubt(self.graph.leaves | self.graph.nodes.keys(), frees=not step.retain_graph)
+                self.reverse_mode.forget(self.graph.leaves | self.graph.nodes.keys(), frees=not step.retain_graph)
             case Grad():
-                self.walker.doubt(self.graph.leaves | self.graph.nodes.keys(), frees=False, grad=True)
+                self.reverse_mode.forget(self.graph.leaves | self.graph.nodes.keys(), frees=False, grad=True)
             case Write(name=name):
-                self.lose(name)
+                self.forget(name)
             case HookStep() if step.factor is not None:
-                self.walker.meddled = True
+                self.reverse_mode.may_be_rescaled = True
             case _:
                 pass
         return Open()
 
     def make(self, step: Leaf) -> Prediction:
         """Make a leaf."""
-        self.pure.add(step)
+        self.functional.add(step)
         tensor = Tensor(step.name, step.name, self.graph.memory.new(), step.value.dtype)
         self.tensors[step.name] = tensor
         if step.requires_grad:
@@ -162,18 +162,18 @@ class Model(Marking):
     def apply(self, step: Apply) -> Prediction:
         """Apply an operator, and record it if gradients flow to an operand."""
         operands = [self.tensors[name] for name in step.arguments]
-        beside = [operand.memory for operand in operands] if may_share(step) else []
+        may_overlap = [operand.memory for operand in operands] if may_share(step) else []
         dtype = np.result_type(*(_numpy_dtype(operand.dtype) for operand in operands)).name
-        tensor = Tensor(step.name, step.name, self.graph.memory.new(beside), dtype, view=bool(beside))
+        tensor = Tensor(step.name, step.name, self.graph.memory.new(may_overlap), dtype, view=bool(may_overlap))
         recorded = self.recording and any(operand.node for operand in operands)
         cut = not self.recording and any(operand.node for operand in operands)
         marked = recorded and step.name in self.watched
-        raw = self.pure.fresh(step.name) if cut or marked else step.name
-        self.pure.apply(raw, step.operator, [operand.value for operand in operands], step.attributes)
+        raw = self.functional.fresh(step.name) if cut or marked else step.name
+        self.functional.apply(raw, step.operator, [operand.value for operand in operands], step.attributes)
         if cut:
-            self.pure.cut(step.name, raw)
+            self.functional.cut(step.name, raw)
         elif marked:
-            self.pure.marked(step.name, raw, self.shapes[step.name], dtype)
+            self.functional.marked(step.name, raw, self.shapes[step.name], dtype)
         self.tensors[step.name] = tensor
         if recorded:
             tensor.node = step.name
@@ -186,62 +186,62 @@ class Model(Marking):
         """Note that these are used in a recorded operation; if it makes a view, nobody knows whether it counts."""
         for tensor in tensors if self.policy.accumulates == "replaces" else ():
             tensor.reset(to_zeros=False)
-            tensor.unknown = by_view
+            tensor.gradient_unknown = by_view
 
     def record(self, step: Apply, tensors: list[Tensor]) -> None:
         """Record an application to all of the tensors but the last, which is its result."""
         nodes = {tensor.name: tensor.node or tensor.value for tensor in tensors}
         memories = {nodes[tensor.name]: self.graph.memory.now(tensor.memory) for tensor in tensors}
-        given = [slope for slope in slopes_of(step) if self.tensors[slope.parent].node is not None]
-        slopes = tuple(_renamed(slope, nodes) for slope in given)
-        parents = tuple(slope.parent for slope in slopes)
-        firm = [slope for slope in slopes if not self.unsure(slope.parent)]
-        needed = {name for slope in firm for name in slope.saved}
-        sure = settled(step)
+        given = [vjp for vjp in vjps_of(step) if self.tensors[vjp.parent].node is not None]
+        vjps = tuple(_renamed(vjp, nodes) for vjp in given)
+        parents = tuple(vjp.parent for vjp in vjps)
+        sure = [vjp for vjp in vjps if not self.may_be_constant(vjp.parent)]
+        needed = {name for vjp in sure for name in vjp.saved}
+        agreed = saves_agree(step)
         self.graph.nodes[step.name] = Node(
             parents,
-            any(slope.saved for slope in slopes),
+            any(vjp.saved for vjp in vjps),
             parents,
-            slopes,
+            vjps,
             composite=operator_table()[step.operator].composite is not None,
             overwrites=operator_table()[step.operator].family == OVERWRITING,
-            kept=tuple(memories[name] for name in needed) if sure else (),
-            near=() if sure and firm == [*slopes] else tuple(memories.values()),
-            origins=tuple((tensor.name, tensor.node is not None) for tensor in tensors[:-1]),
-            unsure=all(self.unsure(parent) for parent in parents),
+            must_need=tuple(memories[name] for name in needed) if agreed else (),
+            may_need=() if agreed and sure == [*vjps] else tuple(memories.values()),
+            operands=tuple((tensor.name, tensor.node is not None) for tensor in tensors[:-1]),
+            may_be_constant=all(self.may_be_constant(parent) for parent in parents),
         )
 
     def detach(self, step: Detach) -> Prediction:
         """Make a constant of the same memory."""
         source = self.tensors[step.source]
-        self.pure.cut(step.name, source.value)
+        self.functional.cut(step.name, source.value)
         self.tensors[step.name] = Tensor(step.name, step.name, source.memory, source.dtype)
         return Succeeds()
 
     def differentiate(self, step: Grad) -> Prediction:
         """Record a gradient."""
         output, leaf = self.tensors[step.output], self.tensors[step.leaf]
-        outcome = self.walker.gradient(output, leaf, step)
+        outcome = self.reverse_mode.gradient(output, leaf, step)
         if not isinstance(outcome, Node):
-            self.absent.add(step.name)
+            self.unknown.add(step.name)
             return outcome
         self.graph.nodes[step.name] = outcome
-        self.pure.add(replace(step, output=output.value, leaf=leaf.root or leaf.name))
+        self.functional.add(replace(step, output=output.value, leaf=leaf.root or leaf.name))
         others = [t.memory for t in self.tensors.values() if t.node is not None and self.is_gradient(t.node)]
         memory = self.graph.memory.new(others)
         self.tensors[step.name] = Tensor(step.name, step.name, memory, leaf.dtype, node=step.name)
         return Succeeds()
 
-    def push(self, step: Jvp) -> Prediction:
+    def push_forward(self, step: Jvp) -> Prediction:
         """Make a tangent: nothing is recorded, freed or added to.
 
         Through recorded gradients, and where tensors change, forward mode is an engine's own affair.
         """
         output = self.tensors[step.output]
-        if self.changes or any(self.is_gradient(name) for name in self.graph.ancestors(output.node or output.value)):
-            self.absent.add(step.name)
+        if self.changes or any(self.is_gradient(name) for name in self.graph.may_reach(output.node or output.value)):
+            self.unknown.add(step.name)
             return Open()
-        self.pure.add(step)
+        self.functional.add(step)
         self.tensors[step.name] = Tensor(step.name, step.name, self.graph.memory.new(), output.dtype)
         return Succeeds()
 
@@ -249,8 +249,8 @@ class Model(Marking):
         """Overwrite a tensor."""
         target, operand = self.tensors[step.name], self.tensors[step.operand]
         onto_itself = step.index is not None and target.memory == operand.memory
-        if onto_itself or self.graph.memory.overlapping(target.memory) or self.is_gradient(target.node or ""):
-            self.lose(step.name)
+        if onto_itself or self.graph.memory.may_overlap(target.memory) or self.is_gradient(target.node or ""):
+            self.forget(step.name)
             return Open()
         extent = extent_of(self.shapes[step.name], self.shapes[step.operand], step)
         if self.recording and target.node is not None and target.node == target.root:
@@ -258,7 +258,7 @@ class Model(Marking):
         if extent is None or not extent.fits:
             if extent is not None and extent.refused:
                 return Fails("write-shape")
-            self.lose(step.name)
+            self.forget(step.name)
             return Open()
         self.overwrite(step, target, operand, extent)
         return Succeeds()
@@ -266,10 +266,11 @@ class Model(Marking):
     def overwrite(self, step: Write, target: Tensor, operand: Tensor, extent: Extent) -> None:
         """Give a tensor its new value, and a node of its own if the write is recorded."""
         before, saved = target.node, self.graph.memory.now(operand.memory)
-        new = self.pure.written(target.value, step.action, operand.value, step.index, extent.part)
+        new = self.functional.written(target.value, step.action, operand.value, step.index, extent.part)
         recorded = self.recording and (target.node is not None or operand.node is not None)
         if recorded:
-            new = self.pure.marked(self.pure.fresh(target.name), new, self.shapes[target.name], target.dtype)
+            name, shape = self.functional.fresh(target.name), self.shapes[target.name]
+            new = self.functional.marked(name, new, shape, target.dtype)
         self.graph.memory.write(target.memory)
         for alias in self.tensors.values():
             if alias.memory == target.memory and not (recorded and alias is target):
@@ -283,15 +284,16 @@ class Model(Marking):
         names = {"operand": operand.node or operand.value, "before": before or ""}
         if operand is target:
             names["operand"] = before or ""
-        self.graph.nodes[new] = extent.node(step, names["before"], names["operand"], saved, self.graph)
-        self.graph.nodes[new].origins = ((operand.name, operand.node is not None),) if operand is not target else ()
-        self.graph.nodes[new].unsure = all(self.unsure(parent) for parent in self.graph.nodes[new].parents)
+        node = extent.node(step, names["before"], names["operand"], saved, self.graph)
+        node.operands = ((operand.name, operand.node is not None),) if operand is not target else ()
+        node.may_be_constant = all(self.may_be_constant(parent) for parent in node.parents)
+        self.graph.nodes[new] = node
 
     def read(self, step: Read) -> Prediction:  # noqa: PLR0911 (one return for each thing that can be read)
         """Show something."""
         if step.what == "hook":
             hook = self.hooks.get(step.name)
-            return Open() if hook is None or hook.unknown else Seen(hook.name, hook.tensor, tuple(hook.calls))
+            return Open() if hook is None or hook.calls_unknown else Seen(hook.name, hook.tensor, tuple(hook.calls))
         tensor = self.tensors[step.name]
         match step.what:
             case "value":
@@ -299,7 +301,7 @@ class Model(Marking):
             case "grad":
                 everywhere = self.policy.keeps == "all"
                 return Open() if everywhere and (tensor.node is None or tensor.view) else tensor.shown()
-            case _ if self.unsure(tensor.node):
+            case _ if self.may_be_constant(tensor.node):
                 return Open()
             case "requires_grad":
                 return Flag(tensor.node is not None)
@@ -308,12 +310,12 @@ class Model(Marking):
         return Flag(not tensor.is_leaf)
 
 
-def _renamed(slope: Slope, names: dict[str, str]) -> Slope:
+def _renamed(vjp: Vjp, names: dict[str, str]) -> Vjp:
     return replace(
-        slope,
-        parent=names[slope.parent],
-        saved=frozenset(names[name] for name in slope.saved),
-        bends=frozenset(names[name] for name in slope.bends),
+        vjp,
+        parent=names[vjp.parent],
+        saved=frozenset(names[name] for name in vjp.saved),
+        nonlinear_in=frozenset(names[name] for name in vjp.nonlinear_in),
     )
 
 

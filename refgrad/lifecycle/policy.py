@@ -1,4 +1,4 @@
-"""Where does the life of an engine's graphs differ by design?"""
+"""Policies: where the lifecycle of an engine's graphs differs by design."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What an engine promises about the life of its graphs.
+    """What an engine promises about the lifecycle of its graphs.
 
     ``frees``: what a backward without retain_graph frees: the ``saved`` buffers of visited nodes, ``never`` anything,
     ``always`` every visited node (a second backward from the very same output is then the engine's own affair), or all

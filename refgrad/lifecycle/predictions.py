@@ -1,4 +1,4 @@
-"""What can a step of a scenario be bound to show?"""
+"""Predictions: what a step of a scenario must show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which features must an engine have for a scenario to make sense to it?"""
+"""The features that an engine must have to be graded on a scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a scenario's tensors and hooks while it goes on?"""
+"""The tensors and hooks of a scenario, and what is known of each while it goes on."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Tensor:
     root: str | None = None
     retains: bool = False
     view: bool = False
-    adrift: bool = False
+    may_be_computed: bool = False
     """Whether it may have become something that was computed, without anybody knowing."""
     gradient: tuple[Contribution, ...] | None = None
     certain: bool = True
-    unknown: bool = False
+    gradient_unknown: bool = False
 
     @property
     def is_leaf(self) -> bool:
         """Whether it was made rather than computed by a recorded operation."""
         return self.node is None or self.node == self.root
 
-    def receive(self, contribution: Contribution, *, surely: bool, alone: bool = False) -> None:
-        """Add to the gradient, or replace it if it is kept ``alone``."""
-        if alone:
+    def receive(self, contribution: Contribution, *, must: bool, replace: bool = False) -> None:
+        """Add to the gradient, or ``replace`` it; ``must`` says whether every engine does so."""
+        if replace:
             self.reset(to_zeros=False)
-        if surely:
+        if must:
             self.certain = True
         elif self.gradient is None:
             self.certain = False
@@ -49,13 +49,13 @@ class Tensor:
     def reset(self, *, to_zeros: bool) -> None:
         """Forget the gradient, or make it zeros if there is one."""
         if not to_zeros:
-            self.gradient, self.certain, self.unknown = None, True, False
+            self.gradient, self.certain, self.gradient_unknown = None, True, False
         elif self.gradient is not None:
             self.gradient = ()
 
     def shown(self) -> Prediction:
         """What reading the gradient must show."""
-        if self.unknown:
+        if self.gradient_unknown:
             return Open()
         if self.gradient is None:
             return NoGradient(self.name)
@@ -72,19 +72,19 @@ class Hook:
     factor: float | None
     active: bool = True
     calls: list[Contribution] = field(default_factory=list)
-    unknown: bool = False
+    calls_unknown: bool = False
 
 
-def scales_of(hooks: Iterable[Hook], visited: set[str]) -> Scales:
+def scales_of(hooks: Iterable[Hook], may_visit: set[str]) -> Scales:
     """Return by what the cotangents of the visited names are multiplied."""
     scales: dict[str, float] = {}
     for hook in hooks:
-        if hook.active and hook.factor is not None and hook.node in visited:
+        if hook.active and hook.factor is not None and hook.node in may_visit:
             scales[hook.node] = scales.get(hook.node, 1.0) * hook.factor
     return tuple(sorted(scales.items()))
 
 
-def seen_by(hook: Hook, hooks: Iterable[Hook], visited: set[str], output: str, seed: Constant | None) -> Contribution:
+def seen_by(hook: Hook, hooks: Iterable[Hook], may_visit: set[str], output: str, seed: Constant | None) -> Contribution:
     """Return what a hook sees: all hooks that are before it on the same name, and those on other names, come first."""
     earlier = []
     for other in hooks:
@@ -92,4 +92,4 @@ def seen_by(hook: Hook, hooks: Iterable[Hook], visited: set[str], output: str, s
             break
         earlier.append(other)
     elsewhere = [other for other in hooks if other.node != hook.node]
-    return output, seed, scales_of([*(h for h in earlier if h.node == hook.node), *elsewhere], visited), hook.node
+    return output, seed, scales_of([*(h for h in earlier if h.node == hook.node), *elsewhere], may_visit), hook.node

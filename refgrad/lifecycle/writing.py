@@ -1,4 +1,4 @@
-"""What does a write reach, and what does it leave in the graph?"""
+"""Writes: the part of a tensor that one reaches, and the node that it leaves in the graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.lifecycle.dependence import Slope
+from refgrad.lifecycle.dependence import Vjp
 from refgrad.lifecycle.graph import Graph, Node
 from refgrad.lifecycle.memory import Place
 from refgrad.operators.structure import Shape
@@ -30,20 +30,20 @@ class Extent:
         """Return the node of a recorded write to the node ``before``."""
         product = step.action == "multiply"
         replaced = step.action == "copy" and self.left == 0
-        slopes = []
+        vjps = []
         if graph.tracked(before):
             needed = frozenset({operand} if product else ())
-            slopes.append(Slope(before, needed, needed, vanishes=replaced))
+            vjps.append(Vjp(before, needed, needed, always_zero=replaced))
         if graph.tracked(operand):
             needed = frozenset({before} if product else ())
-            slopes.append(Slope(operand, needed, needed))
-        parents = tuple(dict.fromkeys(slope.parent for slope in slopes))
-        firm = () if replaced and operand != before and not graph.tracked(operand) else parents
+            vjps.append(Vjp(operand, needed, needed))
+        parents = tuple(dict.fromkeys(vjp.parent for vjp in vjps))
+        must_parents = () if replaced and operand != before and not graph.tracked(operand) else parents
         if replaced and graph.tracked(operand):
-            firm = (operand,)
-        kept = (saved,) if product and graph.tracked(before) else ()
+            must_parents = (operand,)
+        must_need = (saved,) if product and graph.tracked(before) else ()
         masked = step.action == "copy" or step.index is not None  # which some engines save a mask for
-        return Node(parents, product or masked, firm, tuple(slopes), composite=masked, kept=kept)
+        return Node(parents, product or masked, must_parents, tuple(vjps), composite=masked, must_need=must_need)
 
 
 def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:

@@ -1,4 +1,4 @@
-"""Which pages of the documentation are tables of the specifications?
+"""The pages of the documentation that are tables of the specifications and of the code.
 
 ``python -m refgrad.report.reference docs/reference`` writes them; with ``--check`` it says which of them are not up to
 date.
@@ -15,6 +15,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.harness import all_behaviours
+from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
+from refgrad.native.adapter.fields import AdapterField, defaults, rows
+from refgrad.native.adapter.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format
+from refgrad.native.adapter.schema import FILE_FIELDS
 from refgrad.operators import operator_table
 from refgrad.operators.signature import domain, edge, signature
 from refgrad.report.markdown import markdown_templates
@@ -33,9 +37,55 @@ def behaviours_page() -> str:
     return _render("behaviours", total=len(rows), chapters=_grouped(rows, "chapter"))
 
 
+def adapter_fields_page() -> str:
+    """Return the fields of adapters, their placeholders and the features that they give as Markdown."""
+    tape, functional = rows(TapeAdapter), rows(FunctionalAdapter)
+    groups = {
+        "Fields of every adapter": {name: row for name, row in tape.items() if name in functional},
+        "Fields of engines that record a tape": {n: row for n, row in tape.items() if n not in functional},
+        "Fields of engines that differentiate functions": {n: row for n, row in functional.items() if n not in tape},
+        "Fields of engine files alone": FILE_FIELDS,
+    }
+    return _render(
+        "adapter-fields",
+        groups=groups,
+        defaults={**defaults(TapeAdapter), **defaults(FunctionalAdapter), "kind": "required"},
+        placeholders=PLACEHOLDERS,
+        used_by=_users({**tape, **functional}),
+        arguments=_placeholders_of_arguments(),
+        attributes=_placeholders_of_attributes(),
+        formats=ATTRIBUTE_FORMATS,
+        features=FEATURES,
+    )
+
+
+def _users(table: Mapping[str, AdapterField]) -> Mapping[str, list[str]]:
+    """Return the fields whose templates may use a placeholder."""
+    return {name: [f for f, row in table.items() if name in (row.placeholders or ())] for name in PLACEHOLDERS}
+
+
+def _placeholders_of_arguments() -> Mapping[str, list[str]]:
+    """Return the names of operators' arguments by what their placeholders are filled with."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for argument in (argument for operator in operator_table().values() for argument in operator.arguments):
+        found[argument_format(argument)].add(argument.name)
+    return {text: sorted(names) for text, names in found.items()}
+
+
+def _placeholders_of_attributes() -> Mapping[str, tuple[list[str], list[str]]]:
+    """Return the names of attributes of each type, and the operators that have one, in the order of the formats."""
+    operators = operator_table().values()
+    pairs = {
+        kind: [(a.name, o.name) for o in operators for a in o.attributes if a.type == kind]
+        for kind in ATTRIBUTE_FORMATS
+    }
+    return {kind: (sorted({name for name, _ in found}), [name for _, name in found]) for kind, found in pairs.items()}
+
+
 PAGES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType({
     "operators.md": operators_page,
     "behaviours.md": behaviours_page,
+    "adapter-fields.md": adapter_fields_page,
 })
 
 

@@ -286,6 +286,47 @@ def flags_and_nodes(torch: Any) -> Iterator[Any]:
     yield [None if node is None else type(node).__name__ for node, _ in product.next_functions]
 
 
+def ends(node: Any) -> Iterator[Any]:
+    """The nodes where gradients arrive, in the order in which a walker of `grad_fn` meets them."""
+    if node is not None:
+        if hasattr(node, "variable"):
+            yield node
+        for earlier, _ in node.next_functions:
+            yield from ends(earlier)
+
+
+def leaves_at_the_ends_of_a_graph(torch: Any) -> Iterator[Any]:
+    x, w = leaf(torch, 2.0, 3.0), leaf(torch, 4.0)
+    y = (torch.exp(x) * w - x).sum()
+    met = [node.variable for node in ends(y.grad_fn)]
+    yield [[variable is leaf for leaf in (x, w)] for variable in met], hasattr(y.grad_fn, "variable")
+    y.backward()
+    yield [variable.grad for variable in met]
+
+
+def a_leaf_that_only_its_graph_remembers(torch: Any) -> Iterator[Any]:
+    x = leaf(torch, 2.0)
+    y = x * x
+    with torch.no_grad():
+        x += 1
+    (end, *_) = ends(y.grad_fn)
+    del x
+    yield end.variable, end.variable.is_leaf, end.variable.requires_grad, end.variable is end.variable
+    end.variable.grad = torch.tensor(5.0)
+    (end.variable * 3).backward()
+    yield end.variable.grad
+
+
+def the_end_of_a_leaf_that_was_frozen_and_given_other_data(torch: Any) -> Iterator[Any]:
+    x = leaf(torch, 2.0)
+    (end, *_) = ends((x * 1).grad_fn)
+    x.data = torch.tensor([7.0, 8.0])
+    x.requires_grad = False
+    yield end.variable is x
+    del x
+    yield end.variable, end.variable.requires_grad
+
+
 def mixed_dtypes(torch: Any) -> Iterator[Any]:
     x = torch.tensor([1.5, 2.5], dtype=torch.float32, requires_grad=True)
     y = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -331,14 +372,15 @@ def a_training_loop(torch: Any) -> Iterator[Any]:
 
 
 PROGRAMS: list[Program] = [
-    a_float32_seed, a_leaf_written_while_recording, a_leaf_written_without_recording,
-    a_partial_failure_leaves_other_leaves, a_penalty_on_the_gradient, a_saved_argument_overwritten,
-    a_saved_output_overwritten, a_seed_for_a_vector, a_seed_of_one_entry_for_a_vector, a_training_loop,
-    a_zeroed_intermediate, an_entry_written, an_in_place_product_of_two_leaves_products, an_integer_leaf,
-    an_overwrite_through_detach, an_unsaved_output_overwritten, backward_of_a_constant, backward_of_a_leaf,
-    backward_that_records, detached_pieces, flags_and_nodes, freezing, grad_of_a_constant, grad_of_an_unused_input,
-    grad_of_inputs, matrix_calculus, mixed_dtypes, no_seed_for_a_vector, numpy_of_a_computed_tensor,
-    retained_and_hooked, scalars_of_mixed_dtypes, second_backward_of_a_product, second_backward_of_a_sum,
+    a_float32_seed, a_leaf_that_only_its_graph_remembers, a_leaf_written_while_recording,
+    a_leaf_written_without_recording, a_partial_failure_leaves_other_leaves, a_penalty_on_the_gradient,
+    a_saved_argument_overwritten, a_saved_output_overwritten, a_seed_for_a_vector, a_seed_of_one_entry_for_a_vector,
+    a_training_loop, a_zeroed_intermediate, an_entry_written, an_in_place_product_of_two_leaves_products,
+    an_integer_leaf, an_overwrite_through_detach, an_unsaved_output_overwritten, backward_of_a_constant,
+    backward_of_a_leaf, backward_that_records, detached_pieces, flags_and_nodes, freezing, grad_of_a_constant,
+    grad_of_an_unused_input, grad_of_inputs, leaves_at_the_ends_of_a_graph, matrix_calculus, mixed_dtypes,
+    no_seed_for_a_vector, numpy_of_a_computed_tensor, retained_and_hooked, scalars_of_mixed_dtypes,
+    second_backward_of_a_product, second_backward_of_a_sum, the_end_of_a_leaf_that_was_frozen_and_given_other_data,
     third_derivatives, two_losses_share_a_part_that_saves, two_losses_share_a_part_that_saves_nothing,
 ]  # fmt: skip
 

@@ -10,14 +10,15 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
-from refgrad.engine import autograd, sweep
+from refgrad.engine import autograd
 from refgrad.engine.autograd import _accumulate as accumulate
 from refgrad.engine.autograd import _keep as keep
 from refgrad.engine.autograd import _seed as seed_of
 from refgrad.engine.autograd import backward
-from refgrad.engine.node import AccumulateGrad, Contributions, GraphNode, Node
-from refgrad.engine.sweep import Cotangents, reachable
-from refgrad.engine.tensor import Tensor
+from refgrad.engine.graph import sweep
+from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
+from refgrad.engine.graph.sweep import Cotangents, reachable
+from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 

@@ -2,7 +2,8 @@
 
 A fault replaces functions or methods of ``refgrad.engine``, by :func:`unittest.mock.patch.object`, or templates of the
 engine's adapter. What takes part in the text of a compiled function cannot be replaced, since that would outlast the
-fault: of :mod:`refgrad.engine.nodes` everything, of :mod:`refgrad.engine.recording` what it gives to that text.
+fault: of :mod:`refgrad.engine.operators.node_classes` everything, of :mod:`refgrad.engine.operators.recording` what it
+gives to that text.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.engine.modes import RECORDING
-from refgrad.engine.node import LAST_WRITE
+from refgrad.engine.graph.modes import RECORDING
+from refgrad.engine.graph.node import LAST_WRITE
 from refgrad.harness import Engine, find_adapter
 
 LOOKING: Final[Mapping[str, str]] = MappingProxyType({

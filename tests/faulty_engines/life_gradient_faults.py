@@ -10,9 +10,9 @@ import refgrad.engine
 from refgrad.engine import autograd
 from refgrad.engine.autograd import _swept as swept
 from refgrad.engine.autograd import grad
-from refgrad.engine.modes import is_grad_enabled
-from refgrad.engine.node import Contributions, Node
-from refgrad.engine.tensor import Tensor
+from refgrad.engine.graph.modes import is_grad_enabled
+from refgrad.engine.graph.node import Contributions, Node
+from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 

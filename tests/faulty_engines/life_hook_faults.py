@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 from refgrad.engine import autograd
 from refgrad.engine.autograd import _keep as keep
-from refgrad.engine.node import AccumulateGrad, GraphNode, Node
-from refgrad.engine.tensor import Tensor
-from refgrad.engine.watching import Handle, Watch
+from refgrad.engine.graph.hooks import Handle, Watch
+from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Node
+from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 

@@ -8,11 +8,12 @@ from typing import Any
 from unittest.mock import patch
 
 import refgrad.engine
-from refgrad.engine import autograd, creation, inplace
-from refgrad.engine.methods import backward
-from refgrad.engine.modes import RECORDING, _Switched, is_grad_enabled
-from refgrad.engine.node import AccumulateGrad
-from refgrad.engine.tensor import Tensor
+from refgrad.engine import autograd
+from refgrad.engine.functions import creation, in_place
+from refgrad.engine.functions.methods import backward
+from refgrad.engine.graph.modes import RECORDING, _Switched, is_grad_enabled
+from refgrad.engine.graph.node import AccumulateGrad
+from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 
 Region = AbstractContextManager[Any]
@@ -162,7 +163,7 @@ def starts_anew(tensor: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: 
     """Make a new place for gradients each time, which graphs that were recorded before do not know."""
     if requires_grad and tensor.node is None:
         grad = tensor.grad
-        tensor.node = AccumulateGrad(tensor.shape, tensor.dtype)
+        tensor.node = AccumulateGrad(tensor)
         tensor.node.grad = grad
         return tensor
     return REQUIRE(tensor, requires_grad)
@@ -180,7 +181,7 @@ def showing(name: str, flag: Callable[[Tensor], object]) -> Callable[[], Region]
 
 def overwriting_records() -> Region:
     """A leaf cannot be overwritten while nothing is recorded either."""
-    return patch.object(inplace, "is_grad_enabled", lambda: True)
+    return patch.object(in_place, "is_grad_enabled", lambda: True)
 
 
 LIFE_MODE_FAULTS: tuple[LifeFault, ...] = (

@@ -10,9 +10,9 @@ import numpy as np
 
 from refgrad.engine import autograd, errors
 from refgrad.engine.autograd import _swept as swept
-from refgrad.engine.node import Contributions, Node
-from refgrad.engine.sweep import Cotangents
-from refgrad.engine.tensor import Tensor
+from refgrad.engine.graph.node import Contributions, Node
+from refgrad.engine.graph.sweep import Cotangents
+from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 

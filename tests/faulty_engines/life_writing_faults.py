@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from refgrad.engine import errors, inplace
-from refgrad.engine.inplace import _adopt as adopt
-from refgrad.engine.inplace import _before as before_write
-from refgrad.engine.inplace import _take_over as take_over
-from refgrad.engine.modes import is_grad_enabled
-from refgrad.engine.node import Node, note_write
-from refgrad.engine.tensor import Tensor
+from refgrad.engine import errors
+from refgrad.engine.functions import in_place
+from refgrad.engine.functions.in_place import _adopt as adopt
+from refgrad.engine.functions.in_place import _before as before_write
+from refgrad.engine.functions.in_place import _take_over as take_over
+from refgrad.engine.graph import tensor as tensor_module
+from refgrad.engine.graph.modes import is_grad_enabled
+from refgrad.engine.graph.node import Node, note_write
+from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 
-TENSORS = import_module("refgrad.engine.tensor")  # in the package, that name is a function
 Region = AbstractContextManager[Any]
 
 COPY: Callable[[Tensor, Any], Tensor] = vars(Tensor)["copy_"]
@@ -86,7 +86,10 @@ class FreesInSilence(OpenSweep):
 @contextmanager
 def noting_recorded_writes() -> Iterator[None]:
     """Let writes be noted only where they are recorded."""
-    with patch.object(TENSORS, "note_write", unless_recorded), patch.object(inplace, "note_write", unless_recorded):
+    with (
+        patch.object(tensor_module, "note_write", unless_recorded),
+        patch.object(in_place, "note_write", unless_recorded),
+    ):
         yield
 
 
@@ -109,7 +112,7 @@ def part_unnoticed() -> Region:
 
 def before(function: Callable[[Tensor], Tensor]) -> Callable[[], Region]:
     """Return what makes a region in which writes begin with another view of the old value."""
-    return lambda: patch.object(inplace, "_before", function)
+    return lambda: patch.object(in_place, "_before", function)
 
 
 def leaf_too(tensor: Tensor) -> Tensor:
@@ -144,7 +147,7 @@ def cut_off(tensor: Tensor) -> Tensor:
 
 def adopting(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[[], Region]:
     """Return what makes a region in which results are written by another function."""
-    return lambda: patch.object(inplace, "_adopt", function)
+    return lambda: patch.object(in_place, "_adopt", function)
 
 
 def outgrows(tensor: Tensor, result: Tensor) -> Tensor:
@@ -170,7 +173,7 @@ def cannot_become_recorded(tensor: Tensor, result: Tensor) -> Tensor:
 
 def taking_over(function: Callable[[Tensor, Tensor, Node], None]) -> Callable[[], Region]:
     """Return what makes a region in which tensors move in the graph by another function."""
-    return lambda: patch.object(inplace, "_take_over", function)
+    return lambda: patch.object(in_place, "_take_over", function)
 
 
 def stays_where_it_is(tensor: Tensor, result: Tensor, node: Node) -> None:

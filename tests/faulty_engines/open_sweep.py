@@ -8,8 +8,8 @@ from typing import Any
 from unittest.mock import patch
 
 from refgrad.engine import autograd
-from refgrad.engine.node import LAST_WRITE, Contributions, GraphNode, Node
-from refgrad.engine.sweep import Sweep
+from refgrad.engine.graph.node import LAST_WRITE, Contributions, GraphNode, Node
+from refgrad.engine.graph.sweep import Sweep
 
 
 class OpenSweep(Sweep):
@@ -42,7 +42,7 @@ class OpenSweep(Sweep):
 
     def contributions(self, node: Node, cotangent: Any) -> Contributions:
         """Apply the rule."""
-        return node.pull_recorded(cotangent) if self.recorded else node.pull(cotangent)
+        return node.vjp_recorded(cotangent) if self.recorded else node.vjp(cotangent)
 
     def release(self, node: Node) -> None:
         """Free what was saved, if anything."""

@@ -10,11 +10,11 @@ from unittest.mock import patch
 import numpy as np
 
 from refgrad.engine import autograd
-from refgrad.engine.modes import is_grad_enabled
-from refgrad.engine.node import AccumulateGrad, Contributions, GraphNode, Node
-from refgrad.engine.sweep import Cotangents
-from refgrad.engine.tensor import Tensor
-from refgrad.engine.watching import Handle, Watch
+from refgrad.engine.graph.hooks import Handle, Watch
+from refgrad.engine.graph.modes import is_grad_enabled
+from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
+from refgrad.engine.graph.sweep import Cotangents
+from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 

@@ -12,11 +12,11 @@ import numpy as np
 
 import refgrad.engine
 from refgrad.engine import autograd
-from refgrad.engine.modes import _Switched, is_grad_enabled
-from refgrad.engine.node import AccumulateGrad, Node
-from refgrad.engine.sweep import reachable
-from refgrad.engine.tensor import Tensor
-from refgrad.engine.watching import Handle
+from refgrad.engine.graph.hooks import Handle
+from refgrad.engine.graph.modes import _Switched, is_grad_enabled
+from refgrad.engine.graph.node import AccumulateGrad, Node
+from refgrad.engine.graph.sweep import reachable
+from refgrad.engine.graph.tensor import Tensor
 from refgrad.operators import operator_table
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep
@@ -57,7 +57,7 @@ def records_constants() -> Region:
 
     def as_recorded(x: Any) -> Any:
         constant = isinstance(x, Tensor) and x.node is None and x.dtype.kind == "f"
-        return Tensor(x.array, AccumulateGrad(x.shape, x.dtype), x.writes) if constant else x
+        return Tensor(x.array, AccumulateGrad(x), x.writes) if constant else x
 
     return operators(lambda _, operator: lambda *x, **attributes: operator(*map(as_recorded, x), **attributes))
 

@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from refgrad.engine import fitting
-from refgrad.engine.naming import node_name
-from refgrad.engine.node import Contributions, Node
+from refgrad.engine.graph.node import Contributions, Node
+from refgrad.engine.operators import fitting
+from refgrad.engine.operators.naming import node_name
 from refgrad.operators import operator_table
 from refgrad.operators.structures.shapes import sum_to
 from tests.faulty_engines.life_fault import LifeFault

@@ -8,10 +8,10 @@ from statistics import mean, median
 
 import pytest
 
-from refgrad.engine.modes import RECORDING
-from refgrad.engine.node import LAST_WRITE, Node
-from refgrad.engine.sweep import Sweep
-from refgrad.engine.tensor import Tensor
+from refgrad.engine.graph.modes import RECORDING
+from refgrad.engine.graph.node import LAST_WRITE, Node
+from refgrad.engine.graph.sweep import Sweep
+from refgrad.engine.graph.tensor import Tensor
 from refgrad.harness import Verdict
 from refgrad.harness.grading import Grader
 from tests.faulty_engines.life_fault import LifeFault, broken_engine

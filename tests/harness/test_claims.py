@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from refgrad.harness import FEATURES, Engine, FunctionalAdapter, TapeAdapter, Verdict, find_adapter, start
-from refgrad.harness.adapter import AnyAdapter
 from refgrad.harness.checks import ClaimCheck, all_checks
 from refgrad.harness.claims import ClaimError, all_claims
 from refgrad.harness.grading import Grader
 from refgrad.harness.settings import Settings
 from refgrad.lifecycle import Policy
+from refgrad.native.adapter import AnyAdapter
 from refgrad.scenario.formats import FORMATS
 
 CLAIMS = {check.claim.name: check for check in all_checks() if isinstance(check, ClaimCheck)}

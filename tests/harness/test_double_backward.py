@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.adapters.reference import ADAPTER
 from refgrad.generation import Profile, double_backward_scenario, second_order_scenario, shrink
 from refgrad.harness import (
     AdapterError,
@@ -30,6 +29,7 @@ from refgrad.harness.seedless import without_seeds
 from refgrad.harness.settings import Settings
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
+from tests.harness.reference import ADAPTER
 from tests.harness.tiny_engine import tiny_adapter
 
 BEFORE = """
@@ -152,7 +152,7 @@ def test_double_backward_is_offered_by_those_that_spell_it() -> None:
     assert "double_backward" not in replace(ADAPTER, grad=None).features
     assert "double_backward" not in tiny_adapter().features
     assert "double_backward" in tiny_adapter(grad="None").features
-    with pytest.raises(AdapterError, match="grad: unknown field"):
+    with pytest.raises(AdapterError, match="grad: unknown placeholder"):
         tiny_adapter(grad="{x}")
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import Finding, examine, start
 from refgrad.scenario import parse
+from tests.harness.reference import ADAPTER
 from tests.harness.tiny_engine import tiny_adapter
 
 SQUARE = """

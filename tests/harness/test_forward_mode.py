@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import (
     AdapterError,
     Engine,
@@ -27,6 +26,7 @@ from refgrad.harness.grading import Grader
 from refgrad.harness.settings import Settings
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
+from tests.harness.reference import ADAPTER
 from tests.harness.tiny_engine import tiny_adapter
 
 OPERATORS = ("multiply", "exp", "matmul", "sum", "where")
@@ -118,7 +118,7 @@ def test_forward_mode_is_offered_by_those_that_spell_it() -> None:
     assert "forward_mode" not in replace(ADAPTER, jvp=None).features
     assert "forward_mode" not in tiny_adapter().features
     assert "forward_mode" in tiny_adapter(jvp="({function}, {primals}, {tangents})").features
-    with pytest.raises(AdapterError, match="jvp: unknown field"):
+    with pytest.raises(AdapterError, match="jvp: unknown placeholder"):
         tiny_adapter(jvp="{output}")
 
 

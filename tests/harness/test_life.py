@@ -176,7 +176,7 @@ def test_what_a_hook_saw_is_an_array_of_all_gradients() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"detach": "{y}.detach()"}, r"detach: unknown field \{y\}; it may use \['x'\]"),
+        ({"detach": "{y}.detach()"}, r"detach: unknown placeholder \{y\}; it may use \['x'\]"),
         ({"in_place": {"add": "{x} + {y}"}}, "there must be a template for each of"),
         ({"hook": "{x}.hook({function}"}, "hook: template"),
     ],

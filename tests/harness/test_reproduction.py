@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.adapters.reference import ADAPTER
 from refgrad.harness import examine, find_adapter, observe, reproduce, start
 from refgrad.harness.checks import all_checks
 from refgrad.harness.grading import Grader
 from refgrad.native.languages import Python
 from refgrad.scenario import Constant, parse
+from tests.harness.reference import ADAPTER
 from tests.harness.tiny_engine import tiny_adapter
 
 TEXT = """

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.adapters.reference import ADAPTER
 from refgrad.generation import (
     double_backward_scenario,
     operator_scenario,
@@ -18,6 +17,7 @@ from refgrad.harness import Engine, examine, find_adapter, registered_engines, s
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.generation.scenario_audit import has_stress_values
+from tests.harness.reference import ADAPTER
 
 WITHOUT_A_TERM = """
 import refgrad.engine as torch

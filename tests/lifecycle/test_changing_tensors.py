@@ -1,4 +1,4 @@
-"""Does the lifecycle model predict what PyTorch promises of tensors that change?"""
+"""The predictions of the lifecycle model for tensors that change: what PyTorch promises of them."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
         "crashed",
     ),
     "forges an answer": (
-        "for number in range(3, 64):\n    try:\n        os.write(number, b'{\"id\": 1, \"ran\": []}\\n')\n"
+        'for number in range(3, 64):\n    try:\n        os.write(number, b\'{"id": 1, "ran": []}\\n\')\n'
         "    except OSError:\n        pass",
         "crashed",
     ),

@@ -52,7 +52,7 @@ def test_checks_are_chosen_by_pattern(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--engine=nope"], "there is no engine 'nope'; there are: *; your own is named as module:object"),
+        (["--engine=nope"], "there is no engine 'nope'; there are: *; your own is named as module:object, *"),
         (["--engine=toy:NOT_AN_ADAPTER"], "'toy:NOT_AN_ADAPTER' is int, not a *"),
         (["--engine=toy:"], "'toy:' is not of the form module:object"),
         (["--engine=toy:RIGHT", "--profile=much"], "there is no profile 'much'; there are: smoke, standard, thorough"),

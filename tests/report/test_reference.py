@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 
 from refgrad.harness import all_behaviours
+from refgrad.native.adapter import FEATURES
+from refgrad.native.adapter.schema import file_fields
 from refgrad.operators import operator_table
 from refgrad.report.reference import PAGES, operators_page, stale_pages
 from tests.repository.sources import ROOT
 
 COLUMNS = 5
+FIELD_COLUMNS = 6
 
 
 def cells(line: str) -> list[str]:
@@ -44,3 +47,19 @@ def test_every_behaviour_has_its_line() -> None:
     page = PAGES["behaviours.md"]()
     assert all(f"| `{behaviour.id}` | {behaviour.level} |" in page for behaviour in all_behaviours())
     assert all(f"| {behaviour.tested_by} |" in page for behaviour in all_behaviours())
+
+
+def test_every_field_of_adapters_has_its_line_and_every_feature_too() -> None:
+    lines = PAGES["adapter-fields.md"]().splitlines()
+    for name, row in file_fields("family").items():
+        (line,) = [line for line in lines if line.startswith(f"| `{name}` |") and len(cells(line)) == FIELD_COLUMNS]
+        assert all(f"`{{{placeholder}}}`" in line for placeholder in row.placeholders or ())
+        assert all(f"`{feature}`" in line for feature in row.gives)
+        assert f"`{name} = " in line
+    assert all(f"| `{feature}` | {meaning} |" in lines for feature, meaning in FEATURES.items())
+
+
+def test_every_placeholder_of_a_spelling_has_its_line() -> None:
+    page = PAGES["adapter-fields.md"]()
+    for row in operator_table().values():
+        assert all(f"`{{{name}}}`" in page for name in (*row.argument_names, *row.attribute_names))

@@ -12,10 +12,18 @@ from tests.repository.sources import PACKAGE, layers, name_of, python_files, syn
 
 ENGINES = ("torch", "autograd", "mygrad", "micrograd", "jax", "tinygrad", "tensorflow")
 HEAVY = ("numpy", "scipy", "sympy", "flint", "hypothesis", "pytest", "_pytest", "rich", "click", "jinja2", "jsonschema")
-SHARED_FOLDERS = {"refgrad/adapters", "refgrad/adapters/inventories"}
+INVENTORIES = "refgrad/adapters/inventories/"
 LIVE_WITHOUT_THE_ENGINE = (
-    "operators", "scenario", "interpreter", "oracles", "generation", "strategies", "lifecycle", "harness",
-)  # fmt: skip
+    "operators",
+    "scenario",
+    "interpreter",
+    "oracles",
+    "generation",
+    "strategies",
+    "lifecycle",
+    "native",
+    "harness",
+)
 
 
 def loaded_by(module: str, among: tuple[str, ...]) -> list[str]:
@@ -39,15 +47,15 @@ def imported_libraries(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def test_an_engine_is_imported_among_the_adapters_by_one_file_or_in_a_folder_of_its_own() -> None:
+def test_an_engine_is_imported_by_its_inventories_alone() -> None:
     importers = defaultdict(set)
     for path in python_files(PACKAGE):
         for library in set(imported_libraries(path)).intersection(ENGINES):
             importers[library].add(name_of(path))
     for library, files in importers.items():
-        folders = {name.rpartition("/")[0] for name in files} - SHARED_FOLDERS
-        assert len(files) == 1 or len(folders) == 1, f"{library} is imported by {sorted(files)}"
-        assert all(name.startswith("refgrad/adapters/") for name in files), f"{library} is imported by {sorted(files)}"
+        folders = {name.rpartition("/")[0] for name in files}
+        assert len(folders) == 1, f"{library} is imported by {sorted(files)}"
+        assert all(name.startswith(INVENTORIES) for name in files), f"{library} is imported by {sorted(files)}"
 
 
 def test_what_judges_the_reference_engine_lives_without_it(tmp_path: Path) -> None:

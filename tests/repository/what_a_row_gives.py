@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.adapters.reference import ADAPTER
 from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.harness import Engine, examine
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, parse
+from tests.harness.reference import ADAPTER
 
 POINTS = (0.5, -1.25)
 

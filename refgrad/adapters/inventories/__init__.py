@@ -1,1 +1,1 @@
-"""What do engines say of their own differentiable operators? One file an engine that can be asked."""
+"""Inventories of engines' own differentiable operators, one package an engine that can be asked."""

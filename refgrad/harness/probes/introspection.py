@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
-from refgrad.harness.adapter import TapeAdapter
 from refgrad.harness.probes.recorded import NoNodeError, Recorded, record, reproduction
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.settings import Settings
 from refgrad.harness.verdict import Outcome
 from refgrad.lifecycle import required_features
+from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, Library
 from refgrad.operators import operator_table
@@ -59,7 +59,7 @@ def _differing(recorded: Recorded, told: Callable[[Sequence[int]], list[int]]) -
 
 def _how_many(recorded: Recorded) -> str:
     """Say how many nodes are reached, if they are more or fewer than there should be."""
-    due = len(recorded.model.graph.ancestors(recorded.output))
+    due = len(recorded.model.graph.may_reach(recorded.output))
     found = len(recorded.reached(recorded.nodes[recorded.output]))
     return "" if found == due else f"{found} nodes are reached from {recorded.output}, not {due}"
 
@@ -68,7 +68,7 @@ def _leaves(recorded: Recorded) -> str:
     """Say which leaf is reached that should not be, or is not that should be."""
     graph = recorded.model.graph
     reached = recorded.reached(recorded.nodes[recorded.output])
-    may, must = (graph.ancestors(recorded.output, firm=firm) for firm in (False, True))
+    may, must = graph.may_reach(recorded.output), graph.must_reach(recorded.output)
     for name in graph.leaves & recorded.nodes.keys():
         is_reached = recorded.nodes[name] in reached
         if name in must and not is_reached:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from refgrad.harness.adapter import TapeAdapter
 from refgrad.lifecycle import Fails
 from refgrad.lifecycle.model import Model
+from refgrad.native.adapter import TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.engine import Engine
 from refgrad.native.languages import Python
@@ -119,7 +119,7 @@ def _made(step: Step, model: Model, before: dict[str, str | None]) -> Due | None
         case _:
             return None
     node = model.tensors[name].node if name in model.tensors else None
-    if node is None or name in model.absent or model.unsure(node):
+    if node is None or name in model.unknown or model.may_be_constant(node):
         return None
     return Due(node, name, operands)
 

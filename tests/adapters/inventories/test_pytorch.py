@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from refgrad.harness import Inventory, inventories_of
-from refgrad.harness.registry import find_adapter
+from refgrad.native.adapter import find_adapter
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from refgrad.engine.node import GraphNode
-from refgrad.engine.sweep import by_number, reachable
+from refgrad.engine.graph.node import GraphNode
+from refgrad.engine.graph.sweep import by_number, reachable
 
 
 def by_recursion(roots: Collection[GraphNode]) -> list[GraphNode]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.engine import sweep
+from refgrad.engine.graph import sweep
 from refgrad.harness import Engine, TapeAdapter, all_behaviours, find_adapter, start
 from refgrad.harness.probes import Shown, probe, scale
 from refgrad.harness.probes.growth import Growth, measure, slope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refgrad.adapters.inventories.jax.functions import functions
 from refgrad.adapters.inventories.jax.primitives import primitives
-from refgrad.harness import Inventory
+from refgrad.native.adapter import Inventory
 
 
 def inventories() -> tuple[Inventory, Inventory]:

@@ -17,7 +17,7 @@ import jax.scipy.special
 from jax.interpreters import partial_eval
 
 from refgrad.adapters.inventories.trials import Answer, Function, Trials, combinations, required, try_out
-from refgrad.harness import Inventory
+from refgrad.native.adapter import Inventory
 
 MODULES: Final[Mapping[str, ModuleType]] = MappingProxyType({
     "jax.numpy": jax.numpy,

@@ -13,7 +13,7 @@ import jax.lax.linalg
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 from jax.interpreters import ad
 
-from refgrad.harness import Inventory
+from refgrad.native.adapter import Inventory
 
 RULES: Final[Mapping[str, str]] = MappingProxyType({
     "of several devices": r"^all_|^ragged_all_|^ppermute$|^psum$|^sharding_|^device_put$",

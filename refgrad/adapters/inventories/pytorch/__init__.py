@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refgrad.adapters.inventories.pytorch.formulas import formulas
 from refgrad.adapters.inventories.pytorch.functions import functions
-from refgrad.harness import Inventory
+from refgrad.native.adapter import Inventory
 
 
 def inventories() -> tuple[Inventory, Inventory]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import torch
 
 from refgrad.adapters.inventories.pytorch.graph import node_names
-from refgrad.harness import Inventory
+from refgrad.native.adapter import Inventory
 
 TABLE: Final = "packaged/autograd/derivatives.yaml"
 """The table, in the package ``torchgen``, from which PyTorch's own build makes the nodes of its graphs."""

@@ -19,7 +19,7 @@ from torch.overrides import (
 
 from refgrad.adapters.inventories.pytorch.graph import node_names, tensors_of
 from refgrad.adapters.inventories.trials import RANDOM, Answer, Function, Trial, Trials, combinations, required, try_out
-from refgrad.harness import Inventory
+from refgrad.native.adapter import Inventory
 
 MODULES: Final = (torch, torch.functional, torch.nn.functional, torch.linalg, torch.special)
 

@@ -1,0 +1,156 @@
+"""Tensors overwritten in place, whose gradients stay right or are refused.
+
+An in-place operator computes out of place from a copy of the old value, writes the result over the tensor's memory,
+notes the write, and moves the tensor to the result's place in the graph. What was saved before is then found to be
+overwritten when backward comes by; what the in-place operator itself saved is the copy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine import errors
+from refgrad.engine.graph.modes import is_grad_enabled
+from refgrad.engine.graph.node import LAST_WRITE, Node, Shape, next_number, note_write, version
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.engine.operators.operands import operand
+
+Function = Callable[..., Any]
+
+
+def in_place(function: Function) -> Function:
+    """Return the operator ``function`` as a method that overwrites its first argument, and returns it.
+
+    Raises:
+        RuntimeError: of a leaf that requires grad while recording, or if the result has another shape or a larger
+        dtype.
+
+    """
+
+    def write(tensor: Tensor, *operands: Any, **attributes: Any) -> Tensor:
+        return _adopt(tensor, function(_before(tensor), *operands, **attributes))
+
+    write.__doc__ = f"In place: {function.__doc__}"
+    return write
+
+
+def filler(functions: Mapping[str, Function]) -> Function:
+    """Return the method that overwrites every entry with a number or a broadcasting tensor."""
+
+    def fill(tensor: Tensor, value: Any = 0.0) -> Tensor:
+        old, new = _before(tensor), operand(value)
+        _refuse_shape(tensor.shape, np.shape(new.array))
+        if isinstance(new.array, np.ndarray | np.generic) and new.dtype != tensor.dtype:
+            new = new.to(tensor.dtype)
+        if tensor.node is None and new.node is None:
+            return _adopt(tensor, Tensor(np.broadcast_to(np.asarray(new.array, tensor.dtype), tensor.shape)))
+        return _adopt(tensor, functions["where"](False, old, new))  # noqa: FBT003 (an array of one)
+
+    return fill
+
+
+def item_writer(functions: Mapping[str, Function]) -> Function:
+    """Return ``__setitem__``."""
+
+    def write(tensor: Tensor, index: Any, value: Any) -> None:
+        old, new, index = _before(tensor), operand(value), plain_index(index)
+        _refuse_shape(np.shape(tensor.array[index]), np.shape(new.array))
+        if not is_grad_enabled() or (tensor.node is None and new.node is None):
+            tensor.shared_array()[index] = new.array
+            note_write(tensor.writes)
+            return
+        # Which entry of the value arrives where: with repeated indices the last one does, and only it has a gradient.
+        arriving = np.full(tensor.shape, -1)
+        written = arriving[index].shape
+        arriving[index] = np.arange(int(np.prod(written))).reshape(written)
+        if not np.any(arriving >= 0):
+            return
+        if np.ndim(new.array) > len(written):  # by leading axes of length one
+            new = functions["reshape"](new, shape=new.shape[new.ndim - len(written) :])
+        flat = functions["reshape"](functions["broadcast_to"](new, shape=written), shape=(-1,))
+        arrived = functions["take"](flat, axis=0, indices=np.maximum(arriving, 0))
+        _adopt(tensor, functions["where"](arriving >= 0, arrived, old))
+
+    return write
+
+
+def plain_index(index: Any) -> Any:
+    """Return what numpy understands of an index that may hold tensors."""
+    if isinstance(index, tuple):
+        return tuple(map(plain_index, index))
+    return index.array if isinstance(index, Tensor) else index
+
+
+def full_index(index: Any, rank: int) -> tuple[Any, ...]:
+    """Return an index as the tuple that the operator takes, with slices for its ellipsis."""
+    items = index if isinstance(index, tuple) else (index,)
+    at = next((position for position, item in enumerate(items) if item is Ellipsis), len(items))
+    before, after = items[:at], items[at + 1 :]
+    used = sum(_axes_used(item) for item in (*before, *after))
+    return (*before, *(slice(None),) * (rank - used), *after)
+
+
+def _axes_used(item: Any) -> int:
+    if item is None:
+        return 0
+    array = np.asarray(item) if isinstance(item, list | np.ndarray) else None
+    return array.ndim if array is not None and array.dtype == np.bool_ else 1
+
+
+def _refuse_shape(shape: Shape, value: Shape) -> None:
+    """Refuse a value that cannot be broadcast to what it is to overwrite; leading axes of length one are dropped."""
+    while len(value) > len(shape) and value[0] == 1:
+        value = value[1:]
+    if len(value) > len(shape) or any(b not in {1, a} for a, b in zip(shape[::-1], value[::-1], strict=False)):
+        raise RuntimeError(errors.write_shape(shape, value))
+
+
+def _before(tensor: Tensor) -> Tensor:
+    """Return the tensor as it is before the write, with memory of its own."""
+    if not is_grad_enabled():
+        return tensor
+    if tensor.node is not None and tensor.is_leaf:
+        raise RuntimeError(errors.LEAF_IN_PLACE)
+    return Tensor(tensor.array.copy(), tensor.node)
+
+
+def _adopt(tensor: Tensor, result: Tensor) -> Tensor:
+    """Give ``tensor`` the values and the history of ``result``."""
+    if result.shape != tensor.shape:
+        raise RuntimeError(errors.write_shape(tensor.shape, result.shape))
+    if not np.can_cast(result.dtype, tensor.dtype, "same_kind"):
+        raise RuntimeError(errors.write_dtype(tensor.dtype, result.dtype))
+    if result.dtype != tensor.dtype:
+        result = result.to(tensor.dtype)
+    tensor.overwrite(result.array)
+    if is_grad_enabled() and isinstance(result.node, Node):
+        _take_over(tensor, result, result.node)
+    return tensor
+
+
+def _take_over(tensor: Tensor, result: Tensor, node: Node) -> None:
+    """Let ``node`` have computed ``tensor``; an output that it saved is from now on the tensor's own memory.
+
+    What it saved of the memory that has just been overwritten, as y *= y does, is gone.
+    """
+    retained, grad = tensor.retains_grad, tensor.grad
+    gone = [version(tensor.writes), sys.maxsize]
+    node.guards = tuple(
+        tensor.writes if writes is result.writes else gone if writes is tensor.writes else writes
+        for writes in node.guards
+    )
+    node.values = tuple(tensor.array if value is result.array else value for value in node.values or ())
+    node.number = next_number()
+    if gone in node.guards:
+        LAST_WRITE.number = next_number()  # so that backward looks at the guards
+    if retained:
+        tensor.watch().retains = False
+    tensor.node = node
+    if retained:
+        tensor.retain_grad()
+    if grad is not None:
+        tensor.watch().grad = grad

@@ -1,0 +1,98 @@
+"""The names and the arguments by which users call the operators.
+
+A row is called by its own name, by its aliases and by PyTorch's name for it; its attributes by position, by their own
+names or by PyTorch's. What PyTorch computes by several operators, or cuts differently, is in
+:mod:`refgrad.engine.functions.composites`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.engine.operators.node_classes import is_plain
+from refgrad.operators import Operator
+
+Function = Callable[..., Any]
+
+# PyTorch's name: the row's.
+SPELLINGS: Mapping[str, str] = MappingProxyType({
+    "cat": "concatenate",
+    "mm": "matmul",
+    "permute": "transpose",
+    "unsqueeze": "expand_dims",
+    "view": "reshape",
+})
+# The row's attribute: what PyTorch calls it.
+ATTRIBUTE_SPELLINGS: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "axes": ("dims",),
+    "axis": ("dim", "dims"),
+    "indices": ("index",),
+    "keepdims": ("keepdim",),
+    "lower": ("min",),
+    "shape": ("size",),
+    "upper": ("max",),
+})
+# What PyTorch lets users leave out, or give as None, where the row does not.
+ATTRIBUTE_DEFAULTS: Mapping[str, Any] = MappingProxyType({"lower": -inf, "upper": inf})
+SEQUENCES = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape", "permutation", "repeats"})
+
+
+def spelled_functions(table: Mapping[str, Operator], functions: Mapping[str, Function]) -> Mapping[str, Function]:
+    """Return the functions of ``table`` under all their names, as users call them."""
+    named: dict[str, Function] = {}
+    for row in table.values():
+        function = functions[row.name] if is_plain(row) else _lenient(row, functions[row.name])
+        named.update(dict.fromkeys((row.name, *row.aliases), function))
+    named.update({name: named[row_name] for name, row_name in SPELLINGS.items() if row_name in named})
+    return MappingProxyType(named)
+
+
+def _lenient(row: Operator, function: Function) -> Function:
+    """Return ``function`` with attributes by position and by PyTorch's names too, and variadic arrays as a list."""
+    keywords = {other: name for name in row.attribute_names for other in ATTRIBUTE_SPELLINGS.get(name, ())}
+    defaults = {name: ATTRIBUTE_DEFAULTS[name] for name in row.attribute_names if name in ATTRIBUTE_DEFAULTS}
+    sequence = bool(row.attributes) and row.attributes[0].type in SEQUENCES
+
+    def call(*positional: Any, **named: Any) -> Any:
+        operands, rest = _split(row, positional)
+        if sequence and rest and not isinstance(rest[0], list | tuple | None):
+            rest = (tuple(rest),)
+        if len(rest) > len(row.attributes):
+            message = (
+                f"{row.name}() takes {len(row.attributes)} attributes {list(row.attribute_names)}, not {len(rest)}"
+            )
+            raise TypeError(message)
+        given = dict(zip(row.attribute_names, rest, strict=False))
+        given.update({keywords.get(name, name): value for name, value in named.items()})
+        for name, value in defaults.items():
+            given[name] = value if given.get(name) is None else given[name]
+        return function(*operands, **{name: plain_attribute(value) for name, value in given.items()})
+
+    call.__name__ = call.__qualname__ = row.name
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _split(row: Operator, positional: Sequence[Any]) -> tuple[Sequence[Any], tuple[Any, ...]]:
+    if not any(argument.variadic for argument in row.arguments):
+        count = len(row.arguments)
+        return positional[:count], tuple(positional[count:])
+    if positional and isinstance(positional[0], list | tuple):
+        return positional[0], tuple(positional[1:])
+    count = sum(isinstance(item, Tensor | np.ndarray) for item in positional)
+    return positional[:count], tuple(positional[count:])
+
+
+def plain_attribute(value: Any) -> Any:
+    """Return an attribute without tensors and lists: those become arrays and tuples."""
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, np.integer):
+        return int(value)
+    return tuple(map(plain_attribute, value)) if isinstance(value, list | tuple) else value

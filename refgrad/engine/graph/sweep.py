@@ -1,0 +1,127 @@
+"""One backward pass: cotangents flow from the outputs back to the leaves.
+
+One iterative pass over the recorded nodes in the reverse order of recording, which is a topological order: when a
+node's turn comes, everything that used its output has contributed. Cotangents and saved values are released as the
+pass goes on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Collection, Iterable
+from operator import attrgetter
+from typing import Any
+
+from refgrad.engine import errors
+from refgrad.engine.graph.hooks import Watch
+from refgrad.engine.graph.node import LAST_WRITE, GraphNode
+from refgrad.engine.graph.tensor import Tensor
+
+Cotangents = dict[GraphNode, Any]
+
+by_number = attrgetter("number")
+
+
+def reachable(roots: Collection[GraphNode]) -> list[GraphNode]:
+    """All nodes that lead to ``roots``, in the order of recording, leaves first."""
+    seen = set(roots)
+    found = list(seen)
+    for node in found:  # which grows while it is walked
+        for parent in node.parents:
+            if parent not in seen:
+                seen.add(parent)
+                found.append(parent)
+    found.sort(key=by_number)
+    return found
+
+
+def leading_to(targets: Collection[GraphNode], order: list[GraphNode]) -> tuple[set[GraphNode], set[GraphNode]]:
+    """Those nodes of ``order`` from which a path leads back to a target, and the targets where all paths end."""
+    wanted, ends = set(targets), set(targets)
+    for node in order:
+        if any(parent in wanted for parent in node.parents):
+            wanted.add(node)
+            ends.discard(node)
+    return wanted, ends
+
+
+class Sweep:
+    """One backward pass.
+
+    ``pending`` holds the total so far for every node whose turn has not come, and ``arrived`` what leaves, targets and
+    watched nodes received. In a ``recorded`` pass cotangents are tensors, else arrays.
+    """
+
+    def __init__(self, pending: Cotangents, *, retain: bool, recorded: bool) -> None:
+        self.pending = pending
+        self.retain = retain
+        self.recorded = recorded
+        self.arrived: Cotangents = {}
+        self.kept: list[tuple[Watch, Tensor]] = []
+
+    def to_leaves(self) -> None:
+        """Pass over everything that leads to the outputs."""
+        order = reachable(self.pending)
+        leaves = bisect(order, 0, key=by_number)
+        self.run(order[leaves:], frozenset())
+        self.arrive(order[:leaves])
+
+    def to_targets(self, targets: Collection[GraphNode]) -> None:
+        """Pass only over what lies between the outputs and ``targets``."""
+        order = reachable(self.pending)
+        wanted, ends = leading_to(targets, order)
+        self.run([node for node in order if node in wanted and node not in ends], frozenset(targets), wanted)
+        self.arrive(ends)
+
+    def run(self, order: list[Any], targets: frozenset[GraphNode], wanted: set[GraphNode] | None = None) -> None:
+        """Pass over the nodes of ``order`` from the last to the first, which only changes their saved values.
+
+        Raises:
+            RuntimeError: a node needs a saved value that was freed or overwritten.
+
+        """
+        pending, retain, recorded = self.pending, self.retain, self.recorded
+        for node in reversed(order):
+            cotangent = pending.pop(node, None)
+            if cotangent is None:
+                continue
+            if node.watch is not None or (targets and node in targets):
+                cotangent = self.arrived[node] = self.arrival(node, cotangent)
+            if node.values is None or LAST_WRITE.number > node.number:
+                node.check()
+            contributions = node.vjp_recorded(cotangent) if recorded else node.vjp(cotangent)
+            if node.values and not retain:
+                node.values = None
+            for parent, contribution in contributions:
+                if parent in pending:
+                    pending[parent] = pending[parent] + contribution
+                elif wanted is None or parent in wanted:
+                    pending[parent] = contribution
+
+    def arrive(self, nodes: Iterable[GraphNode]) -> None:
+        """Take what is pending at nodes where the pass ends."""
+        for node in nodes:
+            if node in self.pending:
+                self.arrived[node] = self.arrival(node, self.pending.pop(node))
+
+    def arrival(self, node: GraphNode, cotangent: Any) -> Any:
+        """Return the total that somebody will see, in the dtype of its tensor and as hooks leave it."""
+        if cotangent.dtype != node.dtype:  # for speed, only shapes are made to fit on the way
+            cotangent = cotangent.astype(node.dtype)
+        return cotangent if node.watch is None else self.observed(node, node.watch, cotangent)
+
+    def observed(self, node: GraphNode, watch: Watch, cotangent: Any) -> Any:
+        """Show a copy of the total to the hooks; return the total, or a copy of what they replace it with."""
+        shown = total = cotangent if self.recorded else Tensor(cotangent)
+        for hook in list(watch.hooks.values()):
+            shown = shown.clone() if shown is total else shown
+            answer = hook(shown)
+            if answer is None:
+                continue
+            got, wanted = (answer.shape, answer.dtype), (node.shape, node.dtype)
+            if got != wanted:
+                raise RuntimeError(errors.grad_mismatch("the gradient that a hook returned", got, wanted))
+            shown = total = answer.clone()
+        if watch.retains:
+            self.kept.append((watch, total))
+        return total if self.recorded else total.array

@@ -1,0 +1,329 @@
+"""Tensors: an array, the node that gradients for it go to, and a note of the writes to the array.
+
+Storage: a float64 scalar is held as numpy's own scalar (arithmetic on it is several times faster than on a 0-d
+array), all else as an array. Operators, indexing and reshaping included, return fresh arrays, so only ``detach()``,
+``.data``, ``numpy()``, ``from_numpy`` and ``as_tensor`` share memory. Tensors that share also share the note of
+writes: a write through one alias is seen by all. Writes made by numpy itself, through an array that shares, cannot be
+seen.
+
+What a tensor can do besides is installed by :mod:`refgrad.engine.functions.methods`, from the operator table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refgrad.engine import errors
+from refgrad.engine.graph.hooks import Handle, Watch
+from refgrad.engine.graph.node import (
+    AccumulateGrad,
+    GraphNode,
+    Node,
+    Shape,
+    Writes,
+    note_write,
+    version,
+)
+
+
+class Tensor:
+    """An n-dimensional array that remembers how it was computed. Make one with :func:`refgrad.engine.tensor`."""
+
+    __slots__ = ("__weakref__", "array", "node", "set_aside", "writes")
+    __array_ufunc__ = None  # so that numpy_array * tensor is the tensor's to answer
+
+    array: Any
+    node: GraphNode | None
+    writes: Writes
+    set_aside: AccumulateGrad  # where the gradient of a leaf is while it does not require one; unset until then
+
+    def __init__(self, array: Any, node: GraphNode | None = None, writes: Writes | None = None) -> None:
+        self.array = array
+        self.node = node
+        self.writes = [] if writes is None else writes
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+
+    # What it holds
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return self.array.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the entries."""
+        return self.array.dtype  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.array.ndim  # type: ignore[no-any-return]
+
+    def dim(self) -> int:
+        """Return the number of axes."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """Lengths of the axes, or of one."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> int:
+        """Count the entries."""
+        return int(self.array.size)
+
+    def item(self) -> Any:
+        """Return the only entry as a Python number.
+
+        Raises:
+            RuntimeError: there are several entries, or none.
+
+        """
+        if self.array.size != 1:
+            message = (
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar: index it, or reduce it, first"
+            )
+            raise RuntimeError(message)
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        """Return the entries as nested lists of Python numbers."""
+        return self.array.tolist()
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Return the array itself: it shares memory with the tensor, and what numpy writes to it goes unnoticed.
+
+        Raises:
+            RuntimeError: the tensor requires grad.
+
+        """
+        if self.node is not None:
+            raise RuntimeError(errors.NUMPY_REQUIRES_GRAD)
+        return self.shared_array()
+
+    def shared_array(self) -> np.ndarray[Any, Any]:
+        """Return the array in a form that can be shared and written to; a scalar becomes a 0-d array."""
+        if not isinstance(self.array, np.ndarray):
+            self._store(np.array(self.array), self.writes)
+        return self.array  # type: ignore[no-any-return]
+
+    def overwrite(self, value: Any) -> None:
+        """Write ``value`` over all entries, seen by every alias, and note it; the history stays as it was."""
+        if isinstance(self.array, np.ndarray):
+            self.array[...] = value
+        else:
+            self._store(self.array.dtype.type(value), self.writes)
+        note_write(self.writes)
+
+    def _store(self, array: Any, writes: Writes) -> None:
+        """Take another storage; where gradients of a leaf arrive goes along."""
+        self.array, self.writes = array, writes
+        end = self._end()
+        if end is not None:
+            end.store(array, writes)
+
+    def _end(self) -> AccumulateGrad | None:
+        """Return where gradients of this leaf arrive, or did before it stopped to require grad."""
+        end = self.node or getattr(self, "set_aside", None)
+        return end if isinstance(end, AccumulateGrad) else None
+
+    @property
+    def _version(self) -> int:
+        """How often the array was written in place."""
+        return version(self.writes)
+
+    # How it was computed
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Start, or for a leaf stop, recording what is computed from this tensor.
+
+        Raises:
+            RuntimeError: its dtype has no gradients, or a computed tensor should stop.
+
+        """
+        if requires_grad and self.node is None:
+            if self.dtype.kind != "f":
+                raise RuntimeError(errors.NOT_DIFFERENTIABLE.format(dtype=self.dtype))
+            self.node = self._aside()
+            self.node.closed = False
+        elif not requires_grad and self.node is not None:
+            if not self.is_leaf:
+                raise RuntimeError(errors.DETACH_IN_PLACE_LEAF)
+            assert isinstance(self.node, AccumulateGrad)
+            self.set_aside, self.node = self.node, None
+            self.set_aside.closed = True
+        return self
+
+    def _aside(self) -> AccumulateGrad:
+        """Return where gradients arrived while the tensor required grad, or will once it does."""
+        if not hasattr(self, "set_aside"):
+            self.set_aside = AccumulateGrad(self)
+            self.set_aside.closed = True
+        return self.set_aside
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tensor was made rather than computed from tensors that require grad."""
+        return not isinstance(self.node, Node)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computed this tensor; None for a leaf."""
+        return self.node if isinstance(self.node, Node) else None
+
+    def detach(self) -> Tensor:
+        """Return a tensor of the same memory without history."""
+        return Tensor(self.shared_array(), None, self.writes)
+
+    def detach_(self) -> Tensor:
+        """Forget how this tensor was computed."""
+        self.node = None
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same as ``detach()``; unlike PyTorch's, a write through it to a value that backward needs is noticed."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._store(value.shared_array(), value.writes)
+
+    # Its gradient
+
+    @property
+    def grad(self) -> Any:
+        """The gradient, a tensor: accumulated in a leaf, or kept by ``retain_grad()``; None where there is none."""
+        node = self.node
+        if node is None:
+            return self.set_aside.grad if hasattr(self, "set_aside") else None
+        if isinstance(node, AccumulateGrad):
+            return node.grad
+        return None if node.watch is None else node.watch.grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and (value.shape, value.dtype) != (self.shape, self.dtype):
+            got, wanted = (value.shape, value.dtype), (self.shape, self.dtype)
+            raise RuntimeError(errors.grad_mismatch("the assigned grad", got, wanted))
+        if self.node is None:
+            self._aside().grad = value
+        elif isinstance(self.node, AccumulateGrad):
+            self.node.grad = value
+        else:
+            self.watch().grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def watch(self) -> Watch:
+        """Return the hooks of the node, made on first use; the tensor has to require grad."""
+        node = self.node
+        if node is None:
+            raise RuntimeError(errors.HOOK_WITHOUT_GRAD)
+        if node.watch is None:
+            node.watch = Watch()
+        return node.watch
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call ``hook`` once in every backward with the total gradient; what it returns, if not None, replaces that.
+
+        Raises:
+            RuntimeError: the tensor does not require grad.
+
+        """
+        return Handle(self.watch().hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this computed tensor as ``.grad``; a leaf keeps its own anyway.
+
+        Raises:
+            RuntimeError: the tensor does not require grad.
+
+        """
+        if self.node is None:
+            raise RuntimeError(errors.RETAIN_WITHOUT_GRAD)
+        if not self.is_leaf:
+            self.watch().retains = True
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a computed tensor keeps its gradient."""
+        return self.node is not None and self.node.watch is not None and self.node.watch.retains
+
+    # As a Python object
+
+    __hash__ = object.__hash__
+
+    def __setstate__(self, state: tuple[None, Mapping[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        end = self._end()
+        if end is not None and end.leaf() is None:  # which is not copied with the end of its graph
+            end.belong_to(self)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            message = "len() of a 0-d tensor: it is one number, see .item()"
+            raise TypeError(message)
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            message = "Boolean value of Tensor with more than one value is ambiguous: say .all() or .any()"
+            raise RuntimeError(message)
+        return bool(self.array.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            message = f"only integer tensors of a single element can be converted to an index, not {self.dtype}"
+            raise TypeError(message)
+        return int(self.item())
+
+    def __format__(self, specification: str) -> str:
+        return format(self.item() if self.shape == () and specification else str(self), specification)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)

@@ -1,0 +1,48 @@
+"""Operators beside those of the table: copies and conversions, which leave every value as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.operators import Argument, Operator, Structure
+
+FLOATS = ("float16", "float32", "float64")
+
+
+def _pass_on(_operators: Any, cotangent: Any, _node: Any) -> tuple[Any]:
+    """The cotangent is the argument's; its dtype is made to fit as that of every contribution is."""
+    return (cotangent,)
+
+
+def _row(name: str, summary: str, forward: Callable[[Any, Any], Any]) -> Operator:
+    return Operator(name, "conversions", summary, (Argument("x"),), structure=Structure(forward, _pass_on))
+
+
+def _to(dtype: str) -> Operator:
+    return _row(f"to_{dtype}", f"the same values as {dtype}", lambda _system, x: x.astype(dtype))
+
+
+CONVERSIONS: Mapping[str, Operator] = MappingProxyType({
+    "clone": _row("clone", "a copy", lambda _system, x: x.copy()),
+    **{f"to_{dtype}": _to(dtype) for dtype in FLOATS},
+})
+
+
+def cast_array(array: Any, dtype: Any) -> Any:
+    """Convert an array."""
+    return array.astype(dtype)
+
+
+def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tensor, Any], Tensor]:
+    """Return the conversion of tensors, recorded by ``functions`` where the result can have a gradient."""
+
+    def cast(tensor: Tensor, dtype: Any) -> Tensor:
+        name = np.dtype(dtype).name
+        return functions[f"to_{name}"](tensor) if name in FLOATS else Tensor(tensor.array.astype(dtype))
+
+    return cast

@@ -1,0 +1,227 @@
+"""Functions of tensors for all rows of the operator table, which record that they were applied.
+
+Every row of the operator table becomes one function of tensors: that of a formula is compiled for it, that of a
+structure or of a formula with attributes is the one in ``_general``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import product
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine.graph.modes import RECORDING, is_grad_enabled
+from refgrad.engine.graph.node import FLOAT64, next_number
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.engine.operators.conversions import CONVERSIONS, cast_array
+from refgrad.engine.operators.documentation import documentation
+from refgrad.engine.operators.node_classes import OperatorSets, is_plain, listing, node_class, skip_identity
+from refgrad.engine.operators.operands import as_array, operand, operands
+from refgrad.engine.operators.tracing import is_traced, noted
+from refgrad.engine.operators.vocabulary import ON_ARRAYS
+from refgrad.operators import Composite, Operator
+
+Function = Callable[..., Any]
+
+APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
+    "FLOAT64": FLOAT64,
+    "Tensor": Tensor,
+    "float64": np.float64,
+    "is_traced": is_traced,
+    "new": object.__new__,
+    "next_number": next_number,
+    "noted": noted,
+    "operand": operand,
+    "operands": operands,
+    "recording": RECORDING.get,
+})
+
+
+def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
+    """Return a function of tensors for every row of ``table`` and every conversion, by the row's name.
+
+    A function takes tensors, numbers or arrays in the order of the row's arguments, and its attributes by name.
+    """
+    rows = {**table, **CONVERSIONS}
+    functions: dict[str, Function] = {}
+    simple = {name: row for name, row in rows.items() if row.composite is None}
+    sets = OperatorSets(_operators_on_arrays(simple), functions)
+    for row in simple.values():
+        functions[row.name] = _named(row, (_plain if is_plain(row) else _general)(row, sets))
+    operators = SimpleNamespace(**functions, constant=Tensor)
+    for row in rows.values():
+        if row.composite is not None:
+            functions[row.name] = _named(row, _composite(row, row.composite, operators))
+            setattr(operators, row.name, functions[row.name])
+    return MappingProxyType(functions)
+
+
+def _composite(row: Operator, composite: Composite, operators: SimpleNamespace) -> Function:
+    """Return the function that takes a composite's steps one after the other, each recorded.
+
+    Constants have the dtype of the operands, so that they widen nothing.
+    """
+    steps = composite.forward if composite.computed is None else composite.computed
+
+    @cache
+    def operators_on(dtype: Any) -> SimpleNamespace:
+        return SimpleNamespace(**{**vars(operators), "constant": partial(_constant, dtype)})
+
+    def apply(*operands: Any, **attributes: Any) -> Any:
+        tensors = [_strong_operand(x) for x in operands]
+        dtypes = {x.dtype for x in tensors if x.dtype.kind != "b"}
+        wide = np.dtype(np.float64) in dtypes or not dtypes
+        return steps(operators if wide else operators_on(np.result_type(*dtypes)), *tensors, **row.bind(attributes))
+
+    return apply
+
+
+def _constant(dtype: Any, array: Any) -> Tensor:
+    array = np.asarray(array)
+    return Tensor(array if array.dtype.kind == "b" else array.astype(dtype))
+
+
+def _named(row: Operator, function: Function) -> Function:
+    function.__name__ = function.__qualname__ = row.name
+    function.__doc__ = documentation(row)
+    return function
+
+
+def _operators_on_arrays(rows: Mapping[str, Operator]) -> SimpleNamespace:
+    forwards = {row.name: _with_defaults(row) if row.structure else forward_function(row) for row in rows.values()}
+    shortcut = {"cast": cast_array, "equal": ON_ARRAYS["equal"], "reshape": skip_identity(forwards["reshape"])}
+    return SimpleNamespace(**{**forwards, **shortcut})
+
+
+def _with_defaults(row: Operator) -> Function:
+    forward = forward_function(row)
+    defaults = {attribute.name: attribute.default for attribute in row.attributes if not attribute.required}
+    return partial(forward, **defaults)
+
+
+def forward_function(row: Operator) -> Function:
+    """The row's function of arrays, with attributes by name."""
+    if row.structure is not None:
+        structure = row.structure
+        return lambda *arrays, **attributes: structure.forward(np, *arrays, **attributes)
+    assert row.forward is not None
+    return row.forward.function((*row.argument_names, *row.attribute_names), ON_ARRAYS)
+
+
+# Written out as text for the reason that dataclasses do so: on scalars, most of the time is the interpreter's.
+APPLY = """
+def apply({tensors}):
+    if {any_foreign}:
+        if is_traced(({tensors},)):
+            return noted(table_row, array_operators, apply, operand, ({tensors},), {{}})
+        {tensors}, = operands({tensors})
+    {arrays}
+    result = new(Tensor)
+    result.array = out = {forward}
+    result.writes = out_writes = []
+    {nodes}
+    if ({all_constant}) or not recording():
+        result.node = None
+        return result
+    {branches}
+    node.number = next_number()
+    if type(out) is float64:
+        node.shape, node.dtype = (), FLOAT64
+    else:
+        node.shape, node.dtype = out.shape, out.dtype
+    node.watch = None
+    result.node = node
+    return result
+"""
+BRANCH = """if {condition}:
+        node = {kind}()
+        node.parents = ({parents})
+        node.values = ({values})
+        node.guards = ({guards})
+    """
+
+
+def _plain(row: Operator, sets: OperatorSets) -> Function:
+    """Compile the function of a formula without attributes, with a branch for each choice of recorded arguments."""
+    assert row.forward is not None
+    names, variables = row.argument_names, row.differentiable_arguments
+    kinds: dict[str, Any] = {}
+    branches = []
+    for pattern in product((True, False), repeat=len(variables)):
+        needed = [name for name, wanted in zip(variables, pattern, strict=True) if wanted]
+        if needed:
+            kind = "_".join(["node_of", *needed])
+            kinds[kind] = node_class(row, tuple(name in needed for name in names), sets)
+            branches.append(_branch(kind, kinds[kind].saves, needed, variables))
+    text = APPLY.format(
+        tensors=", ".join(f"{name}_tensor" for name in names),
+        any_foreign=" or ".join(f"type({name}_tensor) is not Tensor" for name in names),
+        arrays="; ".join(f"{name} = {name}_tensor.array" for name in names),
+        forward=row.forward.folded_calls,
+        nodes="; ".join(f"{name}_node = {name}_tensor.node" for name in variables),
+        all_constant=" and ".join(f"{name}_node is None" for name in variables),
+        branches="el".join(branches),
+    )
+    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES, "table_row": row, "array_operators": sets.arrays}
+    exec(text, namespace)  # what is filled in are names of the table, which are identifiers
+    return namespace["apply"]  # type: ignore[no-any-return]
+
+
+def _branch(kind: str, saves: Sequence[str], needed: Sequence[str], variables: Sequence[str]) -> str:
+    tests = [f"{name}_node is {'not ' if name in needed else ''}None" for name in variables]
+    return BRANCH.format(
+        condition=" and ".join(tests),
+        kind=kind,
+        parents=listing(f"{name}_node" for name in needed),
+        values=listing(saves),
+        guards=listing("out_writes" if name == "out" else f"{name}_tensor.writes" for name in saves),
+    )
+
+
+def _general(row: Operator, sets: OperatorSets) -> Function:
+    forward = forward_function(row)
+    lift = operand if row.elementwise else _strong_operand
+    kind_for = cache(lambda needs: node_class(row, needs, sets))
+
+    def apply(*operands: Any, **attributes: Any) -> Tensor:
+        if is_traced(operands):
+            return noted(row, sets.arrays, apply, lift, operands, attributes)
+        tensors = [x if type(x) is Tensor else lift(x) for x in operands]
+        bound = row.bind(attributes)
+        arrays = [x.array for x in tensors]
+        out = owned(forward(*arrays, **bound), arrays)
+        result = Tensor(out)
+        parents = tuple(x.node for x in tensors if x.node is not None)
+        if not parents or out.dtype.kind != "f" or not is_grad_enabled():
+            return result
+        kind = kind_for(tuple(x.node is not None for x in tensors))
+        result.node = node = kind()
+        sources = dict(zip((*row.argument_names, "out"), (*tensors, result), strict=False)) if kind.saves else {}
+        node.parents = parents
+        node.values = tuple(sources[name].array for name in kind.saves)
+        node.guards = tuple(sources[name].writes for name in kind.saves)
+        node.number = next_number()
+        node.shape, node.dtype = out.shape, out.dtype
+        node.watch = None
+        node.attributes = bound
+        node.shapes = tuple(np.shape(array) for array in arrays)
+        return result
+
+    return apply
+
+
+def _strong_operand(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else Tensor(as_array(value))
+
+
+def owned(out: Any, arrays: Sequence[Any]) -> Any:
+    """Return ``out`` itself if it is fresh, else a copy: results never share memory with operands."""
+    if not isinstance(out, np.ndarray):
+        return out
+    if not out.ndim:
+        return out[()]
+    return out.copy() if out.base is not None or any(out is array for array in arrays) else out

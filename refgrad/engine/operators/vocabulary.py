@@ -1,0 +1,110 @@
+"""The functions that formulas call, on arrays, and on tensors whose use is recorded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import pi
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.interpreter.numpy_functions import ON_NUMBERS
+from refgrad.operators.expression import COMPARISONS
+from refgrad.operators.vocabulary import FUNCTIONS
+
+float64 = np.float64
+
+COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+})
+
+
+def where(condition: Any, then: Any, otherwise: Any) -> Any:
+    """``numpy.where``, with short ways for scalars, and for what rules ask most often: an array or else 0."""
+    if type(condition) is np.bool_:
+        chosen = then if condition else otherwise
+        if type(chosen) is float64 and not isinstance(then, np.ndarray) and not isinstance(otherwise, np.ndarray):
+            return chosen
+    elif type(otherwise) is int and otherwise == 0 and alike(condition, then):
+        return masked(condition, then)
+    result = np.where(condition, then, otherwise)
+    return result if result.ndim else result[()]
+
+
+def alike(condition: Any, values: Any) -> bool:
+    """Whether these are an array of truth values and one of float64 of the same shape."""
+    both = isinstance(condition, np.ndarray) and isinstance(values, np.ndarray) and condition.shape == values.shape
+    return both and condition.dtype == np.bool_ and values.dtype == float64
+
+
+def masked(condition: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return ``values`` where the condition holds, else 0, whatever they are there: a product makes NaN of infinity.
+
+    By its bits, since ``numpy.where`` branches at every entry (128 by 256 random signs: 133 µs against 26 µs here).
+    """
+    bits = condition.astype(np.int64)
+    np.negative(bits, out=bits)
+    np.bitwise_and(bits, values.view(np.int64), out=bits)
+    return bits.view(float64)
+
+
+ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
+    dict(ON_NUMBERS)
+    | dict(COMPARE)
+    # Python's own spellings do the same, and are several times faster on scalars.
+    | {"abs": abs, "where": where, "logical_not": np.logical_not, "number": float, "pi": pi}
+)
+
+
+def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, Any]:
+    """Return the vocabulary for tensors, in terms of the operators of the table.
+
+    What the table lacks (``sign``, ``floor``) has to be constant between its jumps, by its derivative in the
+    vocabulary.
+    """
+    absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
+    present = {name: _called_by_formulas(name, operators[name]) for name in FUNCTIONS if name in operators}
+    comparisons = {name: _on_values(COMPARE[name]) for name in (*COMPARISONS.values(), "logical_and", "logical_or")}
+    rest = {"where": operators["where"], "logical_not": _on_values(np.logical_not), "number": float, "pi": pi}
+    return MappingProxyType({**present, **absent, **comparisons, **rest})
+
+
+def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return an operator as formulas call it: whole parameters, which are its attributes, in their places."""
+    parameters, whole = FUNCTIONS[name].parameters, FUNCTIONS[name].whole
+    if not whole:
+        return operator
+
+    def called(*operands: Any) -> Tensor:
+        given = dict(zip(parameters, operands, strict=True))
+        tensors = [given[parameter] for parameter in parameters if parameter not in whole]
+        return operator(*tensors, **{parameter: given[parameter] for parameter in whole})
+
+    return called
+
+
+def _constant_function(name: str) -> Callable[..., Tensor]:
+    if set(FUNCTIONS[name].derivatives) != {"0"}:
+        return partial(_refused, name)
+    function = _on_values(ON_NUMBERS[name])
+    return lambda *arguments: Tensor(function(*arguments))
+
+
+def _refused(name: str, *_: Any) -> Tensor:
+    message = f"formulas may call {name!r}, but no row of the operator table says how to differentiate it again"
+    raise LookupError(message)
+
+
+def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments: function(*(a.array if isinstance(a, Tensor) else a for a in arguments))

@@ -1,0 +1,1 @@
+"""Static replay: a recorded function as a program over buffers, forward and backward."""

@@ -1,0 +1,156 @@
+"""Programs: computations on arrays as straight-line code over buffers that are there already.
+
+A program is written by doing: every value that it will compute is computed once while its line is written, so shapes,
+dtypes and memory layouts are those that numpy itself chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+LINES = 500  # of a function: those of several thousand compile slowly
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What stands for a value in the text of a program, and the value as it is now.
+
+    ``temporary`` is a buffer that nobody else holds; a ``constant`` is the same in every run.
+    """
+
+    text: str
+    value: Any
+    temporary: bool = False
+    constant: bool = False
+
+
+class Buffers:
+    """Arrays to compute into: those that are no longer needed are given out again."""
+
+    def __init__(self) -> None:
+        self.owned: set[int] = set()
+        self.free: dict[Any, list[np.ndarray[Any, Any]]] = {}
+        self.uses: dict[int, int] = {}
+
+    def take(self, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return an array of the shape, dtype and layout of another."""
+        free = self.free.get((like.shape, like.dtype, like.strides))
+        if free:
+            return free.pop()
+        buffer = np.empty_like(like)
+        self.owned.add(id(buffer))
+        return buffer
+
+    def give_back(self, array: np.ndarray[Any, Any]) -> None:
+        """Let an array be used for something else."""
+        buffer = memory(array)
+        if id(buffer) in self.owned:
+            self.free.setdefault((buffer.shape, buffer.dtype, buffer.strides), []).append(buffer)
+
+    def hold(self, value: Any) -> None:
+        """Count one more holder of a value, or of what it is a view of."""
+        key = id(memory(value))
+        if key in self.owned:
+            self.uses[key] = self.uses.get(key, 0) + 1
+
+    def drop(self, value: Any) -> None:
+        """Count one holder less; what the last one drops is given back."""
+        key = id(memory(value))
+        if key in self.owned:
+            self.uses[key] -= 1
+            if not self.uses[key]:
+                self.give_back(value)
+
+
+def memory(value: Any) -> Any:
+    """Return the array that owns what ``value`` is a view of."""
+    while isinstance(value, np.ndarray) and value.base is not None:
+        value = value.base
+    return value
+
+
+class Program:
+    """Lines of Python whose names are those of ``namespace``."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+        self.lines: list[str] = []
+        self.assigned: list[Sequence[str]] = []
+        self.names: dict[int, str] = {}
+        self.buffers = Buffers()
+
+    def bind(self, thing: Any) -> str:
+        """Return the name of something that stays the same object."""
+        name = self.names.get(id(thing))
+        if name is None:
+            name = self.names[id(thing)] = self.store(thing)
+        return name
+
+    def store(self, value: Any) -> str:
+        """Return a new name for a value."""
+        name = f"v{len(self.namespace)}"
+        self.namespace[name] = value
+        return name
+
+    def line(self, text: str, *assigned: str) -> None:
+        """Write a line, and say to which names it assigns."""
+        self.lines.append(text)
+        self.assigned.append(assigned)
+
+    def named(self, term: Term) -> Term:
+        """Return a term that can be used several times."""
+        if term.text.isidentifier() or term.constant:
+            return term
+        name = self.store(term.value)
+        self.line(f"{name} = {term.text}", name)
+        return Term(name, term.value)
+
+    def called(self, function: Callable[..., Any], terms: Sequence[Term], values: Sequence[Any]) -> tuple[Term, ...]:
+        """Write the call of a function that returns several values, which are ``values`` now."""
+        names = [self.store(value) for value in values]
+        arguments = ", ".join(term.text for term in terms)
+        self.line(f"{', '.join(names)}, = {self.bind(function)}({arguments})", *names)
+        return tuple(Term(name, value) for name, value in zip(names, values, strict=True))
+
+    def into_buffer(
+        self, function: Callable[..., Any], terms: Sequence[Term], value: np.ndarray[Any, Any], *, over: bool = True
+    ) -> Term:
+        """Write the call of a function that takes the array for its result as ``out``.
+
+        ``over`` says that it may be one of the operands; then a temporary one of the same form is overwritten.
+        """
+        if over:
+            self.release(terms)
+        buffer = self.buffers.take(value)
+        buffer[...] = value
+        if not over:
+            self.release(terms)
+        self.line(f"{self.bind(function)}({', '.join(term.text for term in terms)}, out={self.bind(buffer)})")
+        return Term(self.bind(buffer), buffer, temporary=True)
+
+    def copied(self, term: Term) -> Term:
+        """Write the copy of an array into a buffer in numpy's own order."""
+        buffer = np.empty(term.value.shape, term.value.dtype)
+        buffer[...] = term.value
+        self.line(f"{self.bind(np.copyto)}({self.bind(buffer)}, {term.text})")
+        return Term(self.bind(buffer), buffer)
+
+    def release(self, terms: Sequence[Term]) -> None:
+        """Give back the temporary ones among the operands of a line."""
+        for buffer in {id(memory(term.value)): term.value for term in terms if term.temporary}.values():
+            self.buffers.give_back(buffer)
+
+    def functions(self) -> tuple[Callable[[], None], ...]:
+        """Compile the lines, in order."""
+        return tuple(self._function(start) for start in range(0, len(self.lines), LINES))
+
+    def _function(self, start: int) -> Callable[[], None]:
+        names = [name for assigned in self.assigned[start : start + LINES] for name in assigned]
+        head = f"    global {', '.join(names)}\n" if names else ""
+        body = "\n    ".join(self.lines[start : start + LINES])
+        exec(f"def run():\n{head}    {body}\n", self.namespace)  # made of names of our own and of formulas of the table
+        return self.namespace["run"]  # type: ignore[no-any-return]

@@ -1,0 +1,193 @@
+"""Functions that run again on other values without building their graph again.
+
+``record(f)`` runs ``f`` once, and writes a program of what it did, forward and backward, which computes into buffers
+that stay: the same formulas in the same order as the engine, so the same numbers, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from refgrad.engine import errors
+from refgrad.engine.graph.tensor import Tensor
+from refgrad.engine.operators.operands import as_array
+from refgrad.engine.operators.tracing import Trace, Traced, tracing
+from refgrad.engine.replay.backward import write_backward
+from refgrad.engine.replay.forward import write_forward
+from refgrad.engine.replay.program import Program, Term
+
+Outputs = Any
+Gradients = tuple[Tensor | None, ...]
+
+
+def record(function: Callable[..., Any]) -> Recording:
+    """Return ``function`` as something that builds its graph at the first call only.
+
+    ``function`` takes tensors, numbers or arrays and returns a tensor, or a tuple or list of tensors. What it reads
+    besides (constants, sizes, flags) stays as it was at the first call; what it decides cannot depend on values.
+    """
+    return Recording(function)
+
+
+class Recording:
+    """A function that is recorded at its first call, with the shapes and dtypes that it is called with.
+
+    Results are fresh tensors without a history. Calls from several threads wait for each other.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.tape: _Tape | None = None
+        self.lock = RLock()
+
+    def __call__(self, *inputs: Any) -> Outputs:
+        """Return what the function returns.
+
+        Raises:
+            ValueError: there are more or fewer inputs than at the first call, or one has another shape or dtype.
+            RuntimeError: at the first call, the function does what would not be the same for other values.
+
+        """
+        with self.lock:
+            return self._forward(inputs).outputs()
+
+    def gradients(self, *inputs: Any, seed: Any = None) -> Gradients:
+        """Return the gradient of every input; None where it is not floating, or the outputs do not depend on it.
+
+        ``seed`` is as ``grad_outputs`` of :func:`refgrad.engine.grad`: a tensor of the output's shape, or one (or
+        None) for every output; that of a single number may be left out. Raises as a call, and RuntimeError for seeds.
+        """
+        return self.value_and_gradients(*inputs, seed=seed)[1]
+
+    def value_and_gradients(self, *inputs: Any, seed: Any = None) -> tuple[Outputs, Gradients]:
+        """Return what the function returns, and the gradients."""
+        with self.lock:
+            tape = self._forward(inputs)
+            return tape.outputs(), tape.gradients(seed)
+
+    def _forward(self, inputs: Sequence[Any]) -> _Tape:
+        arrays = [_array(value) for value in inputs]
+        if self.tape is None:
+            self.tape = _Tape(self.function, arrays)
+        self.tape.forward(arrays)
+        return self.tape
+
+
+def _array(value: Any) -> Any:
+    array = value.array if isinstance(value, Tensor) else as_array(value)
+    return array if isinstance(array, np.ndarray) and array.ndim else np.asarray(array)[()]
+
+
+class _Tape:
+    """The programs of a function for inputs of one form."""
+
+    def __init__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        trace = Trace()
+        self.inputs = [trace.new(array, flows=array.dtype.kind == "f") for array in arrays]
+        with tracing(trace), np.errstate(all="ignore"):
+            returned = function(*self.inputs)
+        self.form = type(returned)
+        self.results = _listed(returned)
+        self.trace = trace
+        self.program = Program({})
+        with np.errstate(all="ignore"):
+            self.terms = write_forward(self.program, trace, self.inputs)
+        self.run = self.program.functions()
+
+    def forward(self, arrays: Sequence[Any]) -> None:
+        """Run the function on ``arrays``, which have to be of the recorded form."""
+        if len(arrays) != len(self.inputs):
+            raise ValueError(errors.REPLAY_COUNT.format(wanted=len(self.inputs), got=len(arrays)))
+        for position, (array, recorded) in enumerate(zip(arrays, self.inputs, strict=True)):
+            if (array.shape, array.dtype) != (recorded.shape, recorded.dtype):
+                got, wanted = (f"{x.dtype}{list(x.shape)}" for x in (array, recorded))
+                raise ValueError(errors.REPLAY_INPUT.format(position=position, got=got, wanted=wanted))
+        for array, recorded in zip(arrays, self.inputs, strict=True):
+            self._put(self.terms[recorded.slot], array)
+        for run in self.run:
+            run()
+
+    def _put(self, term: Term, array: Any) -> None:
+        if isinstance(term.value, np.ndarray):
+            term.value[...] = array
+        else:
+            self.program.namespace[term.text] = array
+
+    def now(self, term: Term) -> Any:
+        """What a term is at the moment."""
+        return self.program.namespace.get(term.text, term.value)
+
+    def outputs(self) -> Outputs:
+        """Return copies of the results, in the form in which the function returns them."""
+        tensors = [_copy(self.now(self.terms[x.slot]) if isinstance(x, Traced) else x.array) for x in self.results]
+        return tensors[0] if issubclass(self.form, Tensor) else self.form(tensors)
+
+    def gradients(self, seed: Any) -> Gradients:
+        """Return copies of the gradients at the inputs of the last forward."""
+        seeds = self._seeds(seed)
+        run, seed_terms, reached = self._backward
+        for term, array in zip(seed_terms, seeds, strict=True):
+            self._put(term, array)
+        for part in run:
+            part()
+        found = [reached.get(x.slot) for x in self.inputs]
+        return tuple(
+            None if term is None else _copy(self.now(term).astype(x.dtype, copy=False))
+            for x, term in zip(self.inputs, found, strict=True)
+        )
+
+    @cached_property
+    def _flowing(self) -> list[Traced]:
+        return [x for x in self.results if isinstance(x, Traced) and x.flows]
+
+    @cached_property
+    def _backward(self) -> tuple[Sequence[Callable[[], None]], Sequence[Term], dict[int, Term]]:
+        program = Program(self.program.namespace)
+        terms = [term if term.constant else Term(term.text, self.now(term), constant=False) for term in self.terms]
+        with np.errstate(all="ignore"):
+            seeds, reached = write_backward(program, self.trace, terms, self._flowing)
+        return program.functions(), seeds, reached
+
+    def _seeds(self, seed: Any) -> list[Any]:
+        """Return an array for every output that gradients flow from."""
+        given = list(seed) if isinstance(seed, tuple | list) else [seed] * len(self.results) if seed is None else [seed]
+        if not self._flowing:
+            raise RuntimeError(errors.NO_GRAD_FN)
+        if len(given) != len(self.results):
+            raise RuntimeError(f"got {len(self.results)} outputs and {len(given)} seeds: give one, or None, for each")
+        pairs = zip(self.results, given, strict=True)
+        return [
+            _seed(output, one, position)
+            for position, (output, one) in enumerate(pairs)
+            if isinstance(output, Traced) and output.flows
+        ]
+
+
+def _seed(output: Traced, seed: Any, position: int) -> Any:
+    if seed is None:
+        if output.numel() != 1:
+            raise RuntimeError(errors.not_scalar(output.shape))
+        return np.ones(output.shape, output.dtype)[()]
+    array = _array(seed)
+    if array.shape != output.shape:
+        raise RuntimeError(errors.seed_mismatch(position, array.shape, output.shape))
+    return array.astype(output.dtype)
+
+
+def _copy(array: Any) -> Tensor:
+    return Tensor(array.copy())
+
+
+def _listed(returned: Any) -> list[Tensor]:
+    tensors = [returned] if isinstance(returned, Tensor) else returned
+    if type(tensors) not in {list, tuple} or not all(isinstance(x, Tensor) for x in tensors):
+        raise TypeError(errors.REPLAY_OUTPUT.format(kind=type(returned).__name__))
+    for x in tensors:
+        if not isinstance(x, Traced) and x.node is not None:
+            raise RuntimeError(errors.CAPTURED.format(dtype=x.dtype, shape=list(x.shape)))
+    return list(tensors)

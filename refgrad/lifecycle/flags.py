@@ -1,0 +1,63 @@
+"""The rules of steps that let tensors require grad, have hooks, and keep their gradients."""
+
+from __future__ import annotations
+
+from refgrad.lifecycle.predictions import Fails, Open, Prediction, Succeeds
+from refgrad.lifecycle.state import State
+from refgrad.lifecycle.tensors import Hook, Tensor
+from refgrad.scenario import Hook as HookStep
+
+
+class FlagRules(State):
+    """The rules of steps that change what a tensor's gradient does, and not its value."""
+
+    def require(self, tensor: Tensor) -> Prediction:
+        """Let a constant require grad."""
+        if self.may_be_constant(tensor.node):
+            self.unknown.add(tensor.name)
+            return Open()
+        if tensor.node is not None:
+            return Succeeds()
+        if tensor.root is None:
+            tensor.root = self.functional.root(tensor.name, self.shapes[tensor.name], tensor.dtype)
+            self.graph.shapes[tensor.root] = self.shapes[tensor.name]
+            self.graph.leaves.add(tensor.root)
+            tensor.value = self.functional.rooted(tensor.name, tensor.value, tensor.root)
+        else:
+            tensor.value = self.functional.changed(tensor.root, tensor.value)
+        tensor.node = tensor.root
+        return Succeeds()
+
+    def stop_requiring(self, tensor: Tensor) -> Prediction:
+        """Make a constant of a leaf."""
+        if self.may_be_constant(tensor.node):
+            self.unknown.add(tensor.name)
+            return Open()
+        if not tensor.is_leaf:
+            return Fails("requires-grad-of-non-leaf")
+        if tensor.node is not None:
+            tensor.value = self.functional.cut(self.functional.fresh(tensor.name), tensor.value)
+            tensor.node = None
+        return Succeeds()
+
+    def hook(self, step: HookStep) -> Prediction:
+        """Hook into the gradient of a tensor."""
+        tensor = self.tensors[step.tensor]
+        if tensor.node is None:
+            return Fails("hook-on-constant")
+        self.hooks[step.name] = Hook(step.name, step.tensor, tensor.node, step.factor)
+        if self.may_be_constant(tensor.node):
+            self.hooks[step.name].calls_unknown = True
+            self.unknown.add(tensor.name)
+            return Open()
+        return Succeeds()
+
+    def retain(self, tensor: Tensor) -> Prediction:
+        """Let a computed tensor keep its gradient."""
+        if tensor.node is None:
+            return Fails("retain-grad-on-constant")
+        if self.may_be_constant(tensor.node):
+            self.unknown.add(tensor.name)
+            return Open()
+        tensor.retains = tensor.retains or not tensor.is_leaf
+        return Succeeds()

@@ -1,0 +1,153 @@
+"""Backward passes over the recorded graph: what each must show, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from refgrad.lifecycle.graph import Graph, Node
+from refgrad.lifecycle.policy import Policy
+from refgrad.lifecycle.predictions import ErrorKind, Fails, Open, Prediction, Succeeds
+from refgrad.lifecycle.tensors import Hook, Tensor, scales_of, seen_by
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Backward, Constant, Grad
+
+
+class ReverseMode:
+    """Backward passes over the graph of some tensors, which deliver to their gradients and hooks."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        tensors: dict[str, Tensor],
+        hooks: dict[str, Hook],
+        policy: Policy,
+        shapes: dict[str, Shape],
+    ) -> None:
+        """Share the state of the scenario."""
+        self.graph = graph
+        self.tensors = tensors
+        self.hooks = hooks
+        self.policy = policy
+        self.shapes = shapes
+        self.may_be_rescaled = False
+        """Whether a hook of which nothing is known may change gradients."""
+
+    def backward(self, output: Tensor, step: Backward) -> Prediction:
+        """Send the seed to the leaves."""
+        refusal: Fails | Open | None = self.refused(output, step.seed)
+        if refusal is not None:
+            return refusal
+        assert output.node is not None
+        may_visit = self.graph.may_reach(output.node)
+        must_visit = self.graph.must_reach(output.node)
+        refusal = self.graph.refusal(may_visit, must_visit)
+        if refusal is not None:
+            cleared = self.policy.frees in {"always", "connected"} and bool(self.graph.nodes[output.node].freed)
+            self.forget(may_visit, frees=not step.retain_graph)
+            return Open() if cleared or self.leaf_may_be_computed(may_visit) else refusal
+        if self.recorded_gradient_may_be_rescaled(may_visit) or self.leaf_may_be_computed(may_visit):
+            self.forget(may_visit, frees=not step.retain_graph)
+            return Open()
+        self.deliver(output, step.seed, may_visit, must_visit, leaves=True)
+        if not step.retain_graph:
+            known = self.graph.before_gradients(output.node) & must_visit
+            self.graph.free(may_visit, known, self.policy.frees)
+        return Succeeds() if must_visit & self.graph.leaves else Open()
+
+    def gradient(self, output: Tensor, leaf: Tensor, step: Grad) -> Node | Fails | Open:
+        """Return the node of a recorded gradient, or what happens in its place."""
+        refusal = self.refused(output, step.seed)
+        if refusal is not None:
+            return refusal
+        assert output.node is not None
+        root = leaf.root if leaf.node == leaf.root else None
+        may_visit = self.graph.may_reach(output.node)
+        if root is None:
+            self.forget(may_visit, frees=False, grad=True)
+            return Open()
+        between = self.graph.leading_to(root, may_visit)
+        must_visit = self.graph.must_reach(output.node)
+        outcome = self.graph.refusal(between, must_visit & between)
+        may_be_other = root not in must_visit or self.may_be_rescaled or self.requires_grad_changed(between)
+        may_be_other = may_be_other or bool(scales_of(self.hooks.values(), between))
+        if self.leaf_may_be_computed(may_visit) or (outcome is None and may_be_other):
+            outcome = Open()
+        if outcome is not None:
+            self.forget(may_visit, frees=False, grad=True)
+            return outcome
+        self.deliver(output, step.seed, between, must_visit & between, leaves=False)
+        return self.graph.derivative(between, root)
+
+    def refused(self, output: Tensor, seed: Constant | None) -> Fails | None:
+        """The error that is due whatever the graph is, if any."""
+        shape = self.shapes[output.name]
+        misfit = seed is not None and seed.shape != shape
+        if output.node is None:
+            return Fails("no-graph", ("seed-shape",) if misfit else ())
+        node = self.graph.nodes.get(output.node)
+        others: tuple[ErrorKind, ...] = ("no-graph",) if node is not None and node.may_be_constant else ()
+        if seed is None and int(np.prod(shape)) != 1 and self.policy.implicit_seed == "error":
+            return Fails("implicit-seed", others)
+        return Fails("seed-shape", others) if misfit else None
+
+    def leaf_may_be_computed(self, may_visit: set[str]) -> bool:
+        """Whether a leaf among these has been overwritten since by something that was computed."""
+        return any(
+            tensor.root in may_visit and (tensor.may_be_computed or tensor.node not in {None, tensor.root})
+            for tensor in self.tensors.values()
+        )
+
+    def requires_grad_changed(self, names: set[str]) -> bool:
+        """Whether something that nodes were made of has begun or ceased to require grad since.
+
+        What was saved of it may do so too, when the rules are recorded.
+        """
+        nodes = [self.graph.nodes[name] for name in names if name in self.graph.nodes]
+        return any((self.tensors[name].node is not None) is not flag for node in nodes for name, flag in node.operands)
+
+    def recorded_gradient_may_be_rescaled(self, may_visit: set[str]) -> bool:
+        """Whether hooks may change what arrives by way of a recorded gradient, where nobody knows what arrives."""
+        through = any(name in self.graph.nodes and self.graph.nodes[name].is_gradient for name in may_visit)
+        return self.may_be_rescaled or (through and bool(scales_of(self.hooks.values(), may_visit)))
+
+    def deliver(
+        self, output: Tensor, seed: Constant | None, may_visit: set[str], must_visit: set[str], *, leaves: bool
+    ) -> None:
+        """Add what arrives to the gradients of tensors, and to what hooks have seen."""
+        hidden = self.graph.behind_gradients(may_visit)
+        hooks = list(self.hooks.values())
+        scales = scales_of(hooks, may_visit)
+        replace = self.policy.accumulates == "replaces"
+        for tensor in self.tensors.values():
+            if leaves and tensor.root in may_visit and tensor.root is not None:
+                if tensor.node == tensor.root:
+                    plain = not scales and tensor.root == tensor.name
+                    where = (output.value, seed) if plain else (output.value, seed, scales, tensor.root)
+                    tensor.receive(where, must=tensor.root in must_visit, replace=replace)
+                else:
+                    tensor.gradient_unknown |= tensor.node is not None
+            elif tensor.retains and tensor.node in may_visit and tensor.node is not None:
+                tensor.gradient_unknown |= tensor.node in hidden or tensor.node not in must_visit
+                where = (output.value, seed, scales, tensor.node)
+                tensor.receive(where, must=True, replace=replace)
+        for hook in hooks:
+            if hook.active and hook.node in may_visit:
+                hook.calls_unknown |= hook.node in hidden or hook.node not in must_visit or self.is_frozen(hook)
+                hook.calls.append(seen_by(hook, hooks, may_visit, output.value, seed))
+
+    def is_frozen(self, hook: Hook) -> bool:
+        """Whether the hook is on a leaf that does not require grad at the moment."""
+        return hook.node in self.graph.leaves and all(tensor.node != hook.node for tensor in self.tensors.values())
+
+    def forget(self, names: Collection[str], *, frees: bool, grad: bool = False) -> None:
+        """Know nothing more of what a backward over these names may have changed."""
+        for tensor in self.tensors.values():
+            met = tensor.root in names and not grad
+            tensor.gradient_unknown |= met or (tensor.retains and tensor.node in names)
+        for hook in self.hooks.values():
+            met = hook.node in names or self.tensors[hook.tensor].root in names
+            hook.calls_unknown |= hook.active and met
+        if frees:
+            self.graph.free(names, (), self.policy.frees)

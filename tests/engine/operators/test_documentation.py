@@ -1,0 +1,39 @@
+"""Docstrings of functions and methods: shapes, meaning and formula, from the rows of the operator table."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+import refgrad.engine as torch
+from refgrad.engine import Tensor
+from refgrad.engine.functions.composites import composite_functions
+from refgrad.operators import Operator, operator_table
+
+# Functions that take other arguments than their rows say what these are themselves.
+ROWS = [row for row in operator_table().values() if row.name not in composite_functions({})]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_docstring_says_what_the_row_says(row: Operator) -> None:
+    text = inspect.getdoc(getattr(torch, row.name))
+    assert text is not None
+    lines = text.splitlines()
+    assert row.summary[1:] in lines[0]
+    assert lines[2].strip().startswith(f"{row.name}(")
+    assert all(name in lines[2] for name in (*row.argument_names, *row.attribute_names))
+    entries = dict(line.partition(": ")[::2] for line in lines[4:])
+    assert entries["Shape"]
+    assert entries.get("Formula") == (row.formula.source if row.formula else None)
+    assert entries.get("Domain") == (row.domain.source if row.domain else None)
+    assert all(name in getattr(torch, name).__doc__ for name in row.aliases)
+
+
+def test_shapes_are_those_of_the_row_s_pattern() -> None:
+    assert "Shape: x (..., c, h, w), weight (o, d, i, j), bias (o)\n" in torch.conv2d.__doc__
+
+
+def test_a_method_has_the_docstring_of_its_function_and_says_if_it_overwrites() -> None:
+    methods: Any = Tensor
+    assert methods.exp.__doc__ == torch.exp.__doc__
+    assert methods.exp_.__doc__ == f"In place: {torch.exp.__doc__}"

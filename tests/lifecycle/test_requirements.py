@@ -1,0 +1,55 @@
+"""The features that a scenario needs of an engine."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from refgrad.lifecycle import Fails, predict, required_features
+from refgrad.lifecycle.requirements import NEEDED_BY
+from refgrad.scenario import Scenario, parse
+from refgrad.strategies import lifecycles
+
+X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
+V = "v = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\n"
+C = "c = leaf float64[] {0x1p+1}\n"
+SQUARE = f"{X}l = multiply x x\nh = grad l x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "features"),
+    [
+        (f"{X}backward x", set()),
+        (f"{V}s = sum v\nbackward s", {"arrays"}),
+        (f"{X}backward x seed float64[] {{0x1p+1}}", {"seed"}),
+        (f"{X}backward x retain_graph\nbackward x\nread grad x", {"retain_graph", "accumulate"}),
+        (f"{X}backward x\nzero grad x", {"zero_grad"}),
+        (f"{X}a = exp x\nbackward a\nbackward a", {"error:freed-graph"}),
+        (f"{C}backward c", {"error:no-graph"}),
+        (f"{C}backward c seed float64[1] {{0x1p+0}}", {"seed", "error:no-graph", "error:seed-shape"}),
+        (f"{X}enter no_grad\nwrite x add x\nleave", {"no_grad", "in_place"}),
+        (f"{V}{C}enter no_grad\nwrite v copy c index=(0,)\nleave", {"no_grad", "in_place_at_index", "arrays"}),
+        (f"{X}backward x\nzero grad x to zeros", {"zero_grad_to_zeros"}),
+        (f"{X}read is_leaf x\nread recorded x", {"read_is_leaf", "read_recorded"}),
+        (f"{X}read value x", set()),
+    ],
+)
+def test_a_scenario_says_which_features_it_needs(text: str, features: set[str]) -> None:
+    assert required_features(parse(text)) == features
+
+
+def test_a_recorded_gradient_needs_an_engine_that_differentiates_twice() -> None:
+    assert required_features(parse(f"{SQUARE}backward h")) == {"double_backward"}
+    seeded = parse(f"{V}l = multiply v v\nh = grad l v seed float64[2] {{0x1p+0 0x1p+0}}")
+    assert required_features(seeded) == {"double_backward", "seed", "arrays"}
+
+
+@settings(max_examples=50)
+@given(lifecycles())
+def test_a_feature_is_needed_if_and_only_if_something_asks_for_it(scenario: Scenario) -> None:
+    features = required_features(scenario)
+    kinds = {type(step) for step in scenario.steps}
+    for feature in NEEDED_BY.values():
+        assert (feature in features) == any(NEEDED_BY.get(kind) == feature for kind in kinds)
+    due = {kind for p in predict(scenario) if isinstance(p, Fails) for kind in (p.kind, *p.others)}
+    assert {feature for feature in features if feature.startswith("error:")} == {f"error:{kind}" for kind in due}
