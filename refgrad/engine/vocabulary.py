@@ -1,4 +1,4 @@
-"""What do the functions that formulas call mean for arrays, and for tensors whose use is recorded?"""
+"""The functions that formulas call, for arrays and for tensors whose use is recorded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.tensor import Tensor
-from refgrad.interpreter.numpy_functions import ON_NUMBERS
 from refgrad.operators.expression import COMPARISONS
-from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 float64 = np.float64
 
@@ -60,18 +60,15 @@ def masked(condition: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.
 
 
 ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
-    dict(ON_NUMBERS)
-    | dict(COMPARE)
-    # Python's own spellings do the same, and are several times faster on scalars.
-    | {"abs": abs, "where": where, "logical_not": np.logical_not, "number": float, "pi": pi}
+    # Python's own comparisons do the same as numpy's, and are several times faster on scalars.
+    {**NUMPY_FUNCTIONS, **COMPARE, "where": where}
 )
 
 
 def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, Any]:
     """Return the vocabulary for tensors, spoken with the operators of the table.
 
-    What the table lacks (``sign``, ``floor``) has to be constant between its jumps, by its derivative in the
-    vocabulary.
+    What the table of operators lacks has to be constant between its jumps.
     """
     absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
     present = {name: _spoken(name, operators[name]) for name in FUNCTIONS if name in operators}
@@ -95,9 +92,9 @@ def _spoken(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]
 
 
 def _constant_function(name: str) -> Callable[..., Tensor]:
-    if set(FUNCTIONS[name].derivatives) != {"0"}:
+    if FUNCTIONS[name].nature != "stepped":
         return partial(_refused, name)
-    function = _on_values(ON_NUMBERS[name])
+    function = _on_values(NUMPY_FUNCTIONS[name])
     return lambda *arguments: Tensor(function(*arguments))
 
 

@@ -14,7 +14,7 @@ from refgrad.interpreter.evaluation import (
 )
 from refgrad.interpreter.expansion import expanded
 from refgrad.interpreter.float64 import Float64
-from refgrad.interpreter.numpy_functions import NUMPY_FUNCTIONS
+from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 __all__ = [
     "NUMPY_FUNCTIONS",

@@ -16,15 +16,9 @@ from flint import arb, arb_series, ctx
 
 from refgrad.operators import Expression, Operator
 from refgrad.operators.curvature import bending
-from refgrad.oracles.ball_functions import usual_derivative
-from refgrad.oracles.series_functions import (
-    Derivative,
-    constant,
-    guarded,
-    primitive,
-    series_functions,
-    true_series,
-)
+from refgrad.operators.functions.series import constant, primitive, series_functions
+from refgrad.oracles.ball_derivatives import usual_derivative
+from refgrad.oracles.series_derivatives import Derivative, guarded, true_series
 
 ROUNDINGS = 4
 """Through how many operations a term goes that cancels in the end: a product, two quotients, the cotangent."""

@@ -10,9 +10,9 @@ import pytest
 import sympy
 from flint import arb, arb_series
 
+from refgrad.operators.functions.balls import precision
+from refgrad.operators.functions.series import SERIES_FUNCTIONS, coefficient, series_precision
 from refgrad.oracles import CertifiedOracle, derivatives_along, judge
-from refgrad.oracles.ball_functions import precision
-from refgrad.oracles.series_functions import SERIES_FUNCTIONS, coefficient, series_precision
 from refgrad.scenario import Constant, Grad, Scenario, parse
 from refgrad.strategies import Profile, random_scenario
 from tests.oracles.agreement import only_backward

@@ -8,12 +8,12 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, arb_series
-
 from refgrad.operators.exact import DIGITS_FUNCTIONS
-from refgrad.oracles.ball_functions import BALL_FUNCTIONS, precision
-from refgrad.oracles.series_functions import series_precision
 from refgrad.oracles.special_balls import SPECIAL_BALLS
 from refgrad.oracles.special_series import SPECIAL_SERIES
+
+from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
+from refgrad.operators.functions.series import series_precision
 
 STEPS = ("trunc", "round")
 SMOOTH = sorted(SPECIAL_BALLS.keys() - {*STEPS, "polygamma", "besseli"})

@@ -8,8 +8,9 @@ import pytest
 from flint import arb
 
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
-from refgrad.oracles.ball_functions import precision, true_derivative
+from refgrad.oracles.ball_derivatives import true_derivative
 from refgrad.oracles.symbolic import SymbolicRefusedError, formula_derivative, symbolic_gradient
 from refgrad.scenario import Constant, Scenario, parse
 from refgrad.strategies import Profile, SeededChoices, operator_scenario, random_scenario
