@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ def _polygamma(n: int, x: Any) -> Any:
 
 
 def _besseli(n: int, x: Any) -> Any:
-    return _in_format_of(x, _scipy("iv")(n, x))
+    """By scipy's functions of the orders that have one: its general one is 0 of 1e-181 in the order 1."""
+    return BESSEL[n](x) if n in BESSEL else _in_format_of(x, _scipy("iv")(n, x))
 
 
 def _sigmoid(x: Any) -> Any:
@@ -46,6 +48,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 DIGAMMA = _special("digamma")
+BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1"), -1: _special("i1")})
 
 NUMPY_FUNCTIONS: Mapping[str, Any] = column(
     "arrays",

@@ -14,7 +14,7 @@ from refgrad.operators.functions.column import column
 MPMATH_NAMES: Mapping[str, str] = MappingProxyType(
     {name: name for name in ("exp", "log", "expm1", "log1p", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh")}
     | {"tanh": "tanh", "sign": "sign", "floor": "floor", "hypot": "hypot", "arctan2": "atan2"}
-    | {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "loggamma", "digamma": "digamma"}
+    | {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "digamma": "digamma"}
     | {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
     # To the nearest, and of two such integers to the even one.
     | {"round": "nint"}
@@ -43,6 +43,7 @@ DIGITS_FUNCTIONS: Mapping[str, Any] = column(
     {name: getattr(mpmath, other) for name, other in MPMATH_NAMES.items()}
     | {
         "cbrt": _cube_root,
+        "lgamma": lambda x: mpmath.loggamma(x).real,
         "polygamma": lambda n, x: mpmath.polygamma(int(n), x),
         "besseli": lambda n, x: mpmath.besseli(int(n), x),
     },

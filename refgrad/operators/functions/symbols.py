@@ -63,13 +63,18 @@ COMPARISONS_OF_SYMBOLS: Mapping[str, Any] = MappingProxyType({
 
 
 def symbol_functions(comparisons: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the column over comparisons and a ``where`` that may decide conditions at a point, or leave them open."""
+    """Return the column over comparisons and a ``where`` that may decide conditions at a point, or leave them open.
+
+    What would cancel near 0 is written so that it does not: of log(1 + 1e-181) SymPy says that it is 0.
+    """
     where, greater = comparisons["where"], comparisons["greater"]
     cells = {name: getattr(sympy, other) for name, other in SYMPY_NAMES.items()}
-    cube_root = {"cbrt": lambda x: where(greater(x, 0), sympy.cbrt(x), -sympy.cbrt(-x))}
-    return column(
-        "symbols", {**cells, **cube_root, **STEPPED}, {**comparisons, "number": sympy.Rational, "pi": sympy.pi}
-    )
+    others = {
+        "expm1": lambda x: 2 * sympy.exp(x / 2) * sympy.sinh(x / 2),
+        "log1p": lambda x: 2 * sympy.atanh(x / (x + 2)),
+        "cbrt": lambda x: where(greater(x, 0), sympy.cbrt(x), -sympy.cbrt(-x)),
+    }
+    return column("symbols", {**cells, **others, **STEPPED}, {**comparisons, "number": sympy.Rational, "pi": sympy.pi})
 
 
 SYMBOL_FUNCTIONS = symbol_functions(COMPARISONS_OF_SYMBOLS)
