@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.tensor import Tensor
-from refgrad.operators.expression import COMPARISONS
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
@@ -25,8 +24,6 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
     "less_equal": operator.le,
     "equal": operator.eq,
     "not_equal": operator.ne,
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
 })
 
 
@@ -72,9 +69,9 @@ def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, A
     """
     absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
     present = {name: _spoken(name, operators[name]) for name in FUNCTIONS if name in operators}
-    comparisons = {name: _on_values(COMPARE[name]) for name in (*COMPARISONS.values(), "logical_and", "logical_or")}
-    rest = {"where": operators["where"], "logical_not": _on_values(np.logical_not), "number": float, "pi": pi}
-    return MappingProxyType({**present, **absent, **comparisons, **rest})
+    conditions = {name: _on_values(ON_ARRAYS[name]) for name in (*COMPARE, "logical_and", "logical_or", "logical_not")}
+    rest = {"where": operators["where"], "number": float, "pi": pi}
+    return MappingProxyType({**present, **absent, **conditions, **rest})
 
 
 def _spoken(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]:

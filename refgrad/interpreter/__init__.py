@@ -1,4 +1,4 @@
-"""What does the forward part of a scenario compute, in any number system?"""
+"""The forward part of a scenario, evaluated in any number system."""
 
 from refgrad.interpreter.batched import Batch, BatchedFloat64
 from refgrad.interpreter.complex128 import BatchedComplex128, analytic_expression

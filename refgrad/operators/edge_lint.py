@@ -1,4 +1,4 @@
-"""Is an edge of a row what the formula does there, and is it justified?"""
+"""The lint of a row's edges: each is what the formula does there, and is justified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which scalars does the tape compute: exactly, or as engines round; in numbers, or along directions?"""
+"""The scalars of the tape: exact, or rounded as engines round; numbers, or series along directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are a scenario's certified derivatives of any order along a direction, by FLINT's power series alone?
+"""A scenario's certified derivatives of any order along a direction, by FLINT's power series alone.
 
 The leaves move along x + t · direction while the forward part runs in series in t; k! times the coefficient of t to the
 k is the k-th derivative. Nothing is swept, and there is no rule for any derivative but FLINT's own, so this is held

@@ -1,4 +1,4 @@
-"""How fast does a scenario's output change along a direction, certainly, whatever legal choice is made at kinks?
+"""The certified derivative of a scenario's output along a direction, for every legal choice at kinks.
 
 Values and their speeds are carried forward together, in balls. Where a branch is open, at a kink, the result is the
 hull of what the two sides would do, speed and value together. So the weights that a tie gives its operands are never

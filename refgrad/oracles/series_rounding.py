@@ -1,4 +1,4 @@
-"""How does an engine round the derivatives of gradients that it recorded, in power series?
+"""The rounding of the derivatives of gradients that an engine recorded, in power series.
 
 Derivatives of an engine's rules are the rules of the rules, so the rounding of a higher derivative follows from the
 rows' partials in series. Where an engine may have written a rule as a difference of terms that cancel once they are

@@ -1,4 +1,4 @@
-"""What does the tape engine look like where gradients can be recorded, and differentiated again?"""
+"""The tape engine with gradients that can be recorded, and differentiated again."""
 
 from __future__ import annotations
 

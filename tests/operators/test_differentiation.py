@@ -1,4 +1,4 @@
-"""Is the mechanical derivative of a formula the one that SymPy finds?"""
+"""The mechanical derivative of a formula is the one that SymPy finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the table right, and is every mistake that a row can make named by the lint?"""
+"""The table is right, and the lint names every mistake that a row can make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a scenario's derivative along a direction, by FLINT's own power series?
+"""A scenario's derivative along a direction, by FLINT's own power series.
 
 The interpreter runs on object arrays of ``arb_series`` a + b·t: FLINT, not this project, differentiates. Nothing is
 shared with the tape of balls but the interpreter and the formulas.

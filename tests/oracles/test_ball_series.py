@@ -1,4 +1,4 @@
-"""Do FLINT's own power series agree with the tape of balls?"""
+"""FLINT's own power series agree with the tape of balls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the certified oracle enclose the truth, and say so where there is none?"""
+"""The certified oracle encloses the truth, and says so where there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is nothing claimed about what an engine makes of a value that does not exist?"""
+"""Nothing is claimed about what an engine makes of a value that does not exist."""
 
 from __future__ import annotations
 

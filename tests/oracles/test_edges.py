@@ -1,4 +1,4 @@
-"""At an edge, does every legal choice pass, and nothing else? At a limit, is the limit the truth?"""
+"""At an edge every legal choice passes, and nothing else; at a limit, the limit is the truth."""
 
 from __future__ import annotations
 

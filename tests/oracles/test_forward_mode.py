@@ -1,4 +1,4 @@
-"""Is the tangent that is pushed over the tape the truth, and its budget what rounding can do to it?"""
+"""The tangent that is pushed over the tape is the truth, and its budget is what rounding can do to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are third and fourth derivatives certified rightly: against SymPy, against series alone, and against rounding?"""
+"""Third and fourth derivatives are certified rightly: against SymPy, against series alone, and against rounding."""
 
 from __future__ import annotations
 

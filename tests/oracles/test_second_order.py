@@ -1,4 +1,4 @@
-"""Are second derivatives certified rightly: against SymPy, against series without a tape, and against rounding?"""
+"""Second derivatives are certified rightly: against SymPy, against series without a tape, and against rounding."""
 
 from __future__ import annotations
 

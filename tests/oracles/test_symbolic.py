@@ -1,4 +1,4 @@
-"""Does SymPy find what the certified oracle encloses, to thirty digits, and refuse what it cannot do?"""
+"""SymPy finds what the certified oracle encloses, to thirty digits, and refuses what it cannot do."""
 
 import subprocess
 import sys
