@@ -16,6 +16,7 @@ from typing import Any
 from flint import arb, ctx
 
 from refgrad.operators.functions.column import column
+from refgrad.operators.functions.decisions import Decision, logical_and, logical_not, logical_or
 from refgrad.operators.functions.special_balls import (
     bessel,
     cube_root,
@@ -27,8 +28,6 @@ from refgrad.operators.functions.special_balls import (
     toward_zero,
     whole,
 )
-
-Decision = bool | None
 
 
 @contextmanager
@@ -60,23 +59,6 @@ def equal(x: Any, y: Any) -> Decision:
     if difference.is_zero():
         return True
     return None if difference.contains(0) else False
-
-
-def logical_not(a: Decision) -> Decision:
-    """Kleene's negation."""
-    return None if a is None else not a
-
-
-def logical_and(a: Decision, b: Decision) -> Decision:
-    """Kleene's conjunction."""
-    if a is False or b is False:
-        return False
-    return None if a is None or b is None else True
-
-
-def logical_or(a: Decision, b: Decision) -> Decision:
-    """Kleene's disjunction."""
-    return logical_not(logical_and(logical_not(a), logical_not(b)))
 
 
 def hull(x: Any, y: Any) -> arb:

@@ -11,24 +11,15 @@ from typing import Any
 import mpmath
 
 from refgrad.operators.functions.column import column
+from refgrad.operators.functions.decisions import Decision, logical_and, logical_not, logical_or
 from refgrad.operators.functions.rows import FUNCTIONS
 
 NATIVE = ("exp", "log", "sqrt", "sin", "cos", "tan")
-INTERVAL_ABSENT = frozenset(FUNCTIONS) - {*NATIVE}
+INTERVAL_ABSENT = frozenset(FUNCTIONS.keys() - {*NATIVE})
 """Domains say little: they call nothing else."""
 
 
-def _both(a: bool | None, b: bool | None) -> bool | None:  # noqa: FBT001 (Kleene's conjunction)
-    if a is False or b is False:
-        return False
-    return None if a is None or b is None else True
-
-
-def _not(a: bool | None) -> bool | None:  # noqa: FBT001 (Kleene's negation)
-    return None if a is None else not a
-
-
-def _equal(x: Any, y: Any) -> bool | None:
+def _equal(x: Any, y: Any) -> Decision:
     difference = mpmath.iv.mpf(x) - y
     if 0 not in difference:
         return False
@@ -46,10 +37,10 @@ INTERVAL_FUNCTIONS: Mapping[str, Any] = column(
         "less": lambda x, y: mpmath.iv.mpf(x) < y,
         "less_equal": lambda x, y: mpmath.iv.mpf(x) <= y,
         "equal": _equal,
-        "not_equal": lambda x, y: _not(_equal(x, y)),
-        "logical_and": _both,
-        "logical_or": lambda a, b: _not(_both(_not(a), _not(b))),
-        "logical_not": _not,
+        "not_equal": lambda x, y: logical_not(_equal(x, y)),
+        "logical_and": logical_and,
+        "logical_or": logical_or,
+        "logical_not": logical_not,
     },
     INTERVAL_ABSENT,
 )

@@ -16,17 +16,9 @@ from typing import Any
 
 from flint import arb, arb_series, ctx
 
-from refgrad.operators.functions.balls import (
-    Branch,
-    Decision,
-    equal,
-    greater,
-    logical_and,
-    logical_not,
-    logical_or,
-    precision,
-)
+from refgrad.operators.functions.balls import Branch, equal, greater, precision
 from refgrad.operators.functions.column import column
+from refgrad.operators.functions.decisions import Decision, logical_and, logical_not, logical_or
 from refgrad.operators.functions.special_balls import HALF, log_gamma_coefficients, nearest_even, toward_zero
 from refgrad.operators.functions.special_series import (
     bessel,
