@@ -1,4 +1,4 @@
-"""Is the tangent that is pushed over the tape the truth, and its budget what rounding can do to it?"""
+"""The tangent that is pushed over the tape is the truth, and its budget is what rounding can do to it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import operator_table
+from refgrad.operators.functions.balls import precision
 from refgrad.oracles import CertifiedOracle, derivatives_along, judge
-from refgrad.oracles.ball_functions import precision
 from refgrad.oracles.directional import directional_derivative
 from refgrad.scenario import Constant, Jvp, Scenario, parse
 from refgrad.strategies import forward_scenario, random_scenario, without_tangents
