@@ -80,12 +80,12 @@ def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[
     if not whole:
         return operator
 
-    def spoken(*operands: Any) -> Tensor:
+    def called(*operands: Any) -> Tensor:
         given = dict(zip(parameters, operands, strict=True))
         tensors = [given[parameter] for parameter in parameters if parameter not in whole]
         return operator(*tensors, **{parameter: given[parameter] for parameter in whole})
 
-    return spoken
+    return called
 
 
 def _constant_function(name: str) -> Callable[..., Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.engine.vocabulary import ON_ARRAYS
+from refgrad.engine.operators.vocabulary import ON_ARRAYS
 from refgrad.operators import Expression
 from refgrad.operators.functions import FUNCTIONS, Function
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
