@@ -1,4 +1,4 @@
-"""What does the forward part of a scenario compute, in any number system?"""
+"""The forward part of a scenario, evaluated in any number system."""
 
 from refgrad.interpreter.batched import Batch, BatchedFloat64
 from refgrad.interpreter.complex128 import BatchedComplex128, analytic_expression
@@ -14,7 +14,7 @@ from refgrad.interpreter.evaluation import (
 )
 from refgrad.interpreter.expansion import expanded
 from refgrad.interpreter.float64 import Float64
-from refgrad.interpreter.numpy_functions import NUMPY_FUNCTIONS
+from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 __all__ = [
     "NUMPY_FUNCTIONS",

@@ -1,4 +1,4 @@
-"""How is the forward part of a scenario evaluated at complex points, where its operators are analytic?
+"""The forward part of a scenario at complex points, where its operators are analytic.
 
 Complex numbers go through the batched interpreter as they are: structural operators do not care what they move, add and
 multiply. An elementwise operator needs a formula without comparisons: its row's ``forward`` or, as for the logistic
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,9 @@ import numpy.typing as npt
 
 from refgrad.interpreter.batched import Batch, BatchedFloat64
 from refgrad.interpreter.complex_array import ComplexArray, Shaking
-from refgrad.interpreter.numpy_functions import NUMPY_FUNCTIONS, SPECIAL, numpy_function
+from refgrad.interpreter.numpy_functions import numpy_function
 from refgrad.operators import Expression, Operator
-from refgrad.operators.vocabulary import STEPS
-
-NOT_ANALYTIC = frozenset({"abs", "maximum", "minimum", "arctan2", "hypot", "cbrt", "sigmoid"}) | STEPS | SPECIAL.keys()
-"""Functions of the vocabulary that are not complex differentiable, or not right to a few bits for complex numbers."""
-
-COMPLEX_FUNCTIONS: Mapping[str, Any] = MappingProxyType({
-    name: function for name, function in NUMPY_FUNCTIONS.items() if name not in NOT_ANALYTIC
-})
+from refgrad.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 
 
 class BatchedComplex128(BatchedFloat64):
@@ -83,7 +75,7 @@ def analytic_expression(operator: Operator) -> Expression | None:
 
 def _is_analytic(expression: Expression, conditions: frozenset[str]) -> bool:
     """Whether a formula calls nothing with a kink or a jump, and branches on nothing but truth values given to it."""
-    if expression.functions & NOT_ANALYTIC:
+    if expression.functions & COMPLEX_ABSENT:
         return False
     for node in ast.walk(expression.tree):
         if isinstance(node, ast.Compare | ast.BoolOp):

@@ -16,7 +16,7 @@ import numpy as np
 
 from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, chosen, spellings
-from refgrad.native.languages import Python
+from refgrad.native.languages import language_of
 from refgrad.native.observation import Array, Ending, Observation, ProtocolError, read_answer
 from refgrad.native.printing import failing_steps, printed
 from refgrad.native.process import EndedError, Limits, RunnerProcess
@@ -27,7 +27,7 @@ from refgrad.native.statements import Call, call_wire
 from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, Step
 
-RUNNER: Final = Path(python_runner.__file__)
+RUNNERS: Final = Path(python_runner.__file__).parent
 
 Answers = Sequence[Any]
 
@@ -76,7 +76,7 @@ class ProcessRunner:
     def __init__(self, adapter: AnyAdapter, python: str = sys.executable, limits: Limits | None = None) -> None:
         """Start the engine. Raises EngineStartError where that fails."""
         self.adapter = adapter
-        self.command = [python, "-u", str(RUNNER)]
+        self.command = command_of(adapter.language, python)
         self.limits = Limits() if limits is None else limits
         self.version: str | None = None
         self.endings = 0
@@ -156,6 +156,13 @@ class ProcessRunner:
             self.stop()
             raise EngineStartError(adapter.cannot_start(answer["error"]["type"], answer["error"]["message"]))
         self.version = answer["hello"].get("distribution")
+
+
+def command_of(language: str, python: str = sys.executable) -> list[str]:
+    """Return the command that starts the runner of a language; ``python`` is the interpreter for engines in Python."""
+    if language == "javascript":
+        return ["node", str(RUNNERS / "node_runner.js")]
+    return [python, "-u", str(RUNNERS / "python_runner.py")]
 
 
 def _said(error: Mapping[str, Any]) -> str:
@@ -314,4 +321,5 @@ def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str
     plain = all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves)
     program = engine.program(scenario, watch_seeds=seeds)
     failing = failing_steps(scenario, engine.adapter.policy)
-    return printed(program.groups, engine.adapter.setup, Python(dtypes=not plain), failing)
+    language = language_of(engine.adapter.language, dtypes=not plain)
+    return printed(program.groups, engine.adapter.setup, language, failing)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from string import Formatter
 from textwrap import indent
+from typing import TypeAlias
 
 import numpy as np
 
@@ -71,14 +72,7 @@ class Python:
         What is no atom, such as ``-1``, stands in parentheses unless the template sets it apart: a program that is
         printed must mean what was executed.
         """
-        texts = {name: self.argument(argument) for name, argument in call.fields.items()}
-        parts: list[str] = []
-        for before, name, behind in _parts(call.template):
-            text = "" if name is None else texts[name]
-            apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_BEHIND.search(behind))
-            loose = name is not None and not apart and not _is_atom(call.fields[name], text)
-            parts += [before, f"({text})" if loose else text]
-        return "".join(parts)
+        return _filled_in(call, {name: self.argument(argument) for name, argument in call.fields.items()})
 
     def argument(self, argument: Argument) -> str:  # noqa: PLR0911 (one return for each kind of argument)
         """Return the expression that stands in a field."""
@@ -152,6 +146,16 @@ class Python:
         return re.sub(r"\n{4,}", "\n\n\n", f"{imports}{head}\n\n{body.strip()}\n")
 
 
+def _filled_in(call: Call, texts: Mapping[str, str]) -> str:
+    parts: list[str] = []
+    for before, name, behind in _parts(call.template):
+        text = "" if name is None else texts[name]
+        apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_BEHIND.search(behind))
+        loose = name is not None and not apart and not _is_atom(call.fields[name], text)
+        parts += [before, f"({text})" if loose else text]
+    return "".join(parts)
+
+
 def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
     """Yield the literal text before each field, the field, and the literal text behind it."""
     parsed = [(before, name) for before, name, _, _ in Formatter().parse(template)]
@@ -188,3 +192,83 @@ def _needed(setup: str, body: str) -> str:
         if keep:
             parts.append(f"\n{text}\n" if isinstance(statement, ast.FunctionDef) else text)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class JavaScript:
+    """Prints statements as JavaScript, as far as its runner has them."""
+
+    dtypes: bool = False
+
+    def lines(self, statement: Statement) -> Iterator[str]:
+        """Yield the lines of a statement."""
+        match statement:
+            case Call():
+                yield self.assigned(statement)
+            case Show():
+                yield f"console.log({self.called(statement.call)}); // {statement.what}"
+            case Function():
+                yield f"const {statement.name} = ({', '.join(statement.parameters)}) => {{"
+                for each in statement.body:
+                    yield from (f"  {line}" for line in self.lines(each))
+                yield from (f"  return {statement.result};", "};")
+            case _:
+                raise TypeError(f"{type(statement).__name__} is no statement of the runner of JavaScript")
+
+    def assigned(self, call: Call) -> str:
+        """Return a call with what takes its result."""
+        if not call.targets:
+            return f"{self.called(call)};"
+        targets = f"[{', '.join(call.targets)}]" if call.unpack else call.targets[0]
+        return f"var {targets} = {self.called(call)};"
+
+    def called(self, call: Call) -> str:
+        """Return a template with its fields filled in; what is no atom stands in parentheses, as in Python."""
+        return _filled_in(call, {name: self.argument(argument) for name, argument in call.fields.items()})
+
+    def argument(self, argument: Argument) -> str:  # noqa: PLR0911 (one return for each kind of argument)
+        """Return the expression that stands in a field."""
+        match argument:
+            case Name(name=name):
+                return name
+            case Names(names=names):
+                return f"[{', '.join(names)}]"
+            case Value(value=value):
+                return self.literal(value)
+            case Constant():
+                return self.literal(argument.to_numpy().tolist())
+            case Lambda(parameters=parameters, body=body):
+                return f"({', '.join(parameters)}) => {self.called(body)}"
+            case Call():
+                return self.called(argument)
+            case Expression(text=text):
+                return text
+
+    def literal(self, value: object) -> str:
+        """Return a value of Python as JavaScript spells it."""
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self.literal, value))}]"
+        words = {"None": "null", "True": "true", "False": "false", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+        return words.get(repr(value), repr(value))
+
+    def caught(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield lines whose exception is printed and does not end the program."""
+        yield "try {"
+        yield from _indented(lines)
+        yield "} catch (error) { console.log(String(error)); }"
+
+    def region(self, region: Call, *_: object, **__: object) -> Iterator[str]:
+        """Refuse a region: the runner of JavaScript has none."""
+        raise TypeError(f"the runner of JavaScript has no region {self.called(region)}")
+
+    def whole(self, setup: str, body: str) -> str:
+        """Return a program behind the adapter's setup."""
+        return f"{setup.strip()}\n\n{body.strip()}\n"
+
+
+Language: TypeAlias = Python | JavaScript
+
+
+def language_of(name: str, *, dtypes: bool = False) -> Language:
+    """Return the language of an adapter; with ``dtypes`` looks show dtypes beside numbers."""
+    return {"python": Python, "javascript": JavaScript}[name](dtypes=dtypes)

@@ -64,6 +64,9 @@ class Library:
 
     def lacks(self, operators: Iterable[str], features: Iterable[str] = ()) -> str:
         """Return the first operator or feature that the engine does not have, if any, as a report names it."""
+        language = self.engine.adapter.language
+        if language != "python":
+            return f"measurements in {language}"
         missing = [f"operator {name}" for name in operators if name not in self.engine.operators]
         missing += [name for name in features if name not in self.engine.adapter.features]
         return missing[0] if missing else ""

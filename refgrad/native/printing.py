@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from refgrad.lifecycle import Fails, predict
-from refgrad.native.languages import Python
+from refgrad.native.languages import Language
 from refgrad.native.program import Group
 from refgrad.native.statements import Enter, Leave
 from refgrad.scenario import Leave as LeaveStep
 from refgrad.scenario import Scenario
 
 
-def printed(groups: Sequence[Group], setup: str, language: Python, due_to_fail: frozenset[int] = frozenset()) -> str:
+def printed(groups: Sequence[Group], setup: str, language: Language, due_to_fail: frozenset[int] = frozenset()) -> str:
     """Return a program as text; ``due_to_fail`` are the numbers, from 0, of groups whose error is to be caught."""
     lines = _Layout(list(groups), language, due_to_fail).block(0)[0]
     return language.whole(setup, "\n".join(lines))
@@ -28,7 +28,7 @@ def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
 class _Layout:
     """Lays groups out as lines, those between the ends of a region inside of it."""
 
-    def __init__(self, groups: list[Group], language: Python, due_to_fail: frozenset[int]) -> None:
+    def __init__(self, groups: list[Group], language: Language, due_to_fail: frozenset[int]) -> None:
         self.groups = groups
         self.language = language
         self.due_to_fail = due_to_fail

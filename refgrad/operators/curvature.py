@@ -1,12 +1,12 @@
-"""With which values does an elementwise operator's derivative vary, other than by a choice between branches?"""
+"""The values with which an elementwise operator's derivative varies, other than by a choice between branches."""
 
 from __future__ import annotations
 
 import ast
 from functools import cache
 
+from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.table import Operator
-from refgrad.operators.vocabulary import STEPS
 
 
 @cache
@@ -27,7 +27,7 @@ def _smooth_names(node: ast.expr) -> set[str]:
             return {name}
         case ast.Compare() | ast.BoolOp():
             return set()
-        case ast.Call(func=ast.Name(id=name)) if name in STEPS:
+        case ast.Call(func=ast.Name(id=name)) if FUNCTIONS[name].nature == "stepped":
             return set()
         case ast.IfExp(body=then, orelse=otherwise):
             return _smooth_names(then) | _smooth_names(otherwise)

@@ -1,9 +1,10 @@
-"""How is a formula differentiated mechanically, for the oracles?
+"""The mechanical differentiation of formulas, for the oracles.
 
 ``differentiate`` turns a formula into a function that returns its value and its partial derivative with respect to each
-argument: sum, product, quotient and chain rule over the derivatives of the vocabulary. It never sees the ``partials``
-of a row, so an oracle that uses it owes nothing to what it judges. Where a number system cannot decide a branch, both
-branches are evaluated and joined (``choose``), which yields the hull of the one-sided derivatives at a kink.
+argument: sum, product, quotient and chain rule over the derivatives of the functions that formulas call. It never sees
+the ``partials`` of a row, so an oracle that uses it owes nothing to what it judges. Where a number system cannot decide
+a branch, both branches are evaluated and joined (``choose``), which yields the hull of the one-sided derivatives at a
+kink.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from refgrad.operators.expression import COMPARISONS, Expression, ExpressionError, is_exact
-from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS
 
 INFIX: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 
@@ -29,7 +30,7 @@ def differentiate(
     """Compile ``formula`` to a function of ``arguments + parameters`` returning ``(value, partial, …)``.
 
     One partial an argument; a partial that is identically zero or one is the integer 0 or 1. ``system`` supplies the
-    vocabulary, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then,
+    functions, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then,
     otherwise)``, whose branches are tuples of value and partials, or functions that return such a tuple.
     """
     source = value_and_partials(formula, arguments, parameters)

@@ -1,4 +1,4 @@
-"""Is an edge of a row what the formula does there, and is it justified?"""
+"""The lint of a row's edges: each is what the formula does there, and is justified."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from refgrad.operators.exact import digits
 from refgrad.operators.exact_row import ExactRow, Point, shown
 from refgrad.operators.expression import Expression, ExpressionError
+from refgrad.operators.functions.digits import digits
 from refgrad.operators.table import Edge
 
 Problems = Iterator[str]

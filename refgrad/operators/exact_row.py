@@ -1,4 +1,4 @@
-"""What does an elementwise row say at a point, to many digits, and what does its formula say there?"""
+"""What an elementwise row, and its formula, say at a point to many digits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import Any
 
 import mpmath
 
-from refgrad.operators.exact import DIGITS_FUNCTIONS, derivative
 from refgrad.operators.expression import Expression
+from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.functions.digits import DIGITS_FUNCTIONS
+from refgrad.operators.functions.symbols import derivative
 from refgrad.operators.table import Operator
-from refgrad.operators.vocabulary import STEPS
 
 Point = Mapping[str, Any]
-
-CHOOSING = STEPS | {"abs", "maximum", "minimum", "i0e", "i1e"}
-"""Functions of the vocabulary that have kinks or jumps."""
 
 BEYOND = 3.0
 """Points are drawn from an interval this many times as wide as the sample range."""
@@ -105,7 +103,7 @@ class ExactRow:
             match node:
                 case ast.Compare():
                     pass
-                case ast.Call(func=ast.Name(id=name)) if name in CHOOSING:
+                case ast.Call(func=ast.Name(id=name)) if FUNCTIONS[name].nature != "analytic":
                     pass
                 case _:
                     continue

@@ -1,14 +1,13 @@
-"""What may a formula of the operator table say, and how does it become a function?
+"""The language of the operator table's formulas, and how a formula becomes a function.
 
 The language is a small part of Python's expressions: numbers, names, ``+ - * / **``, comparisons,
-``and``/``or``/``not``, ``a if condition else b`` and calls of the functions in :mod:`refgrad.operators.vocabulary`. A
+``and``/``or``/``not``, ``a if condition else b`` and calls of the functions in :mod:`refgrad.operators.functions`. A
 number system supplies the functions, so one text serves float64 arrays, balls, complex numbers and symbols alike.
 """
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +15,8 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from refgrad.operators.vocabulary import CONSTANTS, FUNCTIONS
+from refgrad.operators.functions.python_floats import PYTHON_FLOATS
+from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS
 
 COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Gt: "greater",
@@ -148,7 +148,7 @@ class _ToCalls(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Let a function of nothing but plain numbers have the system's: FLINT insists on its own."""
         if self.fold and all(map(_is_plain, ast.walk(node))):
-            return ast.Constant(eval(ast.unparse(node), dict(vars(math))))
+            return ast.Constant(eval(ast.unparse(node), dict(PYTHON_FLOATS)))
         arguments = [self.visit(argument) for argument in node.args]
         if all(isinstance(argument, ast.Constant) for argument in arguments):
             arguments = [_call("number", argument) for argument in arguments]
@@ -163,7 +163,7 @@ class _ToCalls(ast.NodeTransformer):
 def _is_plain(node: ast.AST) -> bool:
     """Whether Python's own floats have what stands there: a number, pi, a function, or arithmetic."""
     if isinstance(node, ast.Name):
-        return node.id in vars(math) and (node.id in FUNCTIONS or node.id in CONSTANTS)
+        return node.id in PYTHON_FLOATS
     return not isinstance(node, ast.Compare | ast.BoolOp | ast.IfExp)
 
 

@@ -1,4 +1,4 @@
-"""Is every row of the operator table right? What a row says about itself is held against its formula.
+"""The lint of the operator table: what a row says about itself is held against its formula.
 
 The loader sees to the form of the rows; here their content is checked, to fifty digits: partials are the formula's
 derivatives by SymPy, forward is the formula, sample ranges lie inside the domain over their whole length, every kink
@@ -12,17 +12,18 @@ import ast
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import mpmath
 
 from refgrad.operators.edge_lint import edge_problems
-from refgrad.operators.exact import DIGITS_FUNCTIONS, INTERVAL_FUNCTIONS, derivative, digits
 from refgrad.operators.exact_row import ExactRow, shown
 from refgrad.operators.expression import Expression
+from refgrad.operators.functions import FUNCTIONS, Function
+from refgrad.operators.functions.digits import DIGITS_FUNCTIONS, digits
+from refgrad.operators.functions.intervals import INTERVAL_FUNCTIONS
+from refgrad.operators.functions.symbols import derivative
 from refgrad.operators.table import Operator
-from refgrad.operators.vocabulary import FUNCTIONS
 
 Problems = Iterator[str]
 
@@ -32,12 +33,8 @@ WORKING_DIGITS = 120
 
 POINTS = 24
 
-POINTS_OF: Mapping[str, tuple[tuple[float, float], ...]] = MappingProxyType({
-    "arccosh": ((1.3, 0.0), (2.7, 0.0)),
-    "polygamma": ((0, 0.7), (2, 1.3)),
-    "besseli": ((1, 0.7), (2, 1.3)),
-})
-"""Where functions are differentiated that have a domain of their own."""
+TRIED = ((0.3, 0.7), (0.7, -0.3), (1.3, 0.7), (2.7, -1.3))
+"""Where functions are differentiated that have these points in their domain."""
 
 
 def lint_table(table: Mapping[str, Operator]) -> list[str]:
@@ -49,7 +46,7 @@ def lint_table(table: Mapping[str, Operator]) -> list[str]:
     return problems
 
 
-def lint_vocabulary() -> list[str]:
+def lint_functions() -> list[str]:
     """Return what is wrong with the derivatives of the formula language's functions, by SymPy at a few points."""
     return [problem for name in FUNCTIONS for problem in _function(name)]
 
@@ -74,10 +71,19 @@ def _function(name: str) -> Problems:
                 continue
             slope = derivative(formula, function.parameters, parameter)
             stated = Expression(source).function((*function.parameters, "out"), DIGITS_FUNCTIONS)
-            for x, y in POINTS_OF.get(name, ((0.3, 0.7), (0.7, -0.3))):
-                point = [mpmath.mpf(x), mpmath.mpf(y)][: len(function.parameters)]
+            for point in _points(function):
                 if not _same(stated(*point, value(*point)), slope(*point)):
-                    yield f"vocabulary: {name}: the derivative {source!r} by {parameter} is wrong at {x}, {y}"
+                    place = ", ".join(mpmath.nstr(number, 2) for number in point)
+                    yield f"functions: {name}: the derivative {source!r} by {parameter} is wrong at {place}"
+
+
+def _points(function: Function) -> Iterator[list[Any]]:
+    admits = Expression(function.domain).function(function.parameters, DIGITS_FUNCTIONS)
+    for order, pair in enumerate(TRIED):
+        named = zip(function.parameters, pair, strict=False)
+        point = [order if name in function.whole else mpmath.mpf(number) for name, number in named]
+        if admits(*point):
+            yield point
 
 
 def _row(operator: Operator) -> Problems:

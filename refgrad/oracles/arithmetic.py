@@ -1,4 +1,4 @@
-"""In which scalars does the tape compute: exactly, or as engines round; in numbers, or along directions?"""
+"""The scalars of the tape: exact, or rounded as engines round; numbers, or series along directions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any, ClassVar, Literal
 from flint import arb, arb_series
 
 from refgrad.operators import Operator
-from refgrad.oracles.ball_functions import precision, true_derivative, usual_derivative
+from refgrad.operators.functions.balls import precision
+from refgrad.operators.functions.series import series_precision
+from refgrad.oracles.ball_derivatives import true_derivative, usual_derivative
 from refgrad.oracles.infinitesimals import assembled, length, parts
-from refgrad.oracles.series_functions import series_precision, true_series
+from refgrad.oracles.series_derivatives import true_series
 from refgrad.oracles.series_rounding import usual_series
 
 Derivative = Callable[..., tuple[Any, ...]]

@@ -1,4 +1,4 @@
-"""What are a scenario's certified derivatives of any order along a direction, by FLINT's power series alone?
+"""A scenario's certified derivatives of any order along a direction, by FLINT's power series alone.
 
 The leaves move along x + t · direction while the forward part runs in series in t; k! times the coefficient of t to the
 k is the k-th derivative. Nothing is swept, and there is no rule for any derivative but FLINT's own, so this is held
@@ -20,10 +20,11 @@ from flint import arb, arb_series, ctx
 
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator
+from refgrad.operators.functions.series import coefficient, series_precision
 from refgrad.oracles.arithmetic import Arithmetic, Derivative
 from refgrad.oracles.ball_tape import CONSTANT, Ball, BallTape, ObjectArray
 from refgrad.oracles.certified import TRUTH_BITS
-from refgrad.oracles.series_functions import coefficient, series_precision, series_value
+from refgrad.oracles.series_derivatives import series_value
 from refgrad.scenario import Grad, Jvp, Scenario
 
 Direction = Mapping[str, npt.NDArray[np.float64]]

@@ -1,4 +1,4 @@
-"""How fast does a scenario's output change along a direction, certainly, whatever legal choice is made at kinks?
+"""The certified derivative of a scenario's output along a direction, for every legal choice at kinks.
 
 Values and their speeds are carried forward together, in balls. Where a branch is open, at a kink, the result is the
 hull of what the two sides would do, speed and value together. So the weights that a tie gives its operands are never
@@ -20,7 +20,9 @@ from flint import arb
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate_along
-from refgrad.oracles.ball_functions import Branch, Decision, ball_functions, choose, precision, true_derivative
+from refgrad.operators.functions.balls import Branch, ball_functions, choose, precision
+from refgrad.operators.functions.decisions import Decision
+from refgrad.oracles.ball_derivatives import true_derivative
 from refgrad.scenario import Constant, Jvp, Leaf, Scenario
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from refgrad.oracles.ball_functions import precision
+from refgrad.operators.functions.balls import precision
 from refgrad.oracles.certified import Certified
 from refgrad.oracles.ranged import plain_ball
 from refgrad.scenario.formats import FLOAT64, Format

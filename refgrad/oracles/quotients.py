@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.operators import Operator
+from refgrad.operators.functions.series import coefficient
 from refgrad.oracles.arithmetic import Arithmetic
-from refgrad.oracles.series_functions import coefficient
 from refgrad.oracles.series_rounding import change_noise, relative_change
 
 ObjectArray = npt.NDArray[np.object_]

@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Final, cast
 from flint import arb
 
 from refgrad.operators import Operator
+from refgrad.operators.functions.balls import ball_functions, precision
 from refgrad.oracles.arithmetic import Arithmetic, Derivative
-from refgrad.oracles.ball_functions import ball_functions, continued, precision, rule
+from refgrad.oracles.ball_derivatives import continued, rule
 from refgrad.scenario.formats import FLOAT64, Format
 
 HEADROOM: Final = 4.0

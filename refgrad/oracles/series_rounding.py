@@ -1,4 +1,4 @@
-"""How does an engine round the derivatives of gradients that it recorded, in power series?
+"""The rounding of the derivatives of gradients that an engine recorded, in power series.
 
 Derivatives of an engine's rules are the rules of the rules, so the rounding of a higher derivative follows from the
 rows' partials in series. Where an engine may have written a rule as a difference of terms that cancel once they are
@@ -16,15 +16,9 @@ from flint import arb, arb_series, ctx
 
 from refgrad.operators import Expression, Operator
 from refgrad.operators.curvature import bending
-from refgrad.oracles.ball_functions import usual_derivative
-from refgrad.oracles.series_functions import (
-    Derivative,
-    constant,
-    guarded,
-    primitive,
-    series_functions,
-    true_series,
-)
+from refgrad.operators.functions.series import constant, primitive, series_functions
+from refgrad.oracles.ball_derivatives import usual_derivative
+from refgrad.oracles.series_derivatives import Derivative, guarded, true_series
 
 ROUNDINGS = 4
 """Through how many operations a term goes that cancels in the end: a product, two quotients, the cotangent."""

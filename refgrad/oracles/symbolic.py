@@ -1,4 +1,4 @@
-"""What is a small scenario's gradient as a formula, differentiated by a computer algebra system?
+"""The gradient of a small scenario as a formula, differentiated by a computer algebra system.
 
 The ordinary forward interpreter runs on object arrays of SymPy expressions; SymPy differentiates the result and
 evaluates it at the leaves to as many digits as are asked for. It is slow (a second for a graph on which the balls take
@@ -114,40 +114,10 @@ class Symbols:
 
     @cached_property
     def functions(self) -> Mapping[str, Any]:
-        """The vocabulary of formulas."""
-        s = self.sympy
-        plain = {name: getattr(s, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")}
-        inverse = {f"arc{name[1:]}": getattr(s, name) for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
-        return {
-            **plain, **inverse, "pi": s.pi, "number": s.Rational, "where": lambda c, x, y: x if c else y,
-            "expm1": lambda x: s.exp(x) - 1,
-            "sigmoid": lambda x: 1 / (1 + s.exp(-x)),
-            "exp2": lambda x: 2 ** s.sympify(x),
-            "log1p": lambda x: s.log(1 + x),
-            "log2": lambda x: s.log(x) / s.log(2),
-            "log10": lambda x: s.log(x) / s.log(10),
-            "abs": lambda x: x if self.greater(x, 0) else -x,
-            "sign": lambda x: 1 if self.greater(x, 0) else -1,
-            "floor": lambda x: s.floor(self.at(x)),
-            "trunc": lambda x: s.sign(self.at(x)) * s.floor(abs(self.at(x))),
-            "round": lambda x: s.floor(self.at(x) + s.Rational(1, 2)),
-            "cbrt": lambda x: s.cbrt(x) if self.greater(x, 0) else -s.cbrt(-x),
-            "erf": s.erf,
-            "erfc": s.erfc,
-            "erfcx": lambda x: s.exp(x * x) * s.erfc(x),
-            "erfinv": s.erfinv,
-            "lgamma": s.loggamma,
-            "digamma": s.digamma,
-            "polygamma": s.polygamma,
-            "besseli": s.besseli,
-            "i0": lambda x: s.besseli(0, x),
-            "i1": lambda x: s.besseli(1, x),
-            "i0e": lambda x: s.exp(-x if self.greater(x, 0) else x) * s.besseli(0, x),
-            "i1e": lambda x: s.exp(-x if self.greater(x, 0) else x) * s.besseli(1, x),
-            "maximum": lambda x, y: x if self.greater(x, y) else y,
-            "minimum": lambda x, y: y if self.greater(x, y) else x,
-            "arctan2": s.atan2,
-            "hypot": lambda x, y: s.sqrt(x * x + y * y),
+        """The functions that formulas call, with conditions that are decided at the leaves' values."""
+        from refgrad.operators.functions.symbols import symbol_functions  # noqa: PLC0415 (it imports SymPy)
+
+        return symbol_functions({
             "greater": self.greater,
             "greater_equal": self.greater,
             "less": lambda x, y: self.greater(y, x),
@@ -157,7 +127,8 @@ class Symbols:
             "logical_and": lambda a, b: a and b,
             "logical_or": lambda a, b: a or b,
             "logical_not": lambda a: not a,
-        }  # fmt: skip
+            "where": lambda condition, x, y: self.sympy.sympify(x if condition else y),
+        })
 
     def at(self, expression: Any) -> Any:
         """Return what an expression is at the leaves' values."""

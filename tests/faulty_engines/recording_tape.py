@@ -1,4 +1,4 @@
-"""What does the tape engine look like where gradients can be recorded, and differentiated again?"""
+"""The tape engine with gradients that can be recorded, and differentiated again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.interpreter.numpy_functions import ON_NUMBERS
+from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.expression import COMPARISONS
-from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS
 from tests.faulty_engines.tape import Array, Node, Shape, Steps, Tape, Tensor
 
 Compiled = tuple[tuple[str, ...], Callable[..., Any]]
@@ -200,4 +200,4 @@ def vocabulary(terms: SimpleNamespace) -> Mapping[str, Any]:
 
 
 def _constant(name: str, *operands: Any) -> Tensor:
-    return Tensor(np.asarray(_on_arrays(ON_NUMBERS[name])(*operands)))
+    return Tensor(np.asarray(_on_arrays(NUMPY_FUNCTIONS[name])(*operands)))

@@ -90,7 +90,9 @@ def test_a_process_shows_what_this_one_does(apart: Engine, scenario: Scenario) -
 
 
 @settings(max_examples=50)
-@given(arrays(st.sampled_from(["float64", "float32", "float16", "int64", "bool"]), array_shapes(min_dims=0, min_side=0)))
+@given(
+    arrays(st.sampled_from(["float64", "float32", "float16", "int64", "bool"]), array_shapes(min_dims=0, min_side=0))
+)
 def test_arrays_keep_every_bit(array: Any) -> None:
     constant = Constant.of(array)
     assert made(constant_wire(constant)).tobytes() == constant.to_numpy().tobytes()
@@ -109,7 +111,11 @@ def test_literals_come_back_as_they_are(value: Any) -> None:
     assert repr(literal(json.loads(json.dumps(value_wire(value))))) == repr(value)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+    )
+)
 def test_data_come_back_as_they_are(value: Any) -> None:
     assert repr(read_data(json.loads(json.dumps(plain(value))))) == repr(value)
 
@@ -121,8 +127,12 @@ def test_numbers_behind_a_mask_are_not_sent() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["array", "error", "data", "graph", "flag", "none", "dtype", "shape", "x"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["array", "error", "data", "graph", "flag", "none", "dtype", "shape", "x"]), inner
+        )
+    ),
 )
 
 

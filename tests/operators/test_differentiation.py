@@ -1,4 +1,4 @@
-"""Is the mechanical derivative of a formula the one that SymPy finds?"""
+"""The mechanical derivative of a formula is the one that SymPy finds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from refgrad.operators import Expression
 from refgrad.operators.differentiation import differentiate, differentiate_along, value_and_partials
-from refgrad.operators.exact import DIGITS_FUNCTIONS, derivative
+from refgrad.operators.functions.digits import DIGITS_FUNCTIONS
+from refgrad.operators.functions.symbols import derivative
 
 ARGUMENTS = ("x", "y")
 

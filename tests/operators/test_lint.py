@@ -1,4 +1,4 @@
-"""Is the table right, and is every mistake that a row can make named by the lint?"""
+"""The table is right, and the lint names every mistake that a row can make."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from refgrad.operators import Edge, Expression, Operator, operator_table
-from refgrad.operators.lint import lint_table, lint_vocabulary
-from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.lint import lint_functions, lint_table
 
 
 def problems(operator: Operator) -> list[str]:
@@ -45,7 +45,7 @@ def test_the_table_is_right() -> None:
 
 
 def test_the_derivatives_of_the_vocabulary_are_right() -> None:
-    assert lint_vocabulary() == []
+    assert lint_functions() == []
 
 
 def test_loading_the_table_does_not_load_what_the_lint_needs() -> None:
@@ -248,4 +248,4 @@ def test_an_alias_that_another_row_has_is_named() -> None:
 def test_a_mistake_in_the_vocabulary_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     cosine = replace(FUNCTIONS["cos"], derivatives=("sin(x)",))
     monkeypatch.setattr("refgrad.operators.lint.FUNCTIONS", {**FUNCTIONS, "cos": cosine})
-    assert "vocabulary: cos: the derivative 'sin(x)' by x is wrong at 0.3, 0.7" in lint_vocabulary()
+    assert "functions: cos: the derivative 'sin(x)' by x is wrong at 0.3" in lint_functions()

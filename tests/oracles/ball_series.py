@@ -1,4 +1,4 @@
-"""What is a scenario's derivative along a direction, by FLINT's own power series?
+"""A scenario's derivative along a direction, by FLINT's own power series.
 
 The interpreter runs on object arrays of ``arb_series`` a + b·t: FLINT, not this project, differentiates. Nothing is
 shared with the tape of balls but the interpreter and the formulas.
@@ -17,7 +17,8 @@ from flint import arb, arb_series, ctx
 
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator, operator_table
-from refgrad.oracles.ball_functions import BALL_FUNCTIONS, Decision
+from refgrad.operators.functions.balls import BALL_FUNCTIONS
+from refgrad.operators.functions.decisions import Decision
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
 
 Objects = npt.NDArray[np.object_]

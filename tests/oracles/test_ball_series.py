@@ -1,4 +1,4 @@
-"""Do FLINT's own power series agree with the tape of balls?"""
+"""FLINT's own power series agree with the tape of balls."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from flint import arb, arb_series
 from refgrad.generation import Profile, random_scenario
 from refgrad.operators.differentiation import differentiate
 from refgrad.operators.expression import Expression
-from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.functions.balls import ball_functions, precision
 from refgrad.oracles import CertifiedOracle
-from refgrad.oracles.ball_functions import ball_functions, precision
 from refgrad.scenario import Scenario, parse
 from tests.oracles.agreement import only_backward
 from tests.oracles.ball_series import SERIES_FUNCTIONS, directional_derivative, lifted, series_of_length_two

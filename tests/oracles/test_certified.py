@@ -1,4 +1,4 @@
-"""Does the certified oracle enclose the truth, and say so where there is none?"""
+"""The certified oracle encloses the truth, and says so where there is none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from flint import arb
 
 from refgrad.interpreter import ScenarioEvaluationError
+from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle, judge
-from refgrad.oracles.ball_functions import precision
 from refgrad.scenario import parse
 from tests.oracles.programs import certified_gradient, gradient_of, leaf, program
 

@@ -1,4 +1,4 @@
-"""Is nothing claimed about what an engine makes of a value that does not exist?"""
+"""Nothing is claimed about what an engine makes of a value that does not exist."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from flint import arb
 
 from refgrad.harness import examine, find_adapter, start
-from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.functions.balls import ball_functions
 from refgrad.oracles import CertifiedOracle, undefined_between
-from refgrad.oracles.ball_functions import ball_functions
 from refgrad.scenario import parse
 
 OUTSIDE = """\

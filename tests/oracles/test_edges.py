@@ -1,4 +1,4 @@
-"""At an edge, does every legal choice pass, and nothing else? At a limit, is the limit the truth?"""
+"""At an edge every legal choice passes, and nothing else; at a limit, the limit is the truth."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from refgrad.lifecycle import predict
 from refgrad.native.observation import Observation
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate
+from refgrad.operators.functions.balls import ball_functions
+from refgrad.operators.functions.balls import choose as hull_of_both
+from refgrad.operators.functions.decisions import Decision
 from refgrad.oracles import CertifiedOracle, limits_met, violation
 from refgrad.oracles.arithmetic import Arithmetic
-from refgrad.oracles.ball_functions import Decision, ball_functions
-from refgrad.oracles.ball_functions import choose as hull_of_both
 from refgrad.oracles.ball_trace import BallTrace
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, parse
 

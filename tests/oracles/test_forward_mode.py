@@ -1,4 +1,4 @@
-"""Is the tangent that is pushed over the tape the truth, and its budget what rounding can do to it?"""
+"""The tangent that is pushed over the tape is the truth, and its budget is what rounding can do to it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from refgrad.generation import forward_scenario, random_scenario, without_tangen
 from refgrad.generation.profile import Profile
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import operator_table
+from refgrad.operators.functions.balls import precision
 from refgrad.oracles import CertifiedOracle, derivatives_along, judge
-from refgrad.oracles.ball_functions import precision
 from refgrad.oracles.directional import directional_derivative
 from refgrad.scenario import Constant, Jvp, Scenario, parse
 

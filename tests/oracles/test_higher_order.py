@@ -1,4 +1,4 @@
-"""Are third and fourth derivatives certified rightly: against SymPy, against series alone, and against rounding?"""
+"""Third and fourth derivatives are certified rightly: against SymPy, against series alone, and against rounding."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, random_scenario
+from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
+from refgrad.operators.functions.series import series_precision
 from refgrad.oracles import CertifiedOracle, derivatives_along, judge
-from refgrad.oracles.ball_functions import BALL_FUNCTIONS, precision
 from refgrad.oracles.infinitesimals import assembled, length, parts, places
-from refgrad.oracles.series_functions import series_precision
 from refgrad.scenario import Constant, Grad, Scenario, parse
 from tests.oracles.agreement import only_backward
 from tests.oracles.test_second_order import (

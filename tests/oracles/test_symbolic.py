@@ -1,4 +1,4 @@
-"""Does SymPy find what the certified oracle encloses, to thirty digits, and refuse what it cannot do?"""
+"""SymPy finds what the certified oracle encloses, to thirty digits, and refuses what it cannot do."""
 
 import subprocess
 import sys
@@ -9,8 +9,9 @@ from flint import arb
 
 from refgrad.generation import Profile, SeededChoices, operator_scenario, random_scenario
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
-from refgrad.oracles.ball_functions import precision, true_derivative
+from refgrad.oracles.ball_derivatives import true_derivative
 from refgrad.oracles.symbolic import SymbolicRefusedError, formula_derivative, symbolic_gradient
 from refgrad.scenario import Constant, Scenario, parse
 from tests.operators.example_attributes import example_attributes
@@ -123,3 +124,14 @@ def test_a_limit_is_refused_where_the_formula_is_a_quotient_of_zeros() -> None:
     scenario = parse("x = leaf float64[] {0x0p+0} requires_grad\na = sinc x\nbackward a\n")
     with pytest.raises(SymbolicRefusedError, match="an operator has a limit there"):
         symbolic_gradient(scenario, (("a", None),))
+
+
+@pytest.mark.parametrize(("operator", "number"), [("round", 0.5), ("round", 2.5), ("round", -1.5), ("trunc", -2.25)])
+def test_a_stepped_function_is_the_integer_that_numpy_has(operator: str, number: float) -> None:
+    """Of x times the integer, the integer is the derivative."""
+    scenario = parse(
+        f"x = leaf float64[] {{{number.hex()}}} requires_grad\nn = {operator} x\nl = multiply x n\nbackward l\n"
+    )
+    found = symbolic_gradient(scenario, (("l", None),))["x"]
+    assert float(found[()]) == getattr(np, operator)(number)
+    assert holds(found, CertifiedOracle(scenario).gradient("x", (("l", None),)))

@@ -1,4 +1,4 @@
-"""Do the oracles and the engines that they judge know nothing of each other's rules?"""
+"""The oracles and the engines that they judge know nothing of each other's rules."""
 
 import ast
 
@@ -6,7 +6,7 @@ from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 # The rounding budget models how engines compute, so it alone may read the rules that engines use.
 BUDGET = {
-    "refgrad/oracles/ball_functions.py: rule",
+    "refgrad/oracles/ball_derivatives.py: rule",
     "refgrad/oracles/series_rounding.py: usual_series",
 }
 
@@ -21,3 +21,14 @@ def test_of_the_oracles_only_the_rounding_budget_reads_the_partials_of_a_row() -
         if isinstance(node, ast.Attribute) and node.attr == "partials"
     }
     assert readers == BUDGET
+
+
+def test_the_reference_engine_does_not_read_the_derivatives_of_functions() -> None:
+    """They are the oracles' own; the engine's rules are the rows' partials."""
+    readers = {
+        name_of(path)
+        for path in python_files(PACKAGE / "engine")
+        for node in ast.walk(syntax_tree(path))
+        if isinstance(node, ast.Attribute) and node.attr in {"derivatives", "definition"}
+    }
+    assert readers == set()

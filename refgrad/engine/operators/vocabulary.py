@@ -1,4 +1,4 @@
-"""The functions that formulas call, on arrays, and on tensors whose use is recorded."""
+"""The functions that formulas call, for arrays and for tensors whose use is recorded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.interpreter.numpy_functions import ON_NUMBERS
-from refgrad.operators.expression import COMPARISONS
-from refgrad.operators.vocabulary import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 float64 = np.float64
 
@@ -25,8 +24,6 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
     "less_equal": operator.le,
     "equal": operator.eq,
     "not_equal": operator.ne,
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
 })
 
 
@@ -60,24 +57,21 @@ def masked(condition: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.
 
 
 ON_ARRAYS: Mapping[str, Any] = MappingProxyType(
-    dict(ON_NUMBERS)
-    | dict(COMPARE)
-    # Python's own spellings do the same, and are several times faster on scalars.
-    | {"abs": abs, "where": where, "logical_not": np.logical_not, "number": float, "pi": pi}
+    # Python's own comparisons do the same as numpy's, and are several times faster on scalars.
+    {**NUMPY_FUNCTIONS, **COMPARE, "where": where}
 )
 
 
 def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, Any]:
     """Return the vocabulary for tensors, in terms of the operators of the table.
 
-    What the table lacks (``sign``, ``floor``) has to be constant between its jumps, by its derivative in the
-    vocabulary.
+    What the table of operators lacks has to be constant between its jumps.
     """
     absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
     present = {name: _called_by_formulas(name, operators[name]) for name in FUNCTIONS if name in operators}
-    comparisons = {name: _on_values(COMPARE[name]) for name in (*COMPARISONS.values(), "logical_and", "logical_or")}
-    rest = {"where": operators["where"], "logical_not": _on_values(np.logical_not), "number": float, "pi": pi}
-    return MappingProxyType({**present, **absent, **comparisons, **rest})
+    conditions = {name: _on_values(ON_ARRAYS[name]) for name in (*COMPARE, "logical_and", "logical_or", "logical_not")}
+    rest = {"where": operators["where"], "number": float, "pi": pi}
+    return MappingProxyType({**present, **absent, **conditions, **rest})
 
 
 def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -95,9 +89,9 @@ def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[
 
 
 def _constant_function(name: str) -> Callable[..., Tensor]:
-    if set(FUNCTIONS[name].derivatives) != {"0"}:
+    if FUNCTIONS[name].nature != "stepped":
         return partial(_refused, name)
-    function = _on_values(ON_NUMBERS[name])
+    function = _on_values(NUMPY_FUNCTIONS[name])
     return lambda *arguments: Tensor(function(*arguments))
 
 

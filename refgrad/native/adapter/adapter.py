@@ -34,6 +34,10 @@ class Adapter:
             '"import my_engine as me"',
         )
     )
+    language: str = field(
+        default="python",
+        metadata=plain(values.LANGUAGE, "The language of the templates, which decides what runs them.", '"javascript"'),
+    )
     distribution: str | None = optional(
         plain(values.TEXT, "The installed package whose version is reported.", '"my-engine"')
     )
@@ -183,13 +187,16 @@ class Adapter:
         """Refuse a template that does not parse or has a placeholder that is not filled in."""
         try:
             unknown = set(Template(text).fields) - allowed
-            Template(text).compile({})
+            if self.language == "python":
+                Template(text).compile({})
         except TemplateError as error:
             raise self.error(f"{where}: {error}") from error
         if unknown:
             raise self.error(f"{where}: unknown placeholder {{{min(unknown)}}}; it may use {sorted(allowed)}")
 
     def _check_declarations(self) -> None:
+        if self.language not in values.LANGUAGE["enum"]:
+            raise self.error(f"language: {self.language!r} is not among {values.LANGUAGE['enum']}")
         object.__setattr__(self, "dtypes", self.dtypes or (self.dtype,))
         for dtype in sorted({self.dtype, *self.dtypes} - FORMATS.keys()):
             raise self.error(f"dtypes: {dtype!r} is not among {sorted(FORMATS)}")

@@ -1,10 +1,9 @@
-"""How are the special functions of the formula language, and its rarer steps, evaluated in FLINT balls?"""
+"""Functions of balls that FLINT lacks, or has in another meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import factorial
-from types import MappingProxyType
 from typing import Any
 
 from flint import arb, arb_series, ctx
@@ -75,22 +74,3 @@ def scaled_bessel(order: int) -> Callable[[Any], arb]:
     """Return exp(-|x|) times the modified Bessel function; the sign of an odd one is put to it."""
     sign = (lambda x: x.sgn()) if order % 2 else (lambda _: 1)
     return of_ball(lambda x: abs(x).bessel_i(arb(order), True) * sign(x))  # noqa: FBT003 (FLINT's own signature)
-
-
-SPECIAL_BALLS: Mapping[str, Any] = MappingProxyType({
-    "trunc": of_ball(toward_zero),
-    "round": of_ball(nearest_even),
-    "cbrt": of_ball(cube_root),
-    "erf": of_ball(arb.erf),
-    "erfc": of_ball(arb.erfc),
-    "erfcx": of_ball(erfcx),
-    "erfinv": of_ball(arb.erfinv),
-    "lgamma": of_ball(lambda x: x.lgamma() if x > 0 else arb.nan()),
-    "digamma": of_ball(lambda x: x.digamma() if x > 0 else arb.nan()),
-    "polygamma": polygamma,
-    "besseli": lambda order, x: bessel(whole(order))(x),
-    "i0": bessel(0),
-    "i1": bessel(1),
-    "i0e": scaled_bessel(0),
-    "i1e": scaled_bessel(1),
-})

@@ -1,0 +1,20 @@
+"""The functions that formulas may call: one row a function (``rows``), one column a number system (the other modules).
+
+| module | number system | used by |
+|---|---|---|
+| ``python_floats`` | Python's floats | constants of formulas, which are computed once |
+| ``arrays`` | numpy's real floats | the interpreter, finite differences, the reference engine |
+| ``complex_arrays`` | numpy's complex numbers | the complex step |
+| ``balls`` | FLINT's balls | the certified oracle |
+| ``series`` | FLINT's power series | the certified oracle of higher derivatives |
+| ``digits`` | mpmath's floats of many digits | the lint of the operator table |
+| ``intervals`` | mpmath's intervals | the lint of the operator table |
+| ``symbols`` | SymPy's expressions | the symbolic oracle, the lint |
+
+A new function is a row, and an entry in each column that cannot do with the row's definition. Only the rows and
+``python_floats`` are loaded with this package: the libraries of the columns take long.
+"""
+
+from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS, Function
+
+__all__ = ["CONSTANTS", "FUNCTIONS", "Function"]

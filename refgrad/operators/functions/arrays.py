@@ -1,0 +1,78 @@
+"""The functions of numpy's arrays of real numbers, in float64 and narrower formats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.functions.column import column
+
+
+@cache
+def _scipy(name: str) -> Callable[..., Any]:
+    """Return scipy's function, which is imported when it is first called: that takes a third of a second."""
+    function: Callable[..., Any] = getattr(import_module("scipy.special"), name)
+    return function
+
+
+def _in_format_of(x: Any, found: Any) -> Any:
+    """Return float16 for float16, which scipy computes in float64."""
+    return found.astype(np.float16) if getattr(x, "dtype", None) == np.float16 else found
+
+
+def _special(name: str) -> Callable[[Any], Any]:
+    return lambda x: _in_format_of(x, _scipy(name)(x))
+
+
+def _polygamma(n: int, x: Any) -> Any:
+    """By Hurwitz' zeta function (DLMF 25.11.12); scipy's own polygamma does not keep the dtype."""
+    if n == 0:
+        return DIGAMMA(x)
+    return _in_format_of(x, (-1.0) ** (n + 1) * math.factorial(int(n)) * _scipy("zeta")(n + 1.0, x))
+
+
+def _besseli(n: int, x: Any) -> Any:
+    """By scipy's functions of the orders that have one: its general one is 0 of 1e-181 in the order 1."""
+    return BESSEL[n](x) if n in BESSEL else _in_format_of(x, _scipy("iv")(n, x))
+
+
+def _sigmoid(x: Any) -> Any:
+    """1 / (1 + e⁻ˣ) without an exponential that overflows."""
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
+
+
+DIGAMMA = _special("digamma")
+BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1"), -1: _special("i1")})
+
+NUMPY_FUNCTIONS: Mapping[str, Any] = column(
+    "arrays",
+    {
+        name: getattr(np, name)
+        for name in (
+            *("exp", "log", "expm1", "exp2", "log1p", "log2", "log10", "sqrt", "cbrt", "hypot"),
+            *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
+            *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+            *("sign", "floor", "trunc", "round", "maximum", "minimum"),
+        )
+    }
+    # numpy has none of these, or (i0) a less accurate one.
+    | {name: _special(name) for name in ("erf", "erfc", "erfcx", "erfinv", "i0", "i1", "i0e", "i1e")}
+    | {
+        "abs": abs,
+        "sigmoid": _sigmoid,
+        "lgamma": _special("gammaln"),
+        "digamma": DIGAMMA,
+        "polygamma": _polygamma,
+        "besseli": _besseli,
+    },
+    {name: getattr(np, name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")}
+    | {name: getattr(np, name) for name in ("where", "logical_and", "logical_or", "logical_not")}
+    | {"number": float, "pi": math.pi},
+)
+"""The column, with numpy's comparisons, branches and numbers."""

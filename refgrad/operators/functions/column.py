@@ -1,0 +1,54 @@
+"""A column of the table of functions, completed by the definitions of its rows and checked against them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from refgrad.operators.expression import Expression
+from refgrad.operators.functions.rows import FUNCTIONS, Function
+
+
+class ColumnError(ValueError):
+    """A column has a function that is no row, or lacks one without saying so; the message names both."""
+
+
+def column(
+    system: str,
+    cells: Mapping[str, Any],
+    grammar: Mapping[str, Any],
+    absent: frozenset[str] = frozenset(),
+    rows: Mapping[str, Function] = FUNCTIONS,
+) -> Mapping[str, Any]:
+    """Return every function of the rows in one number system, by name, and the grammar of that system.
+
+    ``cells`` are the system's own implementations; a row without one is its definition, read in the same system.
+    ``grammar`` is what formulas use besides functions: ``number``, ``where``, the comparisons. ``absent`` are the rows
+    that the system does not have.
+
+    Raises ColumnError unless each row is a cell, has a definition, or is declared absent.
+    """
+    _check(system, cells.keys() - rows.keys(), "has {}, which is no row")
+    _check(system, absent - rows.keys(), "declares {} absent, which is no row")
+    _check(system, absent & cells.keys(), "declares {} absent, and has it")
+    functions = dict(grammar)
+    for name, row in rows.items():
+        if name in cells:
+            functions[name] = cells[name]
+        elif name not in absent:
+            functions[name] = _defined(system, name, row, functions)
+    return MappingProxyType(functions)
+
+
+def _check(system: str, names: set[str] | frozenset[str], complaint: str) -> None:
+    if names:
+        raise ColumnError(f"the column of {system} {complaint.format(sorted(names))}")
+
+
+def _defined(system: str, name: str, row: Function, functions: Mapping[str, Any]) -> Any:
+    if row.definition is None:
+        raise ColumnError(f"the column of {system} lacks {name!r}, which has no definition")
+    definition = Expression(row.definition)
+    _check(system, definition.functions - functions.keys(), f"lacks {{}}, by which {name!r} is defined")
+    return definition.function(row.parameters, functions)

@@ -1,0 +1,109 @@
+"""Functions of power series that FLINT lacks, and those that jump.
+
+A function is composed with a series by its Taylor coefficients at the series' constant, which follow from a recurrence
+(NIST DLMF 5.15, 7.10 and 10.29) or from FLINT's own series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import comb, factorial
+from typing import Any
+
+from flint import arb, arb_series, ctx
+
+from refgrad.operators.functions.special_balls import cube_root, erfcx, log_gamma_coefficients, whole
+
+Coefficients = Callable[[arb, int], Sequence[arb]]
+
+
+def lifted(number: Any) -> arb_series:
+    """Return a number as a constant series."""
+    return number if type(number) is arb_series else arb_series([arb(number)])
+
+
+def unknown() -> arb_series:
+    """Return a series of which nothing is known."""
+    return arb_series([arb.nan()] * ctx.cap)
+
+
+def from_zero(x: arb_series) -> arb_series:
+    """Return the series without its constant, exactly."""
+    return arb_series([arb(0), *(x[k] for k in range(1, x.length()))], x.prec)
+
+
+def composed(coefficients: Coefficients) -> Callable[[Any], Any]:
+    """Return the function of series with these Taylor coefficients, by Horner's rule."""
+
+    def apply(number: Any) -> Any:
+        x = lifted(number)
+        rest = from_zero(x)
+        *lower, result = coefficients(x[0], ctx.cap)
+        for coefficient in reversed(lower):
+            result = rest * result + coefficient
+        return lifted(result)
+
+    return apply
+
+
+def cube_roots(x: arb, length: int) -> list[arb]:
+    """Return the binomial series of the exponent 1/3 at x."""
+    found = [cube_root(x)]
+    for k in range(1, length):
+        found.append(found[-1] * (4 - 3 * k) / (3 * k) / x)
+    return found
+
+
+def scaled_tails(x: arb, length: int) -> list[arb]:
+    """Return the series of erfcx at x, from y' = 2 x y - 2 / sqrt(pi)."""
+    found = [erfcx(x), 2 * x * erfcx(x) - 2 / arb.pi().sqrt()]
+    for k in range(1, length - 1):
+        found.append((2 * x * found[k] + 2 * found[k - 1]) / (k + 1))
+    return found[:length]
+
+
+def erfinv(number: Any) -> Any:
+    """Return erfinv by E. Picard's iteration of y' = sqrt(pi) / 2 exp(y²): each round settles one more coefficient."""
+    x = lifted(number)
+    start, scale = x[0].erfinv(), arb.pi().sqrt() / 2
+    found = arb_series([start])
+    for _ in range(1, ctx.cap):
+        found = ((found * found).exp() * scale * x.derivative()).integral() + start
+    return found
+
+
+def polygamma(order: Any, number: Any) -> Any:
+    """Return the derivative of log Γ of an order one higher, by FLINT's series of log Γ (DLMF 5.15)."""
+    above = whole(order) + 1
+
+    def coefficients(x: arb, length: int) -> list[arb]:
+        logarithms = log_gamma_coefficients(x, above + length)[above:]
+        return [c * factorial(above + k) / factorial(k) for k, c in enumerate(logarithms)]
+
+    return composed(coefficients)(number)
+
+
+def bessel(order: Any, number: Any) -> Any:
+    """Return the modified Bessel function of the first kind.
+
+    The k-th derivative of I_n is 2 to the -k times the sum of C(k, j) I_{n - k + 2 j} (DLMF 10.29.5).
+    """
+    n = whole(order)
+
+    def coefficients(x: arb, length: int) -> list[arb]:
+        values = [x.bessel_i(arb(m)) for m in range(n + length)]
+        sums = (sum((comb(k, j) * values[abs(n - k + 2 * j)] for j in range(k + 1)), arb(0)) for k in range(length))
+        return [total / (2**k * factorial(k)) for k, total in enumerate(sums)]
+
+    return composed(coefficients)(number)
+
+
+def between_jumps(function: Callable[[arb], arb], jumps: Callable[[arb], arb]) -> Callable[[Any], Any]:
+    """Return a function that is constant but where ``jumps`` is whole: unknown where that may be."""
+
+    def apply(number: Any) -> Any:
+        x = lifted(number)[0]
+        below = jumps(x).floor()
+        return function(x) if below.is_exact() and jumps(x) > below else unknown()
+
+    return apply

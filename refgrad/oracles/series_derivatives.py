@@ -1,0 +1,83 @@
+"""The value and the partials of an elementwise operator in power series: by its formula, never a wrong interval."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from flint import arb, arb_series, ctx
+
+from refgrad.operators import Expression, Operator
+from refgrad.operators.differentiation import differentiate
+from refgrad.operators.functions.series import SERIES_FUNCTIONS, constant, series_functions
+from refgrad.operators.functions.special_series import unknown
+
+Derivative = Callable[..., tuple[Any, ...]]
+
+
+def guarded(derivative: Derivative, results: int) -> Derivative:
+    """Return the function, with answers of which nothing is known where FLINT refuses or knows too few coefficients."""
+
+    def answered(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
+        try:
+            found = derivative(*numbers, **attributes)
+        except (ValueError, ZeroDivisionError):  # a divisor whose constant may be zero
+            return (unknown(),) * results
+        short = any(type(number) is arb_series and number.prec < ctx.cap for number in found)
+        return (unknown(),) * results if short else found
+
+    return answered
+
+
+@cache
+def true_series(operator: Operator, bits: int) -> Derivative:
+    """Compile the row's ``formula`` to value and partials in series, differentiated mechanically: what is true."""
+    assert operator.formula is not None
+    derivative = differentiate(
+        operator.formula, operator.argument_names, operator.attribute_names, series_functions(bits)
+    )
+    return _without_poles(operator, guarded(derivative, 1 + len(operator.arguments)))
+
+
+@cache
+def series_value(operator: Operator, bits: int) -> Derivative:
+    """Compile the row's ``formula`` to its value alone; FLINT's composition is all that differentiates.
+
+    It returns partials of 0, which nothing asks for: in series alone no number stands on a tape.
+    """
+    assert operator.formula is not None
+    value = operator.formula.function((*operator.argument_names, *operator.attribute_names), series_functions(bits))
+    nothing = (0,) * len(operator.arguments)
+    alone = guarded(lambda *numbers, **attributes: (value(*numbers, **attributes), *nothing), 1 + len(nothing))
+    return _without_poles(operator, alone)
+
+
+def _without_poles(operator: Operator, derivative: Derivative) -> Derivative:
+    """Return the function without what FLINT says of a series 0 to a power: 0, even where the power is negative.
+
+    Only where the exponent is above 1 that is so of the slope too.
+    """
+    assert operator.formula is not None
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    powers = [node for node in ast.walk(operator.formula.tree) if isinstance(node, ast.BinOp) and _varies(node)]
+    if not powers:
+        return derivative
+    sides = [
+        tuple(Expression(ast.unparse(side)).function(parameters, SERIES_FUNCTIONS) for side in (node.left, node.right))
+        for node in powers
+    ]
+
+    def without_poles(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
+        constants = [constant(number) for number in numbers]
+        for base, exponent in sides:
+            if arb(base(*constants, **attributes)).contains(0) and not exponent(*constants, **attributes) > 1:
+                return (unknown(),) * (1 + len(operator.arguments))
+        return derivative(*numbers, **attributes)
+
+    return without_poles
+
+
+def _varies(node: ast.BinOp) -> bool:
+    return isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant)

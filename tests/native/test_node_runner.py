@@ -1,0 +1,79 @@
+"""An engine in JavaScript is graded through the same protocol: the runner is Node's."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from refgrad.harness import Engine, TapeAdapter, observe, reproduce
+from refgrad.harness.checks import all_checks
+from refgrad.harness.grading import Grader
+from refgrad.harness.settings import Settings
+from refgrad.lifecycle import Policy
+from refgrad.native.engine import ProcessRunner
+from refgrad.scenario import parse
+
+if shutil.which("node") is None:
+    pytest.skip("needs Node", allow_module_level=True)
+
+TAPE = Path(__file__).parent / "javascript" / "tape.js"
+ADAPTER = TapeAdapter(
+    name="javascript-tape",
+    language="javascript",
+    setup=f'var tape = require("{TAPE}");',
+    leaf="tape.leaf({scalar}, {requires_grad})",
+    value="{x}.data",
+    backward="{output}.backward({seed})",
+    gradient="{leaf}.grad",
+    zero_grad="({leaf}.grad = null)",
+    operators={name: f"tape.{name}({{x}})" for name in ("negative", "exp", "sin", "tanh")}
+    | {name: f"tape.{name}({{x}}, {{y}})" for name in ("add", "multiply")}
+    | {"cos": "tape.wrong({x})"},
+    scalars_only=True,
+    policy=Policy(frees="never", implicit_seed="ones"),
+    lacks=frozenset({"error:seed-shape", "error:no-graph"}),
+)
+OFFERED = {"negative", "exp", "sin", "tanh", "add", "multiply", "cos"}
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    runner = ProcessRunner(ADAPTER)
+    yield Engine(ADAPTER, runner)
+    runner.stop()
+
+
+def test_what_is_right_passes_and_what_is_wrong_is_found(engine: Engine) -> None:
+    grader = Grader(engine, settings=Settings("smoke"))
+    chosen = [c for c in all_checks() if c.id.split("/")[0] in {"operators", "accumulation", "sharing", "graphs"}]
+    verdicts = {check.id: grader.grade(check).verdict for check in chosen}
+    assert {name for name, outcome in verdicts.items() if outcome == "wrong"} == {"operators/cos"}
+    assert {verdicts[f"operators/{name}"] for name in OFFERED - {"cos"}} == {"passed"}
+    assert verdicts["graphs/several_backwards"] == "passed"
+    assert not {"crashed", "hung", "unexpected-error"} & set(verdicts.values())
+
+
+def test_its_reproduction_is_javascript(engine: Engine) -> None:
+    scenario = parse(
+        "x = leaf float64[] {0x1p-1} requires_grad\ny = exp x\nbackward y seed float64[] {-0x1p+0}\nread grad x\n"
+    )
+    text = reproduce(scenario, engine)
+    assert text.endswith(
+        "var x = tape.leaf(0.5, true);\n"
+        "var y = tape.exp(x);\n"
+        "y.backward(-1.0);\n"
+        "console.log(x.grad); // gradient of x\n"
+    )
+
+
+def test_an_exception_of_javascript_is_an_observation(engine: Engine) -> None:
+    scenario = parse("x = leaf float64[] {0x1p-1} requires_grad\ny = exp x\nbackward y\nread grad x\n")
+    program = engine.program(scenario)
+    broken = type(engine)(ADAPTER, engine.runner)
+    seen = broken.run(type(program)(program.groups[1:]))
+    assert seen[0].error is not None
+    assert seen[0].error.type == "ReferenceError"
+    assert observe(scenario, engine)[-1].array is not None

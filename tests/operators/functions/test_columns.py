@@ -1,0 +1,131 @@
+"""All columns of the table are the same functions, at ordinary points and at edges, and have the same derivatives."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, arb_series
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from refgrad.interpreter import ComplexArray
+from refgrad.operators import Expression
+from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
+from refgrad.operators.functions.digits import DIGITS_FUNCTIONS
+from refgrad.operators.functions.series import coefficient, series_functions, series_precision
+from tests.operators.functions.number_systems import BITS, DIGITS, SYSTEMS, Point, arguments, in_domain, truth
+
+CELLS = [(name, system) for name in FUNCTIONS for system in SYSTEMS if name not in SYSTEMS[system].absent]
+SLOPES = [(name, p) for name, row in FUNCTIONS.items() for p in row.parameters if p not in row.whole]
+
+HALVES = tuple(sign * half / 2 for half in range(8) for sign in (1.0, -1.0))
+"""Zeros of either sign, ties between integers, integers, and the poles and borders of all domains."""
+
+SIZES = (2.0**-600, 2.0**-40, 29.0, 800.0, 2.0**23 + 1, 2.0**52 + 1)
+EDGES = (*HALVES, *SIZES, *(-x for x in SIZES))
+ORDERS = (0.0, 1.0, 3.0)
+STEP = 2.0**-100
+
+
+def edges(name: str, numbers: tuple[float, ...]) -> list[Point]:
+    """Return the points of those numbers, each with each for a function of two."""
+    row = FUNCTIONS[name]
+    return [*product(*(ORDERS if parameter in row.whole else numbers for parameter in row.parameters))]
+
+
+@st.composite
+def ordinary(draw: st.DrawFn, name: str) -> Point:
+    """Return a point of the domain that floats of every format hold."""
+    row = FUNCTIONS[name]
+    unit = "x < 1" in row.domain or "x <= 1" in row.domain
+    number = st.floats(-1, 1, width=16) if unit else st.floats(-25, 25, width=16)
+    point = tuple(draw(st.sampled_from(ORDERS) if p in row.whole else number) for p in row.parameters)
+    assume(in_domain(name, point))
+    return point
+
+
+def slope(name: str, parameter: str, point: Point) -> Any:
+    """Return the derivative that the row states, or None where that has no value."""
+    row = FUNCTIONS[name]
+    source = row.derivatives[row.parameters.index(parameter)]
+    with mpmath.workdps(DIGITS):
+        numbers = arguments(name, point, mpmath.mpf)
+        out = DIGITS_FUNCTIONS[name](*numbers)
+        try:
+            return Expression(source).function((*row.parameters, "out"), DIGITS_FUNCTIONS)(*numbers, out)
+        except (ValueError, ZeroDivisionError):
+            return None
+
+
+def is_singular(name: str, point: Point) -> bool:
+    """Whether a function may have no series there: at a jump, at a kink, or where a slope is infinite."""
+    row = FUNCTIONS[name]
+    if row.nature != "analytic":
+        return any((2 * x).is_integer() for x in point) or len(set(point)) < len(point)
+    return any(slope(name, p, point) is None for p in row.parameters if p not in row.whole)
+
+
+@pytest.mark.parametrize(("name", "system"), CELLS)
+def test_a_column_has_the_value_of_the_function_at_edges_of_its_domain(name: str, system: str) -> None:
+    column = SYSTEMS[system]
+    points = [p for p in edges(name, EDGES) if in_domain(name, p) and all(map(column.takes, p))]
+    assert points
+    for point in points:
+        found = column.value(name, point)
+        unknown = system == "series" and found is None and is_singular(name, point)
+        assert unknown or column.agrees(found, truth(name, point)), f"{point}: {found}, not {truth(name, point)}"
+
+
+@pytest.mark.parametrize(("name", "system"), [cell for cell in CELLS if FUNCTIONS[cell[0]].domain != "True"])
+def test_where_a_function_has_no_value_no_column_has_one(name: str, system: str) -> None:
+    for point in edges(name, HALVES):
+        if not in_domain(name, point) and truth(name, point) is None:
+            assert SYSTEMS[system].value(name, point) is None, point
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_all_columns_have_the_value_of_the_function_at_ordinary_points(name: str, data: st.DataObject) -> None:
+    point = data.draw(ordinary(name))
+    expected = truth(name, point)
+    for system, column in SYSTEMS.items():
+        if name in column.absent:
+            continue
+        found = column.value(name, point)
+        unknown = system == "series" and found is None and is_singular(name, point)
+        assert unknown or column.agrees(found, expected), f"{system}: {found}, not {expected}"
+
+
+@pytest.mark.parametrize(("name", "parameter"), SLOPES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_derivative_is_that_of_flint_s_series(name: str, parameter: str, data: st.DataObject) -> None:
+    point = data.draw(ordinary(name))
+    assume(not is_singular(name, point))
+    row = FUNCTIONS[name]
+    with series_precision(BITS, 2):
+        numbers = arguments(name, point, arb)
+        place = row.parameters.index(parameter)
+        numbers[place] = arb_series([numbers[place], 1])
+        found = coefficient(series_functions(BITS)[name](*numbers), 1)
+    with mpmath.workdps(DIGITS):
+        assert found.rad() <= abs(found.mid()) * 2.0**-100
+        expected = slope(name, parameter, point)
+        assert abs(mpmath.mpf(found.mid().str(DIGITS, radius=False)) - expected) <= 1e-40 * abs(expected)
+
+
+@pytest.mark.parametrize(("name", "parameter"), [pair for pair in SLOPES if pair[0] not in COMPLEX_ABSENT])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_derivative_is_that_of_the_complex_step(name: str, parameter: str, data: st.DataObject) -> None:
+    point = data.draw(ordinary(name))
+    assume(not is_singular(name, point))
+    assert FUNCTIONS[name].parameters == (parameter,)
+    (result,) = COMPLEX_FUNCTIONS[name](ComplexArray.of(np.asarray([point[0] + STEP * 1j]), None))
+    assert float(result.imag) / STEP == pytest.approx(float(slope(name, parameter, point)), rel=1e-12, abs=0)
