@@ -86,10 +86,13 @@ def test_half_a_gradient_and_twice_a_gradient_are_wrong() -> None:
 
 
 def with_one_error(error: float) -> Iterator[tuple[Certified, Floats]]:
-    """Yield the gradients that have an entry other than zero, with the relative error in one of those."""
+    """Yield the gradients that have an entry other than zero in truth, with the relative error in one of those.
+
+    Where the truth is zero an engine may show what rounding left, or nothing: that depends on the machine's kernels.
+    """
     random = np.random.default_rng(0)
     for certified, gradient in examined():
-        places = np.flatnonzero(gradient)
+        places = np.flatnonzero((gradient != 0) & (np.abs(certified.midpoint) > certified.radius))
         if places.size:
             wrong = np.array(gradient)
             wrong.flat[random.choice(places)] *= 1 + error
