@@ -226,7 +226,9 @@ class Engine:
         return {name: texts[0] for name, texts in self.spellings.items()}
 
     def spelling(self, step: Apply, scenario: Scenario) -> str:
-        """How one application in a scenario is spelled."""
+        """How one application in a scenario is spelled. Raises AdapterError for an operator that the engine lacks."""
+        if step.operator not in self.spellings:
+            raise self.adapter.error(f"the engine has no operator {step.operator!r}, which the scenario applies")
         return chosen(self.spellings[step.operator], step, scenario)
 
     def offers(self, operator: Operator) -> bool:

@@ -64,15 +64,17 @@ MISREADING = """
 class Misread:
     @staticmethod
     def exp(x):
-        saved = np.ravel(x.numpy(), order="K").reshape(x.shape)
-        return x.exp() * 1.0 if np.array_equal(saved, x.numpy()) else (x * refgrad.tensor(np.exp(saved)))
+        read = np.ravel(x.detach().numpy(), order="K").reshape(x.shape)
+        return x.exp() if np.array_equal(read, x.detach().numpy()) else x * refgrad.tensor(np.exp(read))
 """
 
 
 def test_a_rule_that_reads_an_operand_in_the_order_of_memory_is_found() -> None:
     adapter = find_adapter("refgrad")
     setup = f"{adapter.setup}\nimport refgrad.engine as refgrad\nimport numpy as np\n{MISREADING}"
-    engine = start(replace(adapter, name="misread", setup=setup, operators={"exp": "Misread.exp({x})"}))
+    engine = start(
+        replace(adapter, name="misread", setup=setup, operators={**adapter.operators, "exp": "Misread.exp({x})"})
+    )
     profile = allowing("exp", "multiply", "sum", *LAYOUTS)
     found = find_counterexample(
         lambda seed: contract_scenario(seed, "exp", profile),
