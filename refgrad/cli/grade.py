@@ -122,20 +122,21 @@ def _tell(plan: Plan, outcome: Outcome) -> Status:
         click.echo(f"{check} ended without a verdict: {text}", err=True)
     if outcome.code == pytest.ExitCode.INTERNAL_ERROR:
         click.echo(plain_text(outcome.output, LONGEST_TRACEBACK), err=True)
-    statuses = [_report(failure) for failure in _failures(outcome, recorder)]
+    unfinished = [check.id for check in plan.checks if check.id not in recorder.verdicts]
+    statuses = [_report(failure) for failure in _failures(outcome, recorder, unfinished)]
     if any(verdict.failed and verdict.level == "MUST" for verdict in verdicts):
         statuses.append(Status.FAILED)
     return min(statuses, key=SEVERITY.index, default=Status.PASSED)
 
 
-def _failures(outcome: Outcome, recorder: Recorder) -> Iterator[Failure]:
+def _failures(outcome: Outcome, recorder: Recorder, unfinished: Sequence[str]) -> Iterator[Failure]:
     """Yield what keeps a run from being complete."""
     stopped = outcome.stopped_by
     if recorder.write_error:
         yield Failure(recorder.write_error, Status.BROKEN)
-    if recorder.unfinished or stopped:
+    if unfinished or stopped:
         status = Status(stopped) if stopped else Status.BROKEN
-        yield Failure(f"{STOPPED[status]}{without_verdict(recorder.unfinished)}; go on with --resume", status)
+        yield Failure(f"{STOPPED[status]}{without_verdict(unfinished)}; go on with --resume", status)
     elif outcome.code == pytest.ExitCode.INTERNAL_ERROR:
         yield Failure("refgrad itself failed; see above", Status.BROKEN)
 

@@ -34,7 +34,8 @@ class Recorder:
 
     ``start_error`` says why the engine could not be started, ``write_error`` why the journal or the report could not be
     written. ``broken`` holds the checks that ended without a verdict, and what is known of why. ``chosen`` are the
-    checks that pytest chose among the planned ones, once that is known.
+    checks that pytest chose among the planned ones, once that is known; ``missing``, at the end, those that should have
+    a verdict and have none.
     """
 
     def __init__(self, plan: Plan, known: Mapping[str, Verdict], signals: Signals) -> None:
@@ -45,6 +46,8 @@ class Recorder:
         self.verdicts: dict[str, Verdict] = {}
         self.broken: dict[str, str] = {}
         self.chosen: Sequence[str] | None = None
+        self.missing: Sequence[str] = ()
+        self.uncollected = False
         self.begun = False
         self.start_error = ""
         self.write_error = ""
@@ -65,6 +68,10 @@ class Recorder:
         if session.items:
             self.chosen = [item.name for item in session.items if isinstance(item, CheckItem)]
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember that the checks could not be collected: then none of them was left out by choice."""
+        self.uncollected |= report.failed and report.nodeid == SUITE
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write down what a report carries. A check that comes to its end without a verdict is broken."""
         verdicts = verdicts_in(report)
@@ -81,6 +88,7 @@ class Recorder:
         """Write the report, of as much as is known, and let the exit status say if something is not."""
         if self.begun and not self.start_error and not session.config.option.collectonly:
             self._write()
+        self.missing = self._missing(session)
         with warnings.catch_warnings():
             if self.start_error:  # what other plugins miss in such a session has no other reason
                 warnings.simplefilter("ignore")
@@ -97,7 +105,8 @@ class Recorder:
     @property
     def unfinished(self) -> list[str]:
         """The checks that were chosen and have no verdict, in the order of the suite."""
-        chosen = [check.id for check in self.plan.checks] if self.chosen is None else self.chosen
+        every = [check.id for check in self.plan.checks]
+        chosen = every if self.chosen is None or self.uncollected else self.chosen
         return [check for check in chosen if check not in self.verdicts]
 
     def give_up(self, message: str) -> None:
@@ -136,9 +145,11 @@ class Recorder:
         """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""
         if session.config.option.collectonly or self.start_error:
             return 0
-        if self.write_error or self.broken:
-            return BROKEN
-        if session.exitstatus == pytest.ExitCode.INTERRUPTED:
-            return self.signals.status if self.signals.terminated else 0
+        if self.signals.terminated and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            return self.signals.status
+        return BROKEN if self.write_error or self.missing else 0
+
+    def _missing(self, session: pytest.Session) -> Sequence[str]:
+        """Return the checks that were run without a verdict; and where nothing stopped the session, those not run."""
         stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
-        return BROKEN if self.unfinished and not stopped else 0
+        return list(self.broken) if stopped else self.unfinished

@@ -51,7 +51,7 @@ class Narrator:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Count the outcomes, show the messages of those told apart, and name the report."""
         verdicts = self.recorder.found
-        if not verdicts and not self.recorder.broken:
+        if not verdicts and not self.recorder.missing:
             return
         terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
         counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
@@ -61,8 +61,8 @@ class Narrator:
         for verdict in verdicts:
             if verdict.verdict in TOLD_APART:
                 terminalreporter.write_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}")
-        if self.recorder.broken:
-            terminalreporter.write_line(without_verdict(list(self.recorder.broken)), red=True)
+        if self.recorder.missing:
+            terminalreporter.write_line(without_verdict(self.recorder.missing), red=True)
         if self.recorder.write_error:
             terminalreporter.write_line(self.recorder.write_error, red=True)
         if self.recorder.report is not None:
