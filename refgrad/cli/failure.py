@@ -56,6 +56,8 @@ def told_in_one_line() -> Iterator[None]:
         yield
     except EngineStartError as error:
         raise Failure(str(error), Status.CANNOT_START) from error
+    except SystemExit as error:  # of foreign code: an adapter's module, or its setup
+        raise Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START) from error
     except USAGE_ERRORS as error:
         raise Failure(str(error), Status.WRONG_USAGE) from error
 

@@ -90,6 +90,17 @@ class Conformance:
             self.bench.start()
         except EngineStartError as error:
             _give_up(session.config, str(error))
+        except (SystemExit, KeyboardInterrupt) as error:
+            if _is_interrupted(session.config):
+                raise
+            name = self.bench.plan.adapter.name
+            _give_up(session.config, f"engine {name!r} cannot be started: its setup raised {type(error).__name__}")
+
+
+def _is_interrupted(config: pytest.Config) -> bool:
+    """Whether somebody stopped the session; of a worker, its controller knows."""
+    recorder = config.pluginmanager.get_plugin(RECORDER)
+    return recorder is not None and bool(recorder.signals.received)
 
 
 def _give_up(config: pytest.Config, message: str) -> None:

@@ -64,6 +64,24 @@ def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(termina
     assert (summary["planned"], summary["run"], summary["not_run"]) == (2, 1, 1)
 
 
+@pytest.mark.parametrize("command", ["grade", "coverage", "run"])
+def test_a_module_that_ends_the_process_is_no_success(terminal: Terminal, command: str) -> None:
+    (terminal.folder / "leaving.py").write_text("raise SystemExit(0)")
+    given = ("run", "-", "--engine") if command == "run" else (command,)
+    result = terminal.invoke(*given, "leaving:ADAPTER", standard_input="x = leaf float64[] {0x1p+0}\n")
+    assert result.exit_code == 3
+    assert result.stderr == "Error: the engine ended the process with status 0\n"
+
+
+@pytest.mark.parametrize("setup", ["raise SystemExit(0)", "import os; os._exit(0)", "raise KeyboardInterrupt"])
+def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(terminal: Terminal, setup: str) -> None:
+    text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, setup={setup!r})\n"
+    (terminal.folder / "leaving.py").write_text(text)
+    finished = terminal.run("grade", "leaving:ADAPTER", *TWO, "--workers", "1")
+    assert finished.status == 3
+    assert finished.errors.splitlines()[-1].startswith("Error: engine 'right' cannot be started: ")
+
+
 def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal) -> None:
     text = SABOTEUR.format(disturbance="pass") + "def collect(self): raise OSError('no')\nSuite.collect = collect\n"
     (terminal.folder / "saboteur.py").write_text(text)
