@@ -108,7 +108,12 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Grade, and turn the verdict into what pytest knows."""
-        verdict = self.bench.verdict(self.check)
+        try:
+            verdict = self.bench.verdict(self.check)
+        except KeyboardInterrupt as error:
+            if self.bench.worker:  # whoever stops a run stops its controller; this one is of the engine, or of ours
+                raise RuntimeError("the check was interrupted") from error
+            raise
         self._attach(verdict)
         if verdict.failed and verdict.level == "MUST":
             raise CheckFailedError(verdict)
