@@ -1,4 +1,4 @@
-"""What does `python -m refgrad` do? The same as the command `refgrad`."""
+"""``python -m refgrad`` is the command ``refgrad``."""
 
 from refgrad.cli import main
 

@@ -1,22 +1,40 @@
-"""What is typed to grade an engine? The command ``refgrad``, a front of the checks that pytest runs.
+"""The command ``refgrad``, a front of the checks that pytest runs.
 
-Exit statuses: 0 every MUST holds, 1 some do not, 2 wrong usage, 3 an engine could not be started, 4 refgrad itself
-failed, 130 interrupted.
+Exit statuses: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
+not be started, 4 a check has no verdict, or what was found cannot be written, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 from refgrad.cli.confirm import confirm
 from refgrad.cli.coverage import coverage_command
+from refgrad.cli.failure import Failure, Status
 from refgrad.cli.grade import grade
 from refgrad.cli.listing import listing
 from refgrad.cli.report import report
 from refgrad.cli.run import run
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Commands that end in one line where they are interrupted, or where their output cannot be written."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Failure("interrupted", Status.INTERRUPTED) from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise Failure(str(error), Status.BROKEN) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="refgrad")
 def main() -> None:
     """Hold automatic differentiation engines against what must happen."""

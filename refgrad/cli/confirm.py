@@ -1,4 +1,4 @@
-"""``refgrad confirm``: do the programs in a report show what it says, without refgrad?"""
+"""``refgrad confirm``: run the programs of a report without refgrad, and compare what they show with what it says."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
-from refgrad.cli.failure import Status, told_in_one_line
+from refgrad.cli.failure import Status, file_path, told_in_one_line
+from refgrad.native.text import plain_line, plain_text
 from refgrad.report import confirm as confirm_finding
 from refgrad.report import findings, read_document
 
 
 @click.command()
-@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=click.Path(path_type=Path))
+@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=file_path)
 @click.option("--python", default=sys.executable, show_default="this one", help="The interpreter that has the engines.")
 @click.pass_context
 def confirm(context: click.Context, reports: tuple[Path, ...], python: str) -> None:
@@ -35,8 +36,8 @@ def confirm(context: click.Context, reports: tuple[Path, ...], python: str) -> N
             if confirmation.answer != "confirmed":
                 click.echo(f"{finding.verdict.id}: {confirmation.answer}")
                 click.echo(f"  the report:  {finding.verdict.message}")
-                click.echo("  its program: " + confirmation.shown.replace("\n", "\n               "))
+                click.echo("  its program: " + plain_text(confirmation.shown).replace("\n", "\n               "))
         refuted += counts["refuted"]
         told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
-        click.echo(f"{path}: {len(found)} findings" + (f", {told}" if told else ""))
+        click.echo(f"{plain_line(str(path))}: {len(found)} findings" + (f", {told}" if told else ""))
     context.exit(Status.FAILED if refuted else Status.PASSED)

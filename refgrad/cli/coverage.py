@@ -1,4 +1,4 @@
-"""``refgrad coverage``: which operators of the table does an engine lack, and which of its own does the table lack?"""
+"""``refgrad coverage``: list what an engine lacks of the table of operators, and what the table lacks."""
 
 from __future__ import annotations
 

@@ -1,17 +1,31 @@
-"""How does a command end that cannot do what it was told? With one line, and an exit status for scripts."""
+"""How a command ends that cannot do what it was told: with one line, and an exit status for scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 import click
 
 from refgrad.harness import AdapterError, EngineStartError, JournalError
+from refgrad.interpreter import ScenarioEvaluationError
+from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.plan import PlanError
 from refgrad.report import ReportError
 from refgrad.scenario import ScenarioError
+
+USAGE_ERRORS = (
+    AdapterError,
+    JournalError,
+    PlanError,
+    ReportError,
+    ScenarioError,
+    ScenarioEvaluationError,
+    OSError,
+)
+"""What a user can do something about: files, names and scenarios that are not what they should be."""
 
 
 class Status(IntEnum):
@@ -23,13 +37,14 @@ class Status(IntEnum):
     CANNOT_START = 3
     BROKEN = 4
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class Failure(click.ClickException):
     """Ends a command with one line on stderr and a status."""
 
     def __init__(self, message: str, status: Status) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(plain_line(message))
         self.status = status
         self.exit_code = int(status)  # type: ignore[misc]  # as click documents
 
@@ -41,5 +56,14 @@ def told_in_one_line() -> Iterator[None]:
         yield
     except EngineStartError as error:
         raise Failure(str(error), Status.CANNOT_START) from error
-    except (AdapterError, JournalError, PlanError, ReportError, ScenarioError, OSError) as error:
+    except SystemExit as error:  # of foreign code: an adapter's module, or its setup
+        raise Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START) from error
+    except USAGE_ERRORS as error:
         raise Failure(str(error), Status.WRONG_USAGE) from error
+
+
+def file_path(text: str) -> Path:
+    """Return the path that was typed. Raises BadParameter for what no file can be named."""
+    if "\0" in text:
+        raise click.BadParameter(f"{plain_line(text)!r} is no name of a file")
+    return Path(text)

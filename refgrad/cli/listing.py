@@ -1,4 +1,4 @@
-"""``refgrad list``: which operators, engines, checks and features are there?"""
+"""``refgrad list``: list operators, engines, checks and features."""
 
 from __future__ import annotations
 

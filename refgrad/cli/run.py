@@ -1,22 +1,28 @@
-"""``refgrad run``: what does an engine do with one scenario, beside what must happen?"""
+"""``refgrad run``: show what an engine does with one scenario, beside what must happen."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import click
+import numpy as np
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.harness import Engine, Finding, find_adapter, observe, reproduce, start
 from refgrad.harness.examination import confront
-from refgrad.interpreter import ScenarioEvaluationError
-from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, predict, required_features
+from refgrad.interpreter import Float64, evaluate
+from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, lower, required_features
 from refgrad.native.observation import Observation
+from refgrad.native.text import plain_line, plain_text
+from refgrad.operators import Operator
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, Step, parse
+
+MOST_ENTRIES: Final = 100_000
+"""The largest tensor that is certified and shown: some seconds, and a long line."""
 
 
 @click.command()
@@ -29,20 +35,29 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     Exit status: 0 everything is as it must be, 1 something is not, 2 wrong usage, 3 the engine could not be started.
     """
     with told_in_one_line():
-        scenario = parse(file.read())
-        started = start(find_adapter(engine))
+        scenario = parse(_text(file))
+        adapter = find_adapter(engine)
+        _refuse_what_cannot_be_evaluated(scenario)
+        started = start(adapter)
         _refuse_what_is_lacking(scenario, started)
-        try:
-            trials = list(_trials(scenario, started))
-        except ScenarioEvaluationError as error:
-            raise Failure(str(error), Status.WRONG_USAGE) from error
+        trials, whole = _tried(scenario, started)
     for number, trial in enumerate(trials, 1):
         click.echo(f"{number:3}  {trial.step.to_text()}")
         for line in trial.remarks():
-            click.echo(f"     {line}")
+            click.echo("     " + plain_text(line).replace("\n", " "))
+    failed = any(trial.finding.failed for trial in trials)
+    if whole.failed and not failed:
+        click.echo(f"\nEach step may be so, but not all together: {whole.outcome}: {plain_line(whole.message)}")
     if program:
         click.echo(f"\nThe same with {started.adapter.name} alone:\n\n{reproduce(scenario, started)}", nl=False)
-    raise SystemExit(int(Status.FAILED if any(trial.finding.failed for trial in trials) else Status.PASSED))
+    raise SystemExit(int(Status.FAILED if failed or whole.failed else Status.PASSED))
+
+
+def _text(file: TextIO) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file.name} is not a text in UTF-8: {error.reason}", Status.WRONG_USAGE) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,25 @@ class _Trial:
             yield f"verdict: {self.finding.outcome}{f': {self.finding.message}' if self.finding.message else ''}"
 
 
+def _refuse_what_cannot_be_evaluated(scenario: Scenario) -> None:
+    """Raise Failure for a scenario whose shapes or attributes do not fit, or that is too large to be shown."""
+    try:
+        evaluate(scenario, _Bounded())
+    except (MemoryError, OverflowError, RecursionError, ValueError) as error:
+        raise Failure(str(error) or type(error).__name__, Status.WRONG_USAGE) from error
+
+
+class _Bounded(Float64):
+    """Refuses values that are too large to be certified and shown entry by entry."""
+
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
+        """Return the operator's value. Raises ValueError where it is too large."""
+        value = super().apply(operator, arguments, attributes)
+        if np.size(value) > MOST_ENTRIES:
+            raise ValueError(f"{np.size(value):,} entries are too many; at most {MOST_ENTRIES:,} are shown")
+        return value
+
+
 def _refuse_what_is_lacking(scenario: Scenario, engine: Engine) -> None:
     lacking = [f"operator {name}" for name in sorted(scenario.operators - engine.operators.keys())]
     features = required_features(scenario) - engine.adapter.features
@@ -72,15 +106,33 @@ def _refuse_what_is_lacking(scenario: Scenario, engine: Engine) -> None:
         raise Failure(message, Status.WRONG_USAGE)
 
 
-def _trials(scenario: Scenario, engine: Engine) -> Iterator[_Trial]:
-    """Yield a trial a step, up to the first unexpected error: what comes behind it follows from it."""
-    oracle = CertifiedOracle(scenario, engine.adapter.dtype)
-    predictions = [_promised(p, engine) for p in predict(scenario, engine.adapter.policy)]
+def _tried(scenario: Scenario, engine: Engine) -> tuple[list[_Trial], Finding]:
+    """Return a trial a step, up to the first unexpected error, and what all steps show together."""
+    lowered = lower(scenario, engine.adapter.policy)
+    oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
+    predictions = tuple(_promised(p, engine) for p in lowered.predictions)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         observations = observe(scenario, engine)
-    for step, prediction, observation in zip(scenario.steps, predictions, observations, strict=True):
-        finding = confront((prediction,), (observation,), oracle, engine.adapter)
+    trials = list(_trials(scenario, predictions, observations, oracle, engine))
+    return trials, confront(predictions, observations, oracle, engine.adapter)
+
+
+def _trials(
+    scenario: Scenario,
+    predictions: tuple[Prediction, ...],
+    observations: tuple[Observation, ...],
+    oracle: CertifiedOracle,
+    engine: Engine,
+) -> Iterator[_Trial]:
+    """Yield what each step shows by itself; what comes behind an unexpected error follows from it."""
+    count = len(scenario.steps)
+    for place, (step, prediction, observation) in enumerate(
+        zip(scenario.steps, predictions, observations, strict=True)
+    ):
+        due: tuple[Prediction, ...] = tuple(prediction if n == place else Open() for n in range(count))
+        seen = tuple(observation if n == place else Observation() for n in range(count))
+        finding = confront(due, seen, oracle, engine.adapter)
         yield _Trial(step, _due(prediction, oracle), observation, finding)
         if finding.outcome in {"unexpected-error", "unsupported"}:
             return
@@ -96,8 +148,8 @@ def _due(prediction: Prediction, oracle: CertifiedOracle) -> str:
     match prediction:
         case Fails(kind=kind):
             return f"fail ({kind})"
-        case Value(name=name):
-            return f"show {oracle.value(name).midpoint.tolist()}"
+        case Value(lowered=lowered):
+            return f"show {oracle.value(lowered).midpoint.tolist()}"
         case Gradient(leaf=leaf, contributions=contributions):
             return f"show {oracle.gradient(leaf, contributions).midpoint.tolist()}"
         case NoGradient():

@@ -1,4 +1,4 @@
-"""How is one engine graded from the command line? By pytest with refgrad's plugin, its output put aside."""
+"""One engine graded from the command line: by pytest with refgrad's plugin, its output put aside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from refgrad.pytest_plugin.conformance import verdict_in
+from refgrad.pytest_plugin.conformance import verdicts_in
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.pytest_plugin.session import RECORDER
@@ -32,9 +32,14 @@ class Outcome:
     output: str
 
     @property
-    def interrupted(self) -> bool:
-        """Whether somebody stopped it."""
-        return self.code == pytest.ExitCode.INTERRUPTED
+    def refused(self) -> bool:
+        """Whether the session did not even begin, because of what was asked for; pytest has said why on stderr."""
+        return self.code == pytest.ExitCode.USAGE_ERROR and (self.recorder is None or not self.recorder.begun)
+
+    @property
+    def stopped_by(self) -> int:
+        """The exit status of a run that somebody stopped, 0 of one that ended by itself."""
+        return self.recorder.signals.status if self.recorder is not None else 0
 
 
 class Watch:
@@ -51,7 +56,7 @@ class Watch:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a verdict."""
-        if verdict_in(report) is not None:
+        if verdicts_in(report):
             self.advance()
 
 

@@ -1,4 +1,4 @@
-"""What does a reader see of a graded engine? A table of chapters, and what failed, with programs that show it."""
+"""The summary of a graded engine: a table of chapters, and what failed, with programs that show it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def terminal() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
-def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], report: Path) -> None:
-    """Print how an engine did, and where its report lies."""
+def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], report: Path | None) -> None:
+    """Print how an engine did, and where its report lies, if one was written."""
     _line(console, Text(plan.title, style="bold"))
     if verdicts:
         console.print(_table(verdicts, plain=not console.is_terminal))
@@ -49,9 +49,11 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
     for verdict in failed[:SHOWN]:
         _failure(console, verdict)
     if failed[SHOWN:]:
-        _line(console, Text(f"... and {len(failed) - SHOWN} more, in {report}\n"))
-    _line(console, Text(_conclusion(plan, verdicts, failed), style="red" if failed else "green"))
-    _line(console, Text(f"report: {report}\n"))
+        where = "" if report is None else f", in {report}"
+        _line(console, Text(f"... and {len(failed) - SHOWN} more{where}\n"))
+    _line(console, Text(_conclusion(plan, verdicts), style=_style(plan, verdicts)))
+    if report is not None:
+        _line(console, Text(f"report: {report}\n"))
 
 
 def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
@@ -73,14 +75,28 @@ def _failure(console: Console, verdict: Verdict) -> None:
     _line(console, Text(indent(rest, "  ") + "\n"))
 
 
-def _conclusion(plan: Plan, verdicts: Sequence[Verdict], failed: Sequence[Verdict]) -> str:
-    checks = f"{len(verdicts)} check{'s' * (len(verdicts) != 1)}"
-    must = sum(verdict.level == "MUST" for verdict in failed)
-    unfinished = len(plan.checks) - len(verdicts)
-    partial = f"; {unfinished} not run" if unfinished else ""
-    if not failed:
-        return f"{checks}, none failed{partial}"
-    return f"{checks}, {len(failed)} failed, {must} of them on the level MUST{partial}"
+def _conclusion(plan: Plan, verdicts: Sequence[Verdict]) -> str:
+    failed = [verdict for verdict in verdicts if verdict.failed]
+    parts = [f"{len(verdicts)} check{'s' * (len(verdicts) != 1)}", f"{len(failed) or 'none'} failed"]
+    if failed:
+        parts.append(f"{sum(verdict.level == 'MUST' for verdict in failed)} of them on the level MUST")
+    if undecided := sum(verdict.verdict == "inconclusive" for verdict in verdicts):
+        parts.append(f"{undecided} inconclusive")
+    unfinished = _not_run(plan, verdicts)
+    return ", ".join(parts) + (f"; {unfinished} not run" if unfinished else "")
+
+
+def _not_run(plan: Plan, verdicts: Sequence[Verdict]) -> int:
+    """How many planned checks have no verdict; there may be verdicts of others, on which these rely."""
+    return len({check.id for check in plan.checks} - {verdict.id for verdict in verdicts})
+
+
+def _style(plan: Plan, verdicts: Sequence[Verdict]) -> str:
+    """Green only where everything was decided, and well."""
+    if any(verdict.failed for verdict in verdicts):
+        return "red"
+    undecided = any(verdict.verdict == "inconclusive" for verdict in verdicts)
+    return "yellow" if undecided or _not_run(plan, verdicts) else "green"
 
 
 def _line(console: Console, text: Text) -> None:

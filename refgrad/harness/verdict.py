@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from refgrad.native.text import plain_text
+
 Outcome = Literal[
     "wrong", "missing", "crashed", "hung", "unexpected-error", "inaccurate", "convention", "inconclusive",
     "unsupported", "passed",
@@ -41,7 +43,8 @@ class Verdict:
     """What a check found on an engine.
 
     ``scenario`` is the text of the scenario that shows it, ``reproduction`` the same as a program of the engine's
-    library, both empty where there is nothing to show; ``examples`` counts the scenarios that were run.
+    library, both empty where there is nothing to show; ``examples`` counts the scenarios that were run. ``cause`` is
+    the id of the check whose failure keeps this one from saying more.
     """
 
     id: str
@@ -55,6 +58,11 @@ class Verdict:
     scenario_id: str = ""
     reproduction: str = ""
     examples: int = 0
+    cause: str = ""
+
+    def __post_init__(self) -> None:
+        """Make the message plain: an engine's own words may be in it."""
+        object.__setattr__(self, "message", plain_text(self.message))
 
     @property
     def failed(self) -> bool:

@@ -1,4 +1,4 @@
-"""How does pytest grade an engine? With ``--engine NAME`` it also runs refgrad's checks, one item a check.
+"""The pytest plugin: with ``--engine NAME`` pytest also runs refgrad's checks on an engine, one item a check.
 
 pytest loads this module in every session of every project in an environment where refgrad is installed, so it imports
 nothing: the plugin proper is loaded once an engine is named.

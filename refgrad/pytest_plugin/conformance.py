@@ -1,4 +1,4 @@
-"""How does a check become an item of pytest? One item each, without a file of tests behind it."""
+"""Checks as items of pytest: one item each, without a file of tests behind it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any, Final
 import pytest
 
 from refgrad.harness import Verdict, start
-from refgrad.harness.checks import Check
+from refgrad.harness.checks import Check, all_checks
 from refgrad.harness.grading import Grader
-from refgrad.pytest_plugin.crash import Traces
+from refgrad.native.text import plain_text
+from refgrad.pytest_plugin.crash import LastScenarios
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import failure_text
 
@@ -23,33 +24,47 @@ SUITE: Final = "refgrad"
 """What stands before the ``::`` in an item's id."""
 
 
-class CheckFailedError(Exception):
-    """Carries the verdict of a check that failed to the report of its item."""
+LONGEST_TRACEBACK: Final = 20_000
+"""The most characters that are kept of a traceback of refgrad itself."""
 
-    def __init__(self, verdict: Verdict) -> None:
+
+class CheckFailedError(Exception):
+    """Carries the verdict of a check that failed to the report of its item.
+
+    ``waiting`` is the id of the check that was to be run and has nothing to say, because the other one failed.
+    """
+
+    def __init__(self, verdict: Verdict, waiting: str = "") -> None:
         super().__init__(verdict.message)
         self.verdict = verdict
+        self.waiting = waiting
+
+    @property
+    def text(self) -> str:
+        """What is said of it."""
+        told = failure_text(self.verdict)
+        return f"{self.waiting} waits for {self.verdict.id}, which was not selected:\n{told}" if self.waiting else told
 
 
 class Bench:
     """Where checks are run: an engine, started when a check needs it, and the verdicts that are known."""
 
     def __init__(
-        self, plan: Plan, known: Mapping[str, Verdict], worker: str = "", traces: Traces | None = None
+        self, plan: Plan, known: Mapping[str, Verdict], worker: str = "", last: LastScenarios | None = None
     ) -> None:
-        """``traces`` tell whoever finds this ``worker`` dead what it was doing."""
+        """``last`` tells whoever finds this ``worker`` dead what it was doing."""
         self.plan = plan
         self.known = known
         self.worker = worker
-        self.traces = traces
+        self.last = last
         self._grader: Grader | None = None
 
     def start(self) -> Grader:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._grader is None:
             engine = start(self.plan.adapter)
-            if self.traces is not None:
-                self.traces.follow(engine, self.worker)
+            if self.last is not None:
+                self.last.follow(engine, self.worker)
             self._grader = Grader(engine, self.plan.settings)
         return self._grader
 
@@ -60,8 +75,8 @@ class Bench:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             grader = self.start()
-            if self.traces is not None:
-                grader.engine.lethal = self.traces.lethal
+            if self.last is not None:
+                grader.engine.lethal = self.last.quarantined
             return grader.grade(check)
 
 
@@ -93,33 +108,62 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Grade, and turn the verdict into what pytest knows."""
-        verdict = self.bench.verdict(self.check)
-        self.user_properties.append((PROPERTY, verdict.to_json()))
+        try:
+            verdict = self.bench.verdict(self.check)
+        except KeyboardInterrupt as error:
+            if self.bench.worker:  # whoever stops a run stops its controller; this one is of the engine, or of ours
+                raise RuntimeError("the check was interrupted") from error
+            raise
+        self._attach(verdict)
         if verdict.failed and verdict.level == "MUST":
             raise CheckFailedError(verdict)
         if verdict.failed:
             pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {verdict.message}")
         if verdict.verdict == "unsupported":
             pytest.skip(verdict.message or "the engine does not offer it")
+        self._run_causes(verdict)
+
+    def _run_causes(self, verdict: Verdict) -> None:
+        """Run what this check waits for, where that was not selected: it must not fail unseen."""
+        selected = {item.name for item in self.session.items if isinstance(item, CheckItem)}
+        while verdict.cause and verdict.cause not in selected:
+            selected.add(verdict.cause)
+            verdict = self.bench.verdict(check_named(verdict.cause))
+            self._attach(verdict)
+            if verdict.failed and verdict.level == "MUST":
+                raise CheckFailedError(verdict, self.check.id)
+
+    def _attach(self, verdict: Verdict) -> None:
+        self.user_properties.append((PROPERTY, verdict.to_json()))
 
     def repr_failure(
         self,
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,
     ) -> Any:
-        """Return the text of the verdict, not a traceback through the harness."""
+        """Return the text of the verdict, not a traceback through the harness; of another error, a plain traceback."""
         if isinstance(excinfo.value, CheckFailedError):
-            return failure_text(excinfo.value.verdict)
-        return super().repr_failure(excinfo, style)
+            return excinfo.value.text
+        shown = super().repr_failure(excinfo, style)
+        text = str(shown)
+        return shown if plain_text(text, LONGEST_TRACEBACK) == text else plain_text(text, LONGEST_TRACEBACK)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return what stands above a failure: the id of the check."""
         return self.path, None, self.name
 
 
-def verdict_in(report: pytest.TestReport) -> Verdict | None:
-    """Return the verdict that a report carries, None if it is of something else, or of an item's setup or teardown."""
+def check_named(name: str) -> Check:
+    """Return the check of an id. Raises KeyError where there is none."""
+    return {check.id: check for check in all_checks()}[name]
+
+
+def verdicts_in(report: pytest.TestReport) -> list[Verdict]:
+    """Return the verdicts that a report carries: that of its check, and those of what the check waits for.
+
+    There are none in a report of something else, or of an item's setup or teardown.
+    """
     if report.when in {"setup", "teardown"}:
-        return None
-    rows = [value for name, value in report.user_properties if name == PROPERTY]
-    return Verdict.from_json(dict(rows[-1])) if rows else None  # type: ignore[call-overload]
+        return []
+    rows = (value for name, value in report.user_properties if name == PROPERTY)
+    return [Verdict.from_json(dict(row)) for row in rows]  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""What is left when an engine takes its process down? The scenario that was being run, and a verdict made of it."""
+"""What is left of a worker that died: the scenario that it was running last, and the verdict that is made of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refgrad.scenario import Scenario, ScenarioError, parse
 
 
 @dataclass(frozen=True, slots=True)
-class Traces:
+class LastScenarios:
     """A folder in which each process of a run leaves the scenario that it is running, and sees what others died of."""
 
     folder: Path
@@ -41,13 +41,13 @@ class Traces:
         return scenario if scenario.steps else None
 
     @property
-    def lethal(self) -> frozenset[str]:
+    def quarantined(self) -> frozenset[str]:
         """Ids of the scenarios that a worker died of."""
-        return frozenset(path.suffix.removeprefix(".") for path in self.folder.glob("lethal.*"))
+        return frozenset(path.suffix.removeprefix(".") for path in self.folder.glob("quarantined.*"))
 
-    def condemn(self, scenario: Scenario) -> None:
+    def quarantine(self, scenario: Scenario) -> None:
         """Let no worker run this scenario again."""
-        (self.folder / f"lethal.{scenario.id}").touch()
+        (self.folder / f"quarantined.{scenario.id}").touch()
 
 
 def crash_verdict(check: Check, engine: str, scenario: Scenario | None) -> Verdict:

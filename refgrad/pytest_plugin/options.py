@@ -1,4 +1,4 @@
-"""What was asked for on pytest's command line? Read without loading anything of refgrad."""
+"""The options of grading on pytest's command line, read without loading anything of refgrad."""
 
 from __future__ import annotations
 

@@ -1,16 +1,19 @@
-"""What is graded in a session: which engine, by which checks, how thoroughly, and what is known of it already?"""
+"""The plan of a session: which engine is graded, by which checks, how thoroughly, and what is known of it already."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import refgrad
 from refgrad.harness import AnyAdapter, Journal, Verdict, engine_version, find_adapter
 from refgrad.harness.checks import Check, all_checks
 from refgrad.harness.settings import EFFORTS, Settings
+from refgrad.native.text import plain_line
+from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.report import describe_engine, document_path
 
@@ -33,10 +36,13 @@ class Plan:
         """Return the plan for options. Raises AdapterError or PlanError where they make no sense."""
         if options.profile not in EFFORTS:
             raise PlanError(f"there is no profile {options.profile!r}; there are: {', '.join(EFFORTS)}")
-        if options.output is not None and options.output.exists() and not options.output.is_dir():
-            raise PlanError(f"{options.output} is not a folder, so no report can be written into it")
+        if options.output is not None:
+            _refuse_what_is_no_folder(options.output)
         settings = Settings(options.profile, options.seed)
-        return cls(options, find_adapter(options.engine), settings, selected(options.select))
+        plan = cls(options, find_adapter(options.engine), settings, selected(options.select))
+        if plan.report is not None and plan.report.is_dir():
+            raise PlanError(f"{plan.report} is a folder, so no report can be written there")
+        return plan
 
     @property
     def title(self) -> str:
@@ -57,11 +63,28 @@ class Plan:
         }
 
     @property
+    def report(self) -> Path | None:
+        """Where the report is written; None if nothing is."""
+        return None if self.options.output is None else document_path(self.options.output, self.adapter.name)
+
+    @property
     def journal(self) -> Journal | None:
         """Where verdicts are kept while the run goes on, beside the report; None if nothing is written."""
-        if self.options.output is None:
+        return None if self.report is None else Journal(self.report.with_suffix(".journal.jsonl"))
+
+    def lock(self) -> Lock | None:
+        """Return the lock on the report; None if nothing is written.
+
+        Raises PlanError where another run writes the same report, or where nothing can be written at all.
+        """
+        if self.report is None:
             return None
-        return Journal(document_path(self.options.output, self.adapter.name).with_suffix(".journal.jsonl"))
+        try:
+            return Lock.take(self.report.with_name(f".{self.report.stem}.lock"))
+        except LockedError as error:
+            raise PlanError(f"{self.report} is being written by another run") from error
+        except OSError as error:
+            raise PlanError(f"{self.report} cannot be written: {error.strerror}") from error
 
     def known(self) -> Mapping[str, Verdict]:
         """Return the verdicts of the run that is resumed, by check; none for a fresh run or where no journal is.
@@ -72,6 +95,17 @@ class Plan:
         if not self.options.resume or journal is None or not journal.path.exists():
             return {}
         return {verdict.id: verdict for verdict in journal.resume(self.header)}
+
+
+def _refuse_what_is_no_folder(path: Path) -> None:
+    """Raise PlanError for a path that is no name of a folder: NUL ends names, and UTF-8 holds no other bytes."""
+    try:
+        str(path).encode("utf-8")
+        beside = path.exists() and not path.is_dir()
+    except (OSError, ValueError) as error:
+        raise PlanError(f"{plain_line(str(path))!r} is no name of a folder") from error
+    if beside:
+        raise PlanError(f"{path} is not a folder, so no report can be written into it")
 
 
 def selected(globs: tuple[str, ...]) -> tuple[Check, ...]:

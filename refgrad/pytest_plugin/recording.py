@@ -1,66 +1,113 @@
-"""How does what the checks find outlive the session? The controlling process writes it down as it comes in."""
+"""The record of a session: the controlling process writes down what the checks find as it comes in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from refgrad.harness import Verdict
 from refgrad.harness.checks import all_checks
-from refgrad.pytest_plugin.conformance import SUITE, verdict_in
+from refgrad.native.text import plain_text
+from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.report import build_document, document_path, write_document
+from refgrad.pytest_plugin.signals import Signals
+from refgrad.report import ReportError, build_document, write_document
 
 CANNOT_START = 3
 """The exit status of a session whose engine cannot be started."""
+
+BROKEN = 4
+"""The exit status of a session in which refgrad itself failed, or could not write what it found."""
+
+OUTCOMES_OF_REPORTS = frozenset({"passed", "failed", "skipped"})
+"""Those of pytest; others are of plugins, for a check that is run again."""
+
+TO_THE_END = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
+"""The exit statuses of sessions that ran everything that they were to run, unless they say that they stopped."""
 
 
 class Recorder:
     """Keeps the verdicts of a session: in the journal at once, in the report at its end, however it ends.
 
-    ``start_error`` says why the engine could not be started; ``broken`` holds the checks that refgrad itself failed at,
-    with the traceback.
+    ``start_error`` says why the engine could not be started, ``write_error`` why the journal or the report could not be
+    written. ``broken`` holds the checks that ended without a verdict, and what is known of why. ``chosen`` are the
+    checks that pytest chose among the planned ones, once that is known; ``missing``, at the end, those that should have
+    a verdict and have none.
     """
 
-    def __init__(self, plan: Plan, known: Mapping[str, Verdict]) -> None:
+    def __init__(self, plan: Plan, known: Mapping[str, Verdict], signals: Signals) -> None:
         """``known`` are the verdicts of the run that is resumed."""
         self.plan = plan
         self.known = known
+        self.signals = signals
         self.verdicts: dict[str, Verdict] = {}
         self.broken: dict[str, str] = {}
+        self.chosen: Sequence[str] | None = None
+        self.missing: Sequence[str] = ()
+        self.uncollected = False
+        self.begun = False
         self.start_error = ""
+        self.write_error = ""
         self.report: Path | None = None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Begin a journal, unless one is gone on with."""
+        """Begin a journal, unless one is gone on with. Raises UsageError where it cannot be written."""
         journal = self.plan.journal
         if journal is not None and not self.known and not session.config.option.collectonly:
-            journal.begin(self.plan.header)
+            try:
+                journal.begin(self.plan.header)
+            except OSError as error:
+                raise pytest.UsageError(f"{journal.path} cannot be written: {error.strerror}") from error
+        self.begun = True
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Remember which checks are to be run, where this process runs them."""
+        if session.items:
+            self.chosen = [item.name for item in session.items if isinstance(item, CheckItem)]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember that the checks could not be collected: then none of them was left out by choice."""
+        self.uncollected |= report.failed and report.nodeid == SUITE
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write down what a report carries."""
-        verdict = verdict_in(report)
-        if verdict is not None:
+        """Write down what a report carries. A check that comes to its end without a verdict is broken."""
+        verdicts = verdicts_in(report)
+        for verdict in verdicts:
             self._record(verdict)
-        elif report.failed and report.nodeid.startswith(f"{SUITE}::"):
-            self.broken[report.nodeid.partition("::")[2]] = report.longreprtext
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the report, of as much as is known."""
-        output = self.plan.options.output
-        if output is None or self.start_error or session.config.option.collectonly:
+        check = report.nodeid.removeprefix(f"{SUITE}::")
+        if verdicts or check == report.nodeid or check in self.verdicts or report.outcome not in OUTCOMES_OF_REPORTS:
             return
-        suite = [check.id for check in all_checks()]
-        document = build_document(self.plan.adapter, self.plan.settings, {**self.known, **self.verdicts}, suite)
-        self.report = document_path(output, self.plan.adapter.name)
-        write_document(self.report, document)
+        if report.failed or report.skipped or report.when == "call":
+            self.broken[check] = plain_text(report.longreprtext, LONGEST_TRACEBACK)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
+        """Write the report, of as much as is known, and let the exit status say if something is not."""
+        if self.begun and not self.start_error and not session.config.option.collectonly:
+            self._write()
+        self.missing = self._missing(session)
+        with warnings.catch_warnings():
+            if self.start_error:  # what other plugins miss in such a session has no other reason
+                warnings.simplefilter("ignore")
+            yield
+        status = self._status(session)
+        if status:
+            session.exitstatus = status
 
     @property
     def found(self) -> list[Verdict]:
         """The verdicts of this session so far, in the order of the suite."""
-        return [self.verdicts[check.id] for check in self.plan.checks if check.id in self.verdicts]
+        return [self.verdicts[check.id] for check in all_checks() if check.id in self.verdicts]
+
+    @property
+    def unfinished(self) -> list[str]:
+        """The checks that were chosen and have no verdict, in the order of the suite."""
+        every = [check.id for check in self.plan.checks]
+        chosen = every if self.chosen is None or self.uncollected else self.chosen
+        return [check for check in chosen if check not in self.verdicts]
 
     def give_up(self, message: str) -> None:
         """End the session, since the engine cannot be started."""
@@ -68,7 +115,41 @@ class Recorder:
         pytest.exit(message, returncode=CANNOT_START)
 
     def _record(self, verdict: Verdict) -> None:
+        if verdict.id in self.verdicts:
+            return
         self.verdicts[verdict.id] = verdict
+        self.broken.pop(verdict.id, None)
         journal = self.plan.journal
-        if journal is not None and verdict.id not in self.known:
-            journal.append(verdict)
+        if journal is not None and verdict.id not in self.known and not self.write_error:
+            try:
+                journal.append(verdict)
+            except OSError as error:
+                self.write_error = f"{journal.path} cannot be written: {error.strerror}; go on with --resume"
+                pytest.exit(self.write_error, returncode=BROKEN)
+
+    def _write(self) -> None:
+        if self.plan.report is None:
+            return
+        suite = [check.id for check in all_checks()]
+        planned = [check.id for check in self.plan.checks]
+        found = {**self.known, **self.verdicts}
+        try:
+            write_document(
+                self.plan.report, build_document(self.plan.adapter, self.plan.settings, found, suite, planned)
+            )
+            self.report = self.plan.report
+        except ReportError as error:
+            self.write_error = self.write_error or f"{error}; go on with --resume"
+
+    def _status(self, session: pytest.Session) -> int:
+        """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""
+        if session.config.option.collectonly or self.start_error:
+            return 0
+        if self.signals.terminated and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            return self.signals.status
+        return BROKEN if self.write_error or self.missing else 0
+
+    def _missing(self, session: pytest.Session) -> Sequence[str]:
+        """Return the checks that were run without a verdict; and where nothing stopped the session, those not run."""
+        stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
+        return list(self.broken) if stopped else self.unfinished

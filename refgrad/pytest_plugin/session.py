@@ -1,4 +1,4 @@
-"""What does the plugin add to a session that names an engine? Items, a recorder of what they find, a summary."""
+"""What the plugin adds to a session that names an engine: items, a recorder of what they find, a summary."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 
 from refgrad.harness import AdapterError, EngineStartError, JournalError, Verdict
 from refgrad.pytest_plugin.conformance import PROPERTY, Bench, CheckItem, Suite
-from refgrad.pytest_plugin.crash import Traces
+from refgrad.pytest_plugin.crash import LastScenarios
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
 from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.signals import Signals
 from refgrad.pytest_plugin.terminal import Narrator
-from refgrad.pytest_plugin.workers import MOST_DEATHS, Foreman
+from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision
 
 RECORDER = "refgrad-recorder"
 
@@ -28,18 +29,24 @@ def install(config: pytest.Config, options: GradeOptions) -> None:
         if hasattr(config, "workerinput"):
             config.pluginmanager.register(_worker(config, plan), "refgrad-conformance")
         else:
-            _install_controller(config, plan, plan.known())
+            _install_controller(config, plan)
     except (AdapterError, JournalError, PlanError) as error:
         raise pytest.UsageError(str(error)) from error
 
 
-def _install_controller(config: pytest.Config, plan: Plan, known: Mapping[str, Verdict]) -> None:
-    recorder = Recorder(plan, known)
+def _install_controller(config: pytest.Config, plan: Plan) -> None:
+    lock = None if config.option.collectonly else plan.lock()
+    if lock is not None:
+        config.add_cleanup(lock.release)
+    known = plan.known()
+    signals = Signals()
+    config.pluginmanager.register(signals, "refgrad-signals")
+    recorder = Recorder(plan, known, signals)
     config.pluginmanager.register(recorder, RECORDER)
     config.pluginmanager.register(Conformance(Bench(plan, known)), "refgrad-conformance")
     config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
     if config.pluginmanager.has_plugin("xdist"):
-        config.pluginmanager.register(Foreman(recorder), "refgrad-foreman")
+        config.pluginmanager.register(WorkerSupervision(recorder), "refgrad-workers")
         if config.option.maxworkerrestart is None:
             config.option.maxworkerrestart = str(len(plan.checks) + MOST_DEATHS)
 
@@ -47,8 +54,8 @@ def _install_controller(config: pytest.Config, plan: Plan, known: Mapping[str, V
 def _worker(config: pytest.Config, plan: Plan) -> Conformance:
     told: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
     known = [Verdict.from_json(dict(row)) for row in told["known"]]
-    traces = Traces(Path(told["traces"]))
-    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, told["worker"], traces))
+    last = LastScenarios(Path(told["last"]))
+    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, told["worker"], last))
 
 
 def _only_what_was_named(config: pytest.Config) -> None:
@@ -83,6 +90,17 @@ class Conformance:
             self.bench.start()
         except EngineStartError as error:
             _give_up(session.config, str(error))
+        except (SystemExit, KeyboardInterrupt) as error:
+            if _is_interrupted(session.config):
+                raise
+            name = self.bench.plan.adapter.name
+            _give_up(session.config, f"engine {name!r} cannot be started: its setup raised {type(error).__name__}")
+
+
+def _is_interrupted(config: pytest.Config) -> bool:
+    """Whether somebody stopped the session; of a worker, its controller knows."""
+    recorder = config.pluginmanager.get_plugin(RECORDER)
+    return recorder is not None and bool(recorder.signals.received)
 
 
 def _give_up(config: pytest.Config, message: str) -> None:

@@ -1,19 +1,22 @@
-"""What does pytest's terminal say of the checks? A letter and a word each, and a summary."""
+"""What pytest's terminal says of the checks: a letter and a word each, and a summary."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import pytest
 
 from refgrad.harness import OUTCOMES, Outcome
-from refgrad.pytest_plugin.conformance import verdict_in
+from refgrad.pytest_plugin.conformance import verdicts_in
 from refgrad.pytest_plugin.recording import Recorder
 
 TOLD_APART: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
 """Outcomes that pass, each with its own letter, since they are worth a look."""
+
+NAMED = 10
+"""How many checks without a verdict are named."""
 
 Status = tuple[str, str, str]
 
@@ -35,19 +38,20 @@ class Narrator:
         """Show the outcome of a check instead of pytest's own word for it."""
         if report.outcome not in {"passed", "failed", "skipped"}:
             return "run again after a crash", "R", "RUN AGAIN"
-        verdict = None if hasattr(report, "wasxfail") else verdict_in(report)
-        if verdict is None:
+        verdicts = [] if hasattr(report, "wasxfail") else verdicts_in(report)
+        if not verdicts:
             return None
+        verdict = verdicts[0]
         if verdict.failed:
             return "failed", "F", verdict.verdict.upper()
-        if verdict.verdict in TOLD_APART:
+        if verdict.verdict in TOLD_APART and report.passed:
             return verdict.verdict, TOLD_APART[verdict.verdict], verdict.verdict.upper()
         return None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Count the outcomes, show the messages of those told apart, and name the report."""
         verdicts = self.recorder.found
-        if not verdicts:
+        if not verdicts and not self.recorder.missing:
             return
         terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
         counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
@@ -57,5 +61,18 @@ class Narrator:
         for verdict in verdicts:
             if verdict.verdict in TOLD_APART:
                 terminalreporter.write_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}")
+        if self.recorder.missing:
+            terminalreporter.write_line(without_verdict(self.recorder.missing), red=True)
+        if self.recorder.write_error:
+            terminalreporter.write_line(self.recorder.write_error, red=True)
         if self.recorder.report is not None:
             terminalreporter.write_line(f"report: {self.recorder.report}")
+
+
+def without_verdict(checks: Sequence[str]) -> str:
+    """Return the line that names the checks that have no verdict."""
+    if not checks:
+        return "every check has a verdict"
+    have = "check has" if len(checks) == 1 else "checks have"
+    more = f" and {len(checks) - NAMED} more" if len(checks) > NAMED else ""
+    return f"{len(checks)} {have} no verdict: {', '.join(checks[:NAMED])}{more}"

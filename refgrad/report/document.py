@@ -1,4 +1,4 @@
-"""What does ENGINE.json hold? Everything that a run found, the same bytes for the same run.
+"""ENGINE.json, the report of a run: everything that it found, the same bytes for the same run.
 
 Nothing in it depends on when, where or how fast the run was; ``specs/schema/report.schema.json`` describes it.
 """
@@ -6,11 +6,10 @@ Nothing in it depends on when, where or how fast the run was; ``specs/schema/rep
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +27,7 @@ NOT_FOR_FILES: Final = re.compile(r"[^\w.+-]")
 
 
 class ReportError(ValueError):
-    """A file is not a report; the message names the file and what is wrong in it."""
+    """A file is not a report, or a report cannot be written; the message names the file and what is wrong."""
 
 
 def document_path(directory: Path, engine: str) -> Path:
@@ -50,12 +49,16 @@ def describe_engine(adapter: AnyAdapter) -> dict[str, Any]:
 
 
 def build_document(
-    adapter: AnyAdapter, settings: Settings, verdicts: Mapping[str, Verdict], suite: Sequence[str]
+    adapter: AnyAdapter,
+    settings: Settings,
+    verdicts: Mapping[str, Verdict],
+    suite: Sequence[str],
+    planned: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """Return the report of a run.
 
     ``verdicts`` are by the id of their check and ``suite`` holds the id of every check, in order: the report is
-    ``complete`` if none of them lacks its verdict.
+    ``complete`` if none of them lacks its verdict. ``planned`` are the checks that were to be run, by default all.
     """
     rows = [verdicts[name] for name in suite if name in verdicts]
     return {
@@ -66,25 +69,34 @@ def build_document(
         "seed": settings.seed,
         "complete": len(rows) == len(suite),
         "verdicts": [verdict.to_json() for verdict in rows],
-        "summary": _summary(rows, suite),
+        "summary": _summary(rows, suite, suite if planned is None else planned),
     }
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a report in one go, so that no half of one is ever seen."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    """Write a report in one go, so that no half of one is ever seen. Raises ReportError where that cannot be done."""
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise ReportError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def read_document(path: Path) -> dict[str, Any]:
     """Read a report. Raises ReportError where the file is none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        problem = best_match(_validator().iter_errors(document))
     except (OSError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as a report: {error}") from error
-    problem = best_match(_validator().iter_errors(document))
+    except RecursionError as error:
+        raise ReportError(f"{path} cannot be read as a report: it is nested too deep") from error
     if problem is not None:
         raise ReportError(f"{path} is not a report ({SCHEMA_NAME}): {problem.json_path}: {problem.message[:200]}")
     return dict(document)
@@ -95,10 +107,14 @@ def verdicts_of(document: Mapping[str, Any]) -> list[Verdict]:
     return [Verdict.from_json(row) for row in document["verdicts"]]
 
 
-def _summary(rows: Sequence[Verdict], suite: Sequence[str]) -> dict[str, Any]:
+def _summary(rows: Sequence[Verdict], suite: Sequence[str], planned: Collection[str]) -> dict[str, Any]:
     chapters = dict.fromkeys(verdict.chapter for verdict in rows)
+    run = {verdict.id for verdict in rows}
     return {
         "checks": len(suite),
+        "planned": len(run.union(planned)),
+        "run": len(run),
+        "not_run": len(set(planned) - run),
         "outcomes": _counts(rows),
         "chapters": {name: _counts(v for v in rows if v.chapter == name) for name in chapters},
         "failed": sum(verdict.failed for verdict in rows),

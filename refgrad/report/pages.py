@@ -1,7 +1,8 @@
-"""How do reports become pages? One of Markdown for each engine, and one that holds the engines beside each other."""
+"""The pages of reports: one of Markdown for each engine, and one that holds the engines beside each other."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 from jinja2 import Environment
 
-from refgrad.harness import OUTCOMES, Outcome, Verdict
+from refgrad.harness import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
 from refgrad.report.findings import Finding, findings, write_scripts
 from refgrad.report.markdown import markdown_templates
@@ -80,12 +81,17 @@ class Graded:
         return [verdict for verdict in self.verdicts if verdict.verdict in outcomes]
 
     def chapter(self, name: str) -> str:
-        """Return how an engine does in a chapter, in a few characters."""
-        judged = [v for v in self.verdicts if v.chapter == name and v.verdict != "unsupported"]
-        failed = sum(verdict.failed for verdict in judged)
-        if not judged:
-            return SYMBOLS["unsupported"]
-        return f"✗ {failed} of {len(judged)}" if failed else f"✓ {len(judged)}"
+        """Return how an engine does in a chapter, in a few characters; nothing where it was not graded.
+
+        What is inconclusive is counted apart: it is neither passed nor failed.
+        """
+        counts = Counter(verdict.verdict for verdict in self.verdicts if verdict.chapter == name)
+        failed = sum(counts[outcome] for outcome in FAILURES)
+        decided = failed + counts["passed"] + counts["convention"]
+        parts = [f"{SYMBOLS['inconclusive']} {counts['inconclusive']}"] if counts["inconclusive"] else []
+        if decided:
+            parts.insert(0, f"✗ {failed} of {decided}" if failed else f"✓ {decided}")
+        return ", ".join(parts) or (SYMBOLS["unsupported"] if counts else "")
 
     def operator(self, chapter: str, name: str) -> str:
         """Return the symbol of an operator in a chapter; nothing where it was not graded."""

@@ -1,4 +1,4 @@
-"""What do the tests of the command line share? A folder with a toy engine in it, in which ``refgrad`` is run."""
+"""What the tests of the command line share: a folder with a toy engine in it, in which ``refgrad`` is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does ``refgrad confirm`` run the programs of a report by themselves?"""
+"""``refgrad confirm`` runs the programs of a report by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does ``refgrad coverage`` show what is covered, and end as its callers expect?"""
+"""``refgrad coverage`` shows what is covered, and ends as its callers expect."""
 
 from __future__ import annotations
 

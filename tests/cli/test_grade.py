@@ -1,4 +1,4 @@
-"""Does ``refgrad grade`` say what it found, in words, in a file, and by its exit status?"""
+"""``refgrad grade`` says what it found, in words, in a file, and by its exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does ``refgrad list`` show what there is, one a line?"""
+"""``refgrad list`` shows what there is, one a line."""
 
 from __future__ import annotations
 

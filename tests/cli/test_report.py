@@ -1,4 +1,4 @@
-"""Does ``refgrad report`` turn results into pages?"""
+"""``refgrad report`` turns results into pages."""
 
 from __future__ import annotations
 

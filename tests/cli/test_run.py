@@ -1,4 +1,4 @@
-"""Does ``refgrad run`` show, step by step, what an engine does with a scenario beside what must happen?"""
+"""``refgrad run`` shows, step by step, what an engine does with a scenario beside what must happen."""
 
 from __future__ import annotations
 
@@ -65,6 +65,90 @@ def test_what_cannot_be_run_is_one_line(terminal: Terminal, text: str, engine: s
     assert result.exit_code == status
     assert result.stderr.startswith(f"Error: {message}")
     assert len(result.stderr.splitlines()) == 1
+
+
+KINK = """
+x = leaf float64[] {0x0p+0} requires_grad
+a = relu x
+backward a
+read grad x
+"""
+COUPLED = """
+x = leaf float64[] {0x1p+0} requires_grad
+y = leaf float64[] {0x1p+0} requires_grad
+a = maximum x y
+backward a
+read grad x
+read grad y
+"""
+LOPSIDED = """
+from dataclasses import replace
+import toy
+def larger(x, y): return toy.Value(max(x.data, y.data), [(x, 0.25), (y, 0.25)])
+ADAPTER = replace(toy.RIGHT, setup="import toy, larger", operators={"maximum": "larger.larger({x}, {y})"})
+"""
+
+
+def test_the_choice_of_an_engine_at_a_kink_is_a_convention(terminal: Terminal) -> None:
+    result = terminal.invoke("run", "-", "--engine", "toy:RIGHT", standard_input=KINK)
+    assert result.exit_code == 0
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith("     verdict: convention: the gradient of x is 0.0, of the legal answers in [0, 1]")
+
+
+def test_choices_that_are_legal_one_by_one_and_not_together_are_told(terminal: Terminal) -> None:
+    (terminal.folder / "larger.py").write_text(LOPSIDED)
+    try:
+        result = terminal.invoke("run", "-", "--engine", "larger:ADAPTER", standard_input=COUPLED)
+    finally:
+        sys.modules.pop("larger", None)
+    assert result.exit_code == 1
+    assert result.stdout.count("verdict: convention") == 2
+    assert "\nEach step may be so, but not all together: wrong: the gradient of x and y is " in result.stdout
+
+
+LEAF = "x = leaf float64[2] {0x0p+0 0x1p+0} requires_grad\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{LEAF}a = sum x axis=5\nbackward a\n", "step 2: sum of shapes (2,): axis 5 is out of bounds"),
+        (f"{LEAF}a = reshape x shape=(3,)\nread value a\n", "step 2: reshape of shapes (2,): cannot reshape"),
+        ("x = leaf bool[2] {true false}\na = exp x\nread value a\n", "step 2: exp takes numbers for 'x'"),
+        (
+            "x = leaf float64[] {0x0p+0}\na = broadcast_to x shape=(100000, 100000, 1000)\n",
+            "step 2: broadcast_to of shapes (): 10,000,000,000,000 entries are too many",
+        ),
+        (
+            "x = leaf float64[] {0x0p+0}\na = broadcast_to x shape=(100000, 100000, 100000000000000000)\n",
+            "step 2: broadcast_to of shapes (): ",
+        ),
+        ("[" * 100_000, "line 1: "),
+        ("x = leaf float64[] {" + "0x1p+0 " * 3 + "}", "line 1: "),
+    ],
+)
+def test_a_scenario_that_cannot_be_evaluated_is_one_line(terminal: Terminal, text: str, message: str) -> None:
+    result = terminal.invoke("run", "-", "--engine", "refgrad", standard_input=text)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {message}")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_file_that_is_not_utf_8_is_one_line(terminal: Terminal) -> None:
+    (terminal.folder / "scenario.txt").write_bytes(b"\xff\xfe")
+    result = terminal.invoke("run", "scenario.txt", "--engine", "toy:RIGHT")
+    assert result.exit_code == 2
+    assert result.stderr == "Error: scenario.txt is not a text in UTF-8: invalid start byte\n"
+
+
+def test_what_an_engine_raises_is_shown_bounded_and_plain(terminal: Terminal) -> None:
+    text = "x = leaf float64[] {0x1p+0} requires_grad\na = add x x\n"
+    result = terminal.invoke("run", "-", "--engine", "toy:LOUD", standard_input=text)
+    assert result.exit_code == 1
+    assert "ValueError: \\x1b[31m\\ud800\\u202eloud loud" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert len(result.stdout) < 20_000
 
 
 def test_a_file_that_is_not_there_is_wrong_usage(terminal: Terminal) -> None:

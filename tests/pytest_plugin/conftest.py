@@ -1,4 +1,4 @@
-"""What do the tests of the plugin share? A folder with a toy engine in it, in which pytest is run."""
+"""What the tests of the plugin share: a folder with a toy engine in it, in which pytest is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which items does a session have that names an engine, and what does one cost that names none?"""
+"""A session that names an engine has one item a check; one that names none costs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does pytest show what a check found, and nothing of how the suite works?"""
+"""Pytest shows what a check found, and nothing of how the suite works."""
 
 from __future__ import annotations
 

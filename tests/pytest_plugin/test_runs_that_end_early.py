@@ -1,4 +1,4 @@
-"""Does a run that is stopped, killed or broken off lose nothing, and does it go on where it was?"""
+"""A run that is stopped, killed or broken off loses nothing, and goes on where it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which engine do the tests of the front ends grade? A tape of scalars in a few lines, broken in many ways."""
+"""The engine that the tests of the front ends grade: a tape of scalars in a few lines, broken in many ways."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 
 MODULE: Final = """
 import os
+import time
 from refgrad import Policy, TapeAdapter
 
 class Value:
@@ -32,6 +33,10 @@ def add(x, y): return Value(x.data + y.data, [(x, 1.0), (y, 1.0)])
 def multiply(x, y): return Value(x.data * y.data, [(x, y.data), (y, x.data)])
 def lopsided(x, y): return Value(x.data * y.data, [(x, y.data), (y, 2 * x.data)])
 def relu(x, slope=1.0): return Value(max(x.data, 0.0), [(x, slope * (x.data > 0))])
+def slowly(x, y):
+    time.sleep(0.003)
+    return add(x, y)
+def shout(x, y): raise ValueError("\\x1b[31m\\ud800\\u202e" + 10_000_000 * "loud ")
 def leave(x): raise SystemExit("bye")
 def die(x): os._exit(3)
 def forget(x):
@@ -55,6 +60,8 @@ WRONG = adapter("wrong", multiply="toy.lopsided({x}, {y})", relu="toy.relu({x}, 
 FORGETFUL = adapter("forgetful", backward="toy.forget({output}).backward()")
 DEADLY = adapter("deadly", tan="toy.die({x})")
 FRAIL = adapter("frail", negative="toy.die({x})")
+SLOW = adapter("slow", add="toy.slowly({x}, {y})")
+LOUD = adapter("loud", add="toy.shout({x}, {y})")
 ABSENT = adapter("absent", setup="import no_such_library")
 STILLBORN = adapter("stillborn", setup="import os; os._exit(1)")
 NOT_AN_ADAPTER = 3

@@ -1,4 +1,4 @@
-"""What does a small report look like? One engine, a verdict of every outcome, for the tests of documents and pages."""
+"""A small report: one engine and nearly every outcome, for the tests of documents and pages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Is ENGINE.json what its schema says, and is what is not refused?"""
+"""ENGINE.json is what its schema says, and what is not is refused."""
 
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,11 +11,19 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from refgrad.harness import FEATURES, OUTCOMES, TapeAdapter, Verdict, find_adapter
-from refgrad.harness.settings import EFFORTS
+from refgrad.harness.settings import EFFORTS, Settings
 from refgrad.harness.verdict import Level
-from refgrad.report import ReportError, describe_engine, document_path, read_document, verdicts_of, write_document
+from refgrad.report import (
+    ReportError,
+    build_document,
+    describe_engine,
+    document_path,
+    read_document,
+    verdicts_of,
+    write_document,
+)
 from refgrad.specification import specs_directory
-from tests.report.example import VERDICTS, example_document, write_example
+from tests.report.example import ADAPTER, VERDICTS, example_document, verdict, write_example
 
 
 @pytest.fixture
@@ -77,7 +86,49 @@ def test_what_is_no_report_is_named_with_its_fault(tmp_path: Path, changes: dict
     assert str(caught.value) == f"{path} is not a report (refgrad/report/1): {message}"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1, 2"])
+def test_a_report_tells_how_many_checks_were_planned_and_run() -> None:
+    verdicts = {row.id: row for row in VERDICTS[:3]}
+    suite = [row.id for row in VERDICTS]
+    planned = suite[1:6]
+    summary = build_document(ADAPTER, Settings("smoke", 3), verdicts, suite, planned)["summary"]
+    assert (summary["checks"], summary["planned"], summary["run"], summary["not_run"]) == (len(VERDICTS), 6, 3, 3)
+
+
+def test_a_report_that_does_not_fit_on_the_disk_leaves_the_one_before(tmp_path: Path) -> None:
+    path = write_example(tmp_path)
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(ReportError, match=r"example\.json cannot be written: File too large$"):
+            write_document(path, example_document())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_report_that_would_replace_a_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "taken.json").mkdir()
+    with pytest.raises(ReportError, match=r"taken\.json cannot be written: Is a directory$"):
+        write_document(tmp_path / "taken.json", example_document())
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.json"]
+
+
+def test_what_no_encoding_can_hold_is_written_all_the_same(tmp_path: Path) -> None:
+    document = example_document()
+    document["engine"]["version"] = "1.0\ud800"
+    write_document(tmp_path / "odd.json", document)
+    assert read_document(tmp_path / "odd.json") == document
+
+
+def test_a_message_of_a_verdict_is_bounded_and_plain() -> None:
+    said = verdict("operators/exp", "crashed", "\x1b]0;title\x07" + "long " * 2_000_000)
+    assert said.message.startswith("\\x1b]0;title\\x07long ")
+    assert len(json.dumps(said.to_json())) < 10_000
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2", "[" * 100_000, '{"a":' * 50_000])
 def test_what_is_not_even_json_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "torn.json"
     path.write_text(text)

@@ -1,4 +1,4 @@
-"""Do the pages say what the reports hold?"""
+"""The pages say what the reports hold."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.harness import OUTCOMES
-from refgrad.report import ReportError, write_pages
-from refgrad.report.pages import MEANINGS, SYMBOLS
-from tests.report.example import write_example
+from refgrad.harness import OUTCOMES, Outcome
+from refgrad.report import ReportError, read_document, write_pages
+from refgrad.report.pages import MEANINGS, SYMBOLS, Graded
+from tests.report.example import verdict, write_example
 from tests.repository.sources import ROOT
 from tests.snapshots.placement import PlainText
 
@@ -39,6 +39,30 @@ def test_the_engines_stand_beside_each_other(tmp_path: Path, snapshot: SnapshotA
 def test_every_outcome_has_a_symbol_of_its_own_and_a_meaning() -> None:
     assert set(SYMBOLS) == set(MEANINGS) == set(OUTCOMES)
     assert len(set(SYMBOLS.values())) == len(OUTCOMES)
+
+
+def chapter(tmp_path: Path, *outcomes: Outcome) -> str:
+    rows = [verdict(f"graphs/number_{number}", outcome).to_json() for number, outcome in enumerate(outcomes)]
+    return Graded("example", read_document(write_example(tmp_path, verdicts=rows))).chapter("graphs")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "cell"),
+    [
+        (("passed", "convention", "passed"), "✓ 3"),
+        (("passed", "inconclusive", "inconclusive"), "✓ 1, ? 2"),
+        (("inconclusive",), "? 1"),
+        (("wrong", "passed", "inconclusive"), "✗ 1 of 2, ? 1"),
+        (("unsupported", "inconclusive"), "? 1"),
+        (("unsupported", "passed"), "✓ 1"),
+        (("unsupported",), "-"),
+        ((), ""),
+    ],
+)
+def test_what_is_inconclusive_is_counted_neither_as_passed_nor_as_failed(
+    tmp_path: Path, outcomes: tuple[Outcome, ...], cell: str
+) -> None:
+    assert chapter(tmp_path, *outcomes) == cell
 
 
 def test_pages_need_a_report(tmp_path: Path) -> None:

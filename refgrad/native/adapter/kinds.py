@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from typing import Any, Final
 from refgrad.native.adapter import values
 from refgrad.native.adapter.adapter import Adapter, AdapterError
 from refgrad.native.adapter.fields import code, optional, plain
+from refgrad.native.text import plain_line
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,6 +188,10 @@ class FunctionalAdapter(Adapter):
             yield "double_backward"
 
 
+NAME: Final = re.compile(r"[^\W_][\w.+-]{0,99}")
+NAME_RULE: Final = "letters and digits, behind the first also any of _ . + -, at most 100 characters"
+"""What names an engine: it is a name of files, too."""
+
 AnyAdapter = TapeAdapter | FunctionalAdapter
 
 KINDS: Final[Mapping[str, type[AnyAdapter]]] = MappingProxyType({"tape": TapeAdapter, "functional": FunctionalAdapter})
@@ -195,6 +201,9 @@ KINDS: Final[Mapping[str, type[AnyAdapter]]] = MappingProxyType({"tape": TapeAda
 def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:
     """Return the adapter, or say in one error what was found instead of one."""
     if isinstance(candidate, TapeAdapter | FunctionalAdapter):
+        name: object = candidate.name
+        if not (isinstance(name, str) and NAME.fullmatch(name)):
+            raise AdapterError(f"{origin}: its name {plain_line(repr(name), 80)} must be {NAME_RULE}")
         return candidate
     message = f"{origin} is {type(candidate).__name__}, not a refgrad.TapeAdapter or refgrad.FunctionalAdapter"
     raise AdapterError(message)

@@ -1,0 +1,49 @@
+"""The form in which text of an engine is shown and written: bounded, and without control characters.
+
+An exception's message, a name or a line of output may hold anything. In a terminal an escape sequence changes what
+stands around it, a bidirectional control character changes the order in which a line is read, and a lone surrogate
+cannot be encoded in a file.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MOST_CHARACTERS: Final = 4000
+"""The most characters of one text. Of a longer one, the beginning and the end are kept."""
+
+UNSAFE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but for tab and newline, and C1
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
+    "\u2028\u2029"  # separators of lines and paragraphs
+    "\ud800-\udfff]"  # lone surrogates
+)
+
+
+def plain_text(text: str, most: int = MOST_CHARACTERS) -> str:
+    r"""Return a text of at most so many characters, in which control characters are written as ``\x1b`` or ``\u202e``.
+
+    Tabs and newlines stay. Text that is plain already is returned as it is.
+    """
+    return _shortened(UNSAFE.sub(_escaped, _shortened(text, most)), most)
+
+
+def plain_line(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return a plain text in one line: each run of white space is one space."""
+    return " ".join(plain_text(text, most).split())
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 (what two digits hold)
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return the beginning and the end of a text that is too long, and between them how much was left out."""
+    if len(text) <= most:
+        return text
+    gap = f" [... {len(text)} characters in all ...] "
+    kept = max(most - len(gap), 0)
+    end = kept // 4
+    return (text[: kept - end] + gap + text[len(text) - end :])[:most]

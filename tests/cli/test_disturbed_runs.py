@@ -1,0 +1,147 @@
+"""A run that is told to end, or whose processes are killed at any moment, goes on and ends like an undisturbed one."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from refgrad.report import read_document
+from tests.cli.conftest import Terminal
+
+SLOW = ("toy:SLOW", "--profile", "smoke", "--select", "sharing/*", "--select", "operators/a[bcd]*")
+
+
+class Run:
+    """A run of ``refgrad grade`` that goes on while the test does something to it."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        command = [sys.executable, "-m", "refgrad", "grade", *SLOW, "--workers", "2", *arguments]
+        self.folder = folder
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    def wait_for_verdicts(self, count: int) -> None:
+        """Wait until so many verdicts are journalled, or the run has ended."""
+        journal = self.folder / "out" / "slow.journal.jsonl"
+        while self.process.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > count):
+            time.sleep(0.01)
+
+    @property
+    def workers(self) -> list[int]:
+        """The processes that run the checks."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parent = int(path.read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if parent == self.process.pid:
+                found.append(int(path.parent.name))
+        return found
+
+    def end(self) -> tuple[int, str]:
+        """Wait for the end of the run, and return its status and what it wrote to stderr."""
+        errors = self.process.communicate(timeout=300)[1]
+        return self.process.returncode, errors
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], bytes]:
+    reports: list[bytes] = []
+
+    def report(folder: Path) -> bytes:
+        if not reports:
+            other = tmp_path_factory.mktemp("undisturbed")
+            (other / "toy.py").write_text((folder / "toy.py").read_text())
+            assert Run(other).end() == (0, "")
+            reports.append((other / "out" / "slow.json").read_bytes())
+        return reports[0]
+
+    return report
+
+
+def resume(folder: Path) -> bytes:
+    status, errors = Run(folder, "--resume").end()
+    assert (status, errors) == (0, "")
+    return (folder / "out" / "slow.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "word"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")]
+)
+def test_a_run_that_is_told_to_end_writes_what_is_known_and_goes_on(
+    terminal: Terminal, undisturbed: Callable[[Path], bytes], number: int, status: int, word: str
+) -> None:
+    run = Run(terminal.folder)
+    run.wait_for_verdicts(2)
+    os.kill(run.process.pid, number)
+    ended, errors = run.end()
+    assert ended == status, errors
+    assert errors.startswith(f"Error: {word}: ")
+    assert errors.endswith("; go on with --resume\n")
+    assert len(errors.splitlines()) == 1
+    document = read_document(terminal.folder / "out" / "slow.json")
+    assert document["summary"]["run"] >= 2
+    assert document["summary"]["not_run"] > 0
+    assert resume(terminal.folder) == undisturbed(terminal.folder)
+
+
+def kill_a_worker(run: Run) -> None:
+    workers = run.workers
+    if workers:
+        os.kill(random.choice(workers), signal.SIGKILL)  # noqa: S311 (which one does not matter)
+
+
+def kill_the_grader(run: Run) -> None:
+    os.kill(run.process.pid, signal.SIGKILL)
+
+
+def is_undisturbed_in_the_end(folder: Path, disturb: Callable[[Run], None], wait: Callable[[Run], None]) -> bytes:
+    run = Run(folder)
+    wait(run)
+    if run.process.poll() is None:
+        disturb(run)
+    run.end()
+    return resume(folder)
+
+
+@pytest.mark.parametrize("count", [0, 3])
+@pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader])
+def test_a_run_in_which_a_process_is_killed_ends_like_one_that_is_not(
+    terminal: Terminal, undisturbed: Callable[[Path], bytes], disturb: Callable[[Run], None], count: int
+) -> None:
+    report = is_undisturbed_in_the_end(terminal.folder, disturb, lambda run: run.wait_for_verdicts(count))
+    assert report == undisturbed(terminal.folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", range(50))
+@pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader])
+def test_a_run_in_which_a_process_is_killed_at_any_moment_ends_like_one_that_is_not(
+    terminal: Terminal, undisturbed: Callable[[Path], bytes], disturb: Callable[[Run], None], moment: int
+) -> None:
+    seconds = random.Random(moment).uniform(0, 12)  # noqa: S311 (any moment of such a run)
+    report = is_undisturbed_in_the_end(terminal.folder, disturb, lambda _: time.sleep(seconds))
+    assert report == undisturbed(terminal.folder)
+
+
+def test_two_runs_at_once_into_one_folder_are_one_run_and_one_refusal(
+    terminal: Terminal, undisturbed: Callable[[Path], bytes]
+) -> None:
+    first = Run(terminal.folder)
+    first.wait_for_verdicts(1)
+    assert Run(terminal.folder).end() == (2, "Error: out/slow.json is being written by another run\n")
+    assert first.end() == (0, "")
+    assert (terminal.folder / "out" / "slow.json").read_bytes() == undisturbed(terminal.folder)
+    journal = (terminal.folder / "out" / "slow.journal.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len({json.loads(line)["id"] for line in journal[1:]}) == len(journal) - 1

@@ -1,0 +1,195 @@
+"""``refgrad grade`` gives no status 0 for a run that is not complete, and keeps what was found whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from refgrad.pytest_plugin.lock import Lock
+from refgrad.report import read_document
+from tests.cli.conftest import Terminal
+
+SABOTEUR = """
+import os, sys
+import pytest
+from refgrad.pytest_plugin.conformance import Bench, Suite
+from toy import RIGHT
+
+verdict = Bench.verdict
+def disturbed(self, check):
+    if check.id == "operators/multiply":
+        {disturbance}
+    return verdict(self, check)
+Bench.verdict = disturbed
+"""
+TWO = ("--profile", "smoke", "--select", "operators/add", "--select", "operators/multiply")
+QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am]*")
+
+SMALL_DISK = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+sys.dont_write_bytecode = True
+sys.argv[0] = "refgrad"
+from refgrad.cli import main
+main()
+"""
+
+
+def rows(path: Path) -> list[str]:
+    return [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    "disturbance",
+    [
+        "pytest.skip('by foreign code')",
+        "raise ZeroDivisionError",
+        "raise KeyboardInterrupt",
+        "raise pytest.exit.Exception('bye', 0)",
+        "raise SystemExit(0)",
+    ],
+)
+def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(terminal: Terminal, disturbance: str) -> None:
+    (terminal.folder / "saboteur.py").write_text(SABOTEUR.format(disturbance=disturbance))
+    finished = terminal.run("grade", "saboteur:RIGHT", *TWO, "--workers", "1")
+    assert finished.status == 4
+    assert finished.errors.splitlines()[-1] == (
+        "Error: 1 check has no verdict: operators/multiply; go on with --resume"
+    )
+    summary = read_document(terminal.folder / "out" / "right.json")["summary"]
+    assert (summary["planned"], summary["run"], summary["not_run"]) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("command", ["grade", "coverage", "run"])
+def test_a_module_that_ends_the_process_is_no_success(terminal: Terminal, command: str) -> None:
+    (terminal.folder / "leaving.py").write_text("raise SystemExit(0)")
+    given = ("run", "-", "--engine") if command == "run" else (command,)
+    result = terminal.invoke(*given, "leaving:ADAPTER", standard_input="x = leaf float64[] {0x1p+0}\n")
+    assert result.exit_code == 3
+    assert result.stderr == "Error: the engine ended the process with status 0\n"
+
+
+@pytest.mark.parametrize("setup", ["raise SystemExit(0)", "import os; os._exit(0)", "raise KeyboardInterrupt"])
+def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(terminal: Terminal, setup: str) -> None:
+    text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, setup={setup!r})\n"
+    (terminal.folder / "leaving.py").write_text(text)
+    finished = terminal.run("grade", "leaving:ADAPTER", *TWO, "--workers", "1")
+    assert finished.status == 3
+    assert finished.errors.splitlines()[-1].startswith("Error: engine 'right' cannot be started: ")
+
+
+def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal) -> None:
+    text = SABOTEUR.format(disturbance="pass") + "def collect(self): raise OSError('no')\nSuite.collect = collect\n"
+    (terminal.folder / "saboteur.py").write_text(text)
+    finished = terminal.run("grade", "saboteur:RIGHT", *TWO, "--workers", "1")
+    assert finished.status == 4
+    assert "Error: 2 checks have no verdict: operators/add, operators/multiply" in finished.errors
+
+
+def test_a_report_that_another_run_writes_is_refused(terminal: Terminal) -> None:
+    lock = Lock.take(terminal.folder / "out" / ".right.lock")
+    result = terminal.invoke("grade", "toy:RIGHT", *TWO)
+    assert result.exit_code == 2
+    assert result.stderr == "Error: out/right.json is being written by another run\n"
+    assert [path.name for path in (terminal.folder / "out").iterdir()] == [".right.lock"]
+    lock.release()
+
+
+def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
+    out = terminal.folder / "out"
+    out.mkdir()
+    for name in (".right.lock", ".right.json.unfinished", ".right.journal.jsonl.unfinished"):
+        (out / name).write_text("rubbish")
+    finished = terminal.run("grade", "toy:RIGHT", *TWO, "--workers", "1")
+    assert (finished.status, finished.errors) == (0, "")
+    assert sorted(path.name for path in out.iterdir()) == ["right.journal.jsonl", "right.json"]
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("a\0b", "'a\\\\x00b' is no name of a file"),
+        ("toy.py/below", "toy.py/below/right.json cannot be written: Not a directory"),
+        ("x" * 300, f"{'x' * 300!r} is no name of a folder"),
+        ("\udcff", "'\\\\udcff' is no name of a folder"),
+        ("taken", "taken/right.json is a folder, so no report can be written there"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_one_line_and_status_2(
+    terminal: Terminal, output: str, message: str
+) -> None:
+    (terminal.folder / "taken" / "right.json").mkdir(parents=True)
+    result = terminal.invoke("grade", "toy:RIGHT", *TWO, "--output", output)
+    assert result.exit_code == 2
+    (said,) = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert message in said
+
+
+@pytest.mark.parametrize("size", [1200, 2500])
+def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is_room(
+    terminal: Terminal, size: int
+) -> None:
+    program = SMALL_DISK.format(size=size)
+    command = [sys.executable, "-c", program, "grade", "toy:RIGHT", *QUICK, "--workers", "1"]
+    done = subprocess.run(command, cwd=terminal.folder, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 4
+    assert "Error: out/right.journal.jsonl cannot be written: File too large; go on with --resume" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    out = terminal.folder / "out"
+    assert not list(out.glob(".*"))
+    text = (out / "right.journal.jsonl").read_text(encoding="utf-8")
+    known = [json.loads(line)["id"] for line in text[: text.rfind("\n")].splitlines()[1:]]
+    finished = terminal.run("grade", "toy:RIGHT", *QUICK, "--workers", "1", "--resume")
+    assert (finished.status, finished.errors) == (0, "")
+    assert rows(out / "right.journal.jsonl")[: len(known)] == known
+    terminal.run("grade", "toy:RIGHT", *QUICK, "--workers", "1", "--output", "undisturbed")
+    assert (out / "right.json").read_bytes() == (terminal.folder / "undisturbed" / "right.json").read_bytes()
+
+
+def test_what_an_engine_says_is_bounded_and_plain_wherever_it_is_written(terminal: Terminal) -> None:
+    finished = terminal.run("grade", "toy:LOUD", "--profile", "smoke", "--select", "operators/add", "--workers", "1")
+    assert finished.status == 1
+    out = terminal.folder / "out"
+    for text in (finished.output, *(path.read_text(encoding="utf-8") for path in out.glob("loud.*"))):
+        assert "loud loud" in text
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert len(text) < 20_000
+
+
+@pytest.mark.parametrize("text", ["\xff", "[" * 100_000, '{"schema"', "\0"])
+def test_a_journal_that_cannot_be_read_is_one_line(terminal: Terminal, text: str) -> None:
+    (terminal.folder / "out").mkdir()
+    (terminal.folder / "out" / "right.journal.jsonl").write_text(text + "\n", encoding="latin-1")
+    result = terminal.invoke("grade", "toy:RIGHT", *TWO, "--resume")
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("Error: out/right.journal.jsonl belongs to another run")
+
+
+@pytest.mark.parametrize("text", ["\xff", "[" * 100_000, '{"a":' * 50_000, "\0", "1" * 5000])
+@pytest.mark.parametrize("command", [("report", "."), ("confirm", "odd.json")])
+def test_a_report_that_cannot_be_read_is_one_line(terminal: Terminal, command: tuple[str, ...], text: str) -> None:
+    (terminal.folder / "odd.json").write_text(text, encoding="latin-1")
+    result = terminal.invoke(*command)
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("Error: odd.json cannot be read as a report: ")
+
+
+@pytest.mark.parametrize("name", ["3", "None", "''", "'a/b'", "'two words'", "'a\\x1bb'", "'.hidden'", "'x' * 101"])
+def test_a_name_of_an_engine_that_names_no_file_is_one_line(terminal: Terminal, name: str) -> None:
+    text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, name={name})\n"
+    (terminal.folder / "odd_name.py").write_text(text)
+    try:
+        for command in (("grade", "odd_name:ADAPTER"), ("coverage", "odd_name:ADAPTER")):
+            result = terminal.invoke(*command)
+            assert result.exit_code == 2
+            assert len(result.stderr.splitlines()) == 1
+            assert result.stderr.startswith("Error: 'odd_name:ADAPTER': its name ")
+    finally:
+        sys.modules.pop("odd_name", None)

@@ -1,0 +1,65 @@
+"""Text of an engine is bounded and has no control characters, whatever it was."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refgrad.native.text import MOST_CHARACTERS, plain_line, plain_text
+
+REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+
+
+@given(ANY_TEXT, st.integers(0, 80))
+def test_no_control_character_and_no_surrogate_is_left(text: str, most: int) -> None:
+    plain = plain_text(text, most)
+    assert len(plain) <= most
+    plain.encode("utf-8")
+    for character in plain:
+        assert character in "\t\n" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"}
+        assert unicodedata.bidirectional(character) not in REORDERING
+
+
+@given(ANY_TEXT, st.integers(0, 200))
+def test_plain_text_is_left_as_it_is(text: str, most: int) -> None:
+    plain = plain_text(text, most)
+    assert plain_text(plain, most) == plain
+
+
+@given(st.text(st.characters(categories=("L", "N", "P", "Zs"))))
+def test_words_of_any_language_are_kept(text: str) -> None:
+    assert plain_text(text) == text
+
+
+@given(ANY_TEXT)
+def test_a_line_is_one_line(text: str) -> None:
+    assert len(plain_line(text).splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
+        ("two\nlines\tand a tab", "two\nlines\tand a tab"),
+        ("\ud800", "\\ud800"),
+        ("a\u202eb\u2066c", "a\\u202eb\\u2066c"),
+        ("\x00\x7f\x85\x9b", "\\x00\\x7f\\x85\\x9b"),
+    ],
+)
+def test_what_is_taken_out_can_still_be_told(text: str, plain: str) -> None:
+    assert plain_text(text) == plain
+
+
+def test_of_a_long_text_the_beginning_and_the_end_are_kept() -> None:
+    text = "first " + "\x1b" * 10_000_000 + " last"
+    plain = plain_text(text)
+    assert len(plain) == MOST_CHARACTERS
+    assert plain.startswith("first \\x1b")
+    assert plain.endswith(" last")
+    assert " characters in all ...] " in plain
+    assert len(json.dumps(plain)) < 2 * MOST_CHARACTERS

@@ -1,0 +1,124 @@
+"""A session says which checks have no verdict, and is in order only if none of those that it chose is among them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pytest_plugin.conftest import Folder
+
+CHOSEN = ("--grade-select=sharing/*", "--grade-select=operators/[am]*")
+TWO = ("--grade-select=operators/add", "--grade-select=operators/multiply")
+
+DISTURBED = """
+import pytest
+from refgrad.pytest_plugin.conformance import Bench
+verdict = Bench.verdict
+def disturbed(self, check):
+    if check.id == "operators/multiply":
+        {disturbance}
+    return verdict(self, check)
+def pytest_collection_modifyitems(): Bench.verdict = disturbed
+"""
+WAITING = """
+from dataclasses import replace
+from refgrad.pytest_plugin.conformance import Bench
+verdict = Bench.verdict
+def waiting(self, check):
+    found = verdict(self, check)
+    waits = {"edges/relu": "operators/relu", "operators/relu": "operators/multiply"}
+    return replace(found, verdict="inconclusive", cause=waits[check.id]) if check.id in waits else found
+def pytest_collection_modifyitems(): Bench.verdict = waiting
+"""
+
+
+def disturb(folder: Folder, disturbance: str) -> None:
+    (folder.path / "conftest.py").write_text(DISTURBED.format(disturbance=disturbance))
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+@pytest.mark.parametrize(
+    ("disturbance", "why"),
+    [("pytest.skip('by foreign code')", "by foreign code"), ("raise ZeroDivisionError('of ours')", "of ours")],
+)
+def test_a_check_that_ends_without_a_verdict_is_named(folder: Folder, disturbance: str, why: str, workers: str) -> None:
+    disturb(folder, disturbance)
+    result = folder.grade("RIGHT", "-rs", workers, *TWO, apart=True)
+    assert result.ret == 4
+    result.stdout.fnmatch_lines(["1 check has no verdict: operators/multiply"])
+    assert why in result.stdout.str()
+    summary = folder.document("right")["summary"]
+    assert (summary["planned"], summary["run"], summary["not_run"]) == (2, 1, 1)
+
+
+def test_a_check_that_is_left_out_by_another_plugin_is_missed(folder: Folder) -> None:
+    (folder.path / "conftest.py").write_text(
+        "def pytest_runtest_protocol(item): return True if item.name == 'operators/multiply' else None\n"
+    )
+    result = folder.grade("RIGHT", *TWO, apart=True)
+    assert result.ret == 4
+    result.stdout.fnmatch_lines(["1 check has no verdict: operators/multiply"])
+
+
+def test_what_is_not_run_by_choice_is_counted_and_no_fault(folder: Folder) -> None:
+    result = folder.grade("RIGHT", *TWO, "-k", "add")
+    assert result.ret == 0
+    summary = folder.document("right")["summary"]
+    assert (summary["planned"], summary["run"], summary["not_run"]) == (2, 1, 1)
+
+
+def test_what_is_not_run_after_the_first_failure_is_counted(folder: Folder) -> None:
+    result = folder.grade("WRONG", "-x", *CHOSEN)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    summary = folder.document("wrong")["summary"]
+    assert summary["run"] + summary["not_run"] == summary["planned"] > summary["run"]
+
+
+@pytest.mark.parametrize("choice", [("--grade-select=edges/relu",), ("-k", "edges/relu and not edges/relu6")])
+def test_the_cause_that_a_check_waits_for_is_run_and_told_where_it_was_not_selected(
+    folder: Folder, choice: tuple[str, ...]
+) -> None:
+    (folder.path / "conftest.py").write_text(WAITING)
+    result = folder.grade("WRONG", *choice, apart=True)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=1, deselected=result.parseoutcomes().get("deselected", 0))
+    result.stdout.fnmatch_lines([
+        "edges/relu waits for operators/multiply, which was not selected:",
+        "wrong: operators/multiply (MUST)",
+    ])
+    verdicts = folder.verdicts("wrong")
+    assert verdicts == {
+        "operators/multiply": "wrong",
+        "operators/relu": "inconclusive",
+        "edges/relu": "inconclusive",
+    }
+    assert {row["id"]: row["cause"] for row in folder.document("wrong")["verdicts"]} == {
+        "operators/multiply": "",
+        "operators/relu": "operators/multiply",
+        "edges/relu": "operators/relu",
+    }
+
+
+def test_a_cause_that_was_selected_is_told_once(folder: Folder) -> None:
+    (folder.path / "conftest.py").write_text(WAITING)
+    chosen = ("edges/relu", "operators/relu", "operators/multiply")
+    result = folder.grade("WRONG", *(f"--grade-select={name}" for name in chosen), apart=True)
+    assert result.parseoutcomes()["failed"] == 1
+
+
+def test_a_cause_that_does_not_exist_is_a_fault_of_the_suite(folder: Folder) -> None:
+    (folder.path / "conftest.py").write_text(WAITING.replace('"operators/multiply"', '"operators/nothing"'))
+    result = folder.grade("WRONG", "--grade-select=operators/relu", apart=True)
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*KeyError: 'operators/nothing'"])
+
+
+STRICT = "[pytest]\nfilterwarnings = error\n"
+
+
+def test_an_engine_that_cannot_be_started_is_one_line_whatever_other_plugins_miss(folder: Folder) -> None:
+    (folder.path / "pytest.ini").write_text(STRICT)
+    result = folder.grade("ABSENT", "-n2", apart=True)
+    assert result.ret == 3
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert "syrupy" not in result.stderr.str()
+    result.stdout.fnmatch_lines(["!* engine 'absent' cannot be started: *"])
