@@ -80,7 +80,7 @@ def test_a_rule_that_reads_an_operand_in_the_order_of_memory_is_found() -> None:
         lambda seed: contract_scenario(seed, "exp", profile),
         lambda s: examine(s, engine).failed,
         seed=1,
-        max_examples=20,
+        max_examples=100,
     )
     assert found.counterexample is not None
     assert {step.operator for step in found.counterexample.shrunk.applications} & LAYOUTS.keys()
