@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from types import MappingProxyType
 from typing import Final
@@ -15,6 +17,9 @@ from hypothesis.errors import NoSuchExample
 
 from refgrad.generation.shrinking.shrinking import LIMIT, Fails, shrink
 from refgrad.scenario import Scenario
+
+BATCH: Final = 16
+"""Scenarios that are made ready together: an engine in another process is asked as seldom as that."""
 
 SEED_BYTES: Final = 8
 """Seeds are numbers of so many bytes."""
@@ -50,18 +55,19 @@ def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, 
     key: str = "",
     replay: Iterable[int] = (),
     shrink_limit: int = LIMIT,
+    prepare: Callable[[Sequence[Scenario]], object] | None = None,
 ) -> Search:
     """Try scenarios until one fails, and shrink it.
 
     First come the seeds of ``replay``, then those that ``database`` holds under ``key`` because they failed before
     (they are forgotten once they pass), and then at most ``max_examples`` new ones, which hypothesis draws and which
-    follow from ``seed`` alone. ``fails`` must answer alike whenever it is asked again. Exceptions of ``make`` and
-    ``fails`` are passed on.
+    follow from ``seed`` alone. ``fails`` must answer alike whenever it is asked again. ``prepare`` is told of scenarios
+    that ``fails`` will probably be asked about next. Exceptions of ``make`` and ``fails`` are passed on.
     """
     trial = _Trial(make, fails)
     stored = _Stored(database, key)
     found = any(trial.fails_at(number) for number in replay) or stored.replayed(trial)
-    if not found and not _drawn(trial, seed, max_examples):
+    if not found and not _found_among(trial, drawn_seeds(seed, max_examples), prepare):
         return Search(trial.examples, None)
     assert trial.found is not None
     number, scenario = trial.found
@@ -70,19 +76,26 @@ def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, 
 
 
 class _Trial:
-    """Tries one seed after the other, and remembers the first that failed, since hypothesis asks for it once more."""
+    """Tries one seed after the other, and remembers the one that failed."""
 
     def __init__(self, make: Callable[[int], Scenario], fails: Fails) -> None:
         self.make = make
         self.fails = fails
         self.examples = 0
         self.found: tuple[int, Scenario] | None = None
+        self.ready: dict[int, Scenario] = {}
+
+    def made(self, numbers: Sequence[int]) -> list[Scenario]:
+        """Return the scenarios of some seeds, up to the first that cannot be made, and keep them for their trials."""
+        self.ready.clear()
+        with suppress(Exception):  # it is raised when that seed is tried
+            for number in numbers:
+                self.ready[number] = self.make(number)
+        return list(self.ready.values())
 
     def fails_at(self, number: int) -> bool:
-        if self.found is not None:
-            return self.found[0] == number
         self.examples += 1
-        scenario = self.make(number)
+        scenario = self.ready.pop(number, None) or self.make(number)
         if self.fails(scenario):
             self.found = number, scenario
         return self.found is not None
@@ -110,10 +123,27 @@ class _Stored:
             self.database.save(self.key.encode(), number.to_bytes(SEED_BYTES, "big"))
 
 
-def _drawn(trial: _Trial, seed: int, max_examples: int) -> bool:
-    """Let hypothesis draw seeds, without its shrinking, reports, deadlines and health checks: a run has its own."""
+def _found_among(trial: _Trial, seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None) -> bool:
+    """Try the seeds in their order, made ready batch by batch, until one fails."""
+    for start in range(0, len(seeds), BATCH):
+        batch = seeds[start : start + BATCH]
+        if prepare is not None:
+            prepare(trial.made(batch))
+        if any(trial.fails_at(number) for number in batch):
+            return True
+    return False
+
+
+@cache
+def drawn_seeds(seed: int, count: int) -> tuple[int, ...]:
+    """Return the seeds that hypothesis draws for a run, at most so many.
+
+    They do not depend on what is found: hypothesis is told that none of them fails, and its shrinking, reports,
+    deadlines and health checks are off, since a run has its own.
+    """
+    drawn: list[int] = []
     chosen = settings(
-        max_examples=max_examples,
+        max_examples=count,
         database=None,
         phases=(Phase.generate,),
         deadline=None,
@@ -121,8 +151,11 @@ def _drawn(trial: _Trial, seed: int, max_examples: int) -> bool:
         print_blob=False,
         derandomize=False,
     )
-    try:
-        find(st.integers(0, 256**SEED_BYTES - 1), trial.fails_at, settings=chosen, random=Random(seed))
-    except NoSuchExample:
+
+    def note(number: int) -> bool:
+        drawn.append(number)
         return False
-    return True
+
+    with suppress(NoSuchExample):
+        find(st.integers(0, 256**SEED_BYTES - 1), note, settings=chosen, random=Random(seed))
+    return tuple(drawn)

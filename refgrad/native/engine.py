@@ -87,28 +87,26 @@ class ProcessRunner:
 
     def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps, or how the runner ended in it; the others are run anyway."""
-        waiting = list(programs)
-        found: list[Answers | Ending] = []
-        while waiting:
-            try:
-                answer = self._ask({"run": [program.wire() for program in waiting]}, self.limits.program * len(waiting))
-                found += _checked(answer, len(waiting))
-                waiting = []
-                if answer.get("tampered"):
-                    self.stop()
-            except ProtocolError as error:
-                self.stop()
-                self.endings += 1
-                found += [Ending("crashed", str(error)) for _ in waiting]
-                waiting = []
-            except EndedError as error:
-                self._process = None
-                self.endings += 1
-                if len(waiting) > 1:  # which of them it was is seen when each is run alone
-                    return found + [each for program in waiting for each in self.run([program])]
-                found.append(Ending(error.outcome, error.detail, error.step, error.stderr))
-                waiting = []
+        if not programs:
+            return []
+        try:
+            answer = self._ask({"run": [program.wire() for program in programs]}, self.limits.program, len(programs))
+            found = _checked(answer, len(programs))
+        except ProtocolError as error:
+            self.stop()
+            return self._ended(programs, 0, Ending("crashed", str(error)))
+        except EndedError as error:
+            self._process = None
+            ending = Ending(error.outcome, error.detail, error.step, error.stderr)
+            return self._ended(programs, min(error.place, len(programs) - 1), ending)
+        if answer.get("tampered"):
+            self.stop()
         return found
+
+    def _ended(self, programs: Sequence[Program], place: int, ending: Ending) -> list[Answers | Ending]:
+        """Return the answers of programs one of which has ended the runner, by running the others again."""
+        self.endings += 1
+        return [*self.run(programs[:place]), ending, *self.run(programs[place + 1 :])]
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has. Raises EngineStartError where it cannot say."""
@@ -127,11 +125,11 @@ class ProcessRunner:
         if process is not None:
             process.stop()
 
-    def _ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         if self._process is None:
             self._start()
         assert self._process is not None
-        return self._process.ask({**request, "id": next(self._ids)}, seconds)
+        return self._process.ask({**request, "id": next(self._ids)}, seconds, count)
 
     def _start(self) -> None:
         adapter = self.adapter
@@ -188,6 +186,8 @@ class Engine:
         self.runner = LocalRunner(adapter) if runner is None else runner
         self.fatal: dict[str, tuple[Observation, ...]] = {}
         """What scenarios showed in which the engine's process ended, by their ids."""
+        self.prepared: dict[tuple[str, bool], tuple[Observation, ...]] = {}
+        """What scenarios showed that were run ahead, by their ids and whether seeds were watched."""
 
     @property
     def session(self) -> Session:
@@ -241,17 +241,27 @@ class Engine:
 
     def run(self, program: Program) -> tuple[Observation, ...]:
         """Return what each step of a program showed; the step in which the runner ended shows how."""
-        (answers,) = self.runner.run([program])
-        if not isinstance(answers, Ending) and len(answers) != len(program.groups):
-            answers = Ending("crashed", f"{len(answers)} answers to {len(program.groups)} steps")
-        if not isinstance(answers, Ending):
-            try:
-                return tuple(map(read_answer, answers))
-            except ProtocolError as error:
-                answers = Ending("crashed", str(error))
-        seen = [Observation() for _ in program.groups]
-        seen[max(answers.step, 1) - 1] = Observation(ending=answers)
-        return tuple(seen)
+        (seen,) = self.run_all([program])
+        return seen
+
+    def run_all(self, programs: Sequence[Program]) -> list[tuple[Observation, ...]]:
+        """Return what each step of several programs showed."""
+        return [_read(program, answers) for program, answers in zip(programs, self.runner.run(programs), strict=True)]
+
+
+def _read(program: Program, answers: Answers | Ending) -> tuple[Observation, ...]:
+    """Return what the steps of a program showed; the step in which the runner ended shows how."""
+    if not isinstance(answers, Ending) and len(answers) != len(program.groups):
+        answers = Ending("crashed", f"{len(answers)} answers to {len(program.groups)} steps")
+    if not isinstance(answers, Ending):
+        try:
+            return tuple(map(read_answer, answers))
+        except ProtocolError as error:
+            answers = Ending("crashed", str(error))
+    seen = [Observation() for _ in program.groups]
+    if seen:
+        seen[min(max(answers.step, 1), len(seen)) - 1] = Observation(ending=answers)
+    return tuple(seen)
 
 
 @cache
@@ -269,11 +279,27 @@ def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple
     known = engine.fatal.get(scenario.id) if engine.fatal else None
     if known is not None:
         return known
-    shown = engine.run(engine.program(scenario, watch_seeds=seeds))
+    shown = engine.prepared.pop((scenario.id, seeds), None) if engine.prepared else None
+    if shown is None:
+        shown = engine.run(engine.program(scenario, watch_seeds=seeds))
     seen = tuple(map(_completed, scenario.steps, shown))
     if any(each.ending is not None for each in seen):
         engine.fatal[scenario.id] = seen
     return _with_changes(scenario, seen) if seeds else seen
+
+
+def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = False) -> None:
+    """Run scenarios in one batch on an engine in another process; :func:`observe` returns what they showed.
+
+    What was prepared before and not asked for is forgotten.
+    """
+    engine.prepared.clear()
+    if isinstance(engine.runner, LocalRunner):
+        return
+    unknown = [scenario for scenario in scenarios if scenario.id not in engine.fatal]
+    programs = [engine.program(scenario, watch_seeds=seeds) for scenario in unknown]
+    for scenario, shown in zip(unknown, engine.run_all(programs), strict=True):
+        engine.prepared[scenario.id, seeds] = shown
 
 
 def _completed(step: Step, seen: Observation) -> Observation:

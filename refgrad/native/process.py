@@ -88,11 +88,14 @@ class RunnerProcess:
         except OSError as error:
             raise EndedError("crashed", f"{self.command[0]!r} cannot be run: {error.strerror}") from error
 
-    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and return its answer. Raises EndedError where there is none within so many seconds."""
-        deadline = time.monotonic() + seconds
-        self._send(json.dumps(request).encode() + b"\n", deadline)
-        line = self._line(deadline)
+    def ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
+        """Send a request and return its answer.
+
+        Raises EndedError where there is none within so many seconds for each of ``count`` programs: a runner that
+        leaves marks is ended as soon as one of them takes longer.
+        """
+        self._send(json.dumps(request).encode() + b"\n", time.monotonic() + seconds * count)
+        line = self._line(seconds, count)
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -116,12 +119,15 @@ class RunnerProcess:
             if time.monotonic() > deadline:
                 raise self._end("hung", "did not take a request")
 
-    def _line(self, deadline: float) -> bytes:
+    def _line(self, seconds: float, count: int) -> bytes:
+        marked, deadline, last = b"", 0.0, time.monotonic() + seconds * count
         while (end := self._pending.find(b"\n")) < 0:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise self._end("hung", "gave no answer within the time limit")
-            if not self._read(wait=left):
+            now, mark = time.monotonic(), self._marks[: MARKS.size // 2]
+            if mark != marked or not any(self._marks[:]):
+                marked, deadline = mark, min(last, now + seconds) if any(self._marks[:]) else last
+            if now >= min(deadline, last):
+                raise self._end("hung", f"gave no answer within {seconds:g} s")
+            if not self._read(wait=min(1.0, deadline - now)):
                 raise self._ended()
             if len(self._pending) > LONGEST_LINE:
                 raise self._end("crashed", "flooded the pipe of answers")
