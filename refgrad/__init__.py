@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from refgrad.checking import GradientError, check_gradients
-    from refgrad.harness import Verdict, examine, reproduce, start
+    from refgrad.grading.judging.examination import examine
+    from refgrad.grading.judging.verdict import Verdict
+    from refgrad.harness import reproduce, start
     from refgrad.lifecycle import Policy
     from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
     from refgrad.scenario import Scenario, ScenarioError, parse
@@ -45,9 +47,9 @@ _HOMES: Mapping[str, str] = MappingProxyType({
     "Scenario": "refgrad.scenario",
     "ScenarioError": "refgrad.scenario",
     "TapeAdapter": "refgrad.native.adapter",
-    "Verdict": "refgrad.harness",
+    "Verdict": "refgrad.grading.judging.verdict",
     "check_gradients": "refgrad.checking",
-    "examine": "refgrad.harness",
+    "examine": "refgrad.grading.judging.examination",
     "parse": "refgrad.scenario",
     "read_adapter": "refgrad.native.adapter",
     "reproduce": "refgrad.harness",

@@ -10,8 +10,8 @@ import click
 
 from refgrad.cli.failure import Status, file_path, told_in_one_line
 from refgrad.native.text import plain_line, plain_text
-from refgrad.report import confirm as confirm_finding
-from refgrad.report import findings, read_document
+from refgrad.report import confirm as confirm_script
+from refgrad.report import read_document, scripts
 
 
 @click.command()
@@ -28,14 +28,14 @@ def confirm(context: click.Context, reports: tuple[Path, ...], python: str) -> N
     for path in reports:
         counts: Counter[str] = Counter()
         with told_in_one_line():
-            found = findings(read_document(path))
-        for finding in found:
+            found = scripts(read_document(path))
+        for script in found:
             with told_in_one_line():
-                confirmation = confirm_finding(finding, python)
+                confirmation = confirm_script(script, python)
             counts[confirmation.answer] += 1
             if confirmation.answer != "confirmed":
-                click.echo(f"{finding.verdict.id}: {confirmation.answer}")
-                click.echo(f"  the report:  {finding.verdict.message}")
+                click.echo(f"{script.verdict.id}: {confirmation.answer}")
+                click.echo(f"  the report:  {script.verdict.message}")
                 click.echo("  its program: " + plain_text(confirmation.shown).replace("\n", "\n               "))
         refuted += counts["refuted"]
         told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))

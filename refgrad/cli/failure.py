@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from refgrad.harness import AdapterError, EngineStartError, JournalError
+from refgrad.grading.journal import JournalError
+from refgrad.harness import AdapterError, EngineStartError
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.plan import PlanError

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from refgrad.cli.failure import Failure, Status, file_path, told_in_one_line
 from refgrad.cli.session import Outcome, run_session
 from refgrad.cli.summary import print_summary, terminal
-from refgrad.harness.settings import EFFORTS
+from refgrad.grading.checks.settings import EFFORTS
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
 from refgrad.pytest_plugin.options import GradeOptions

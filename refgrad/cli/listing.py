@@ -9,8 +9,8 @@ from typing import Final
 import click
 
 from refgrad.cli.failure import told_in_one_line
+from refgrad.grading.checks.families import all_checks
 from refgrad.harness import FEATURES, AdapterError, engine_version, find_adapter, registered_engines
-from refgrad.harness.checks import all_checks
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.signature import domain, edge, signature
 

@@ -11,8 +11,9 @@ import click
 import numpy as np
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.harness import Engine, Finding, find_adapter, observe, reproduce, start
-from refgrad.harness.examination import confront
+from refgrad.grading.judging.examination import confront
+from refgrad.grading.judging.verdict import Finding
+from refgrad.harness import Engine, find_adapter, observe, reproduce, start
 from refgrad.interpreter import Float64, evaluate
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, lower, required_features
 from refgrad.native.observation import Observation

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from refgrad.harness import FAILURES, OUTCOMES, Outcome, Verdict
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import failure_text
 

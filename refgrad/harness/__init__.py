@@ -1,9 +1,5 @@
-"""How is an engine held against what must happen? Adapters, execution, comparison, checks, verdicts."""
+"""Adapters of engines, what runs scenarios on them, and programs that show the same."""
 
-from refgrad.harness.behaviours import Behaviour, BehaviourError, all_behaviours
-from refgrad.harness.examination import examine
-from refgrad.harness.journal import Journal, JournalError
-from refgrad.harness.verdict import FAILURES, OUTCOMES, Finding, Outcome, Verdict
 from refgrad.native.adapter import (
     FEATURES,
     Adapter,
@@ -21,27 +17,16 @@ from refgrad.native.adapter import (
 from refgrad.native.engine import Engine, EngineStartError, observe, reproduce, start
 
 __all__ = [
-    "FAILURES",
     "FEATURES",
-    "OUTCOMES",
     "Adapter",
     "AdapterError",
     "AnyAdapter",
-    "Behaviour",
-    "BehaviourError",
     "Engine",
     "EngineStartError",
-    "Finding",
     "FunctionalAdapter",
     "Inventory",
-    "Journal",
-    "JournalError",
-    "Outcome",
     "TapeAdapter",
-    "Verdict",
-    "all_behaviours",
     "engine_version",
-    "examine",
     "find_adapter",
     "inventories_of",
     "observe",

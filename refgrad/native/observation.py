@@ -66,7 +66,8 @@ class Observation:
     ``dtype`` is what the library says of the array, by its name: numpy has no array of bfloat16. ``changed`` says of
     each seed of this backward and earlier ones what has been written to it. ``arrays`` are those of a step that shows
     several, ``data`` is what a measurement gives, in ``seconds`` of processor time, and ``graph`` the nodes that a walk
-    met. Of a step in which the engine's process ended there is an ``ending``.
+    met. Of a step in which the engine's process ended there is an ``ending``. ``masked`` counts the entries that the
+    library says are not there.
     """
 
     array: Array | None = None
@@ -78,6 +79,7 @@ class Observation:
     seconds: float = 0.0
     graph: Graph | None = None
     ending: Ending | None = None
+    masked: int = 0
 
     @property
     def error_text(self) -> str:
@@ -106,7 +108,9 @@ def _read(answer: dict[str, Any]) -> Observation:  # noqa: PLR0911 (one return f
         return Observation()
     if "array" in answer:
         form = answer["array"]
-        return Observation(read_array(form), dtype=str(form.get("dtype_told", form["dtype"])))
+        return Observation(
+            read_array(form), dtype=str(form.get("dtype_told", form["dtype"])), masked=int(form.get("masked", 0))
+        )
     if "error" in answer:
         error = answer["error"]
         return Observation(error=Raised(str(error["type"]), str(error["message"]), tuple(map(str, error["bases"]))))

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from refgrad.harness import Verdict, start
-from refgrad.harness.checks import Check, all_checks
-from refgrad.harness.grading import Grader
+from refgrad.grading import bench as grading
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import start
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.crash import LastScenarios
 from refgrad.pytest_plugin.plan import Plan
@@ -57,15 +59,15 @@ class Bench:
         self.known = known
         self.worker = worker
         self.last = last
-        self._grader: Grader | None = None
+        self._grader: grading.Bench | None = None
 
-    def start(self) -> Grader:
+    def start(self) -> grading.Bench:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._grader is None:
             engine = start(self.plan.adapter)
             if self.last is not None:
                 self.last.follow(engine, self.worker)
-            self._grader = Grader(engine, self.plan.settings)
+            self._grader = grading.Bench(engine, self.plan.settings)
         return self._grader
 
     def verdict(self, check: Check) -> Verdict:

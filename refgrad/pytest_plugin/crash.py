@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from refgrad.harness import Engine, Verdict, all_behaviours, find_adapter, reproduce, start
-from refgrad.harness.checks import BehaviourCheck, Check, chapter
+from refgrad.grading.checks.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.check import Check
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import Engine, find_adapter, reproduce, start
 from refgrad.harness.probes import script
 from refgrad.scenario import Scenario, ScenarioError, parse
 
@@ -54,8 +57,8 @@ def crash_verdict(check: Check, engine: str, scenario: Scenario | None) -> Verdi
     """Return the verdict on a check in which the process of an engine, named as on the command line, died."""
     return Verdict(
         id=check.id,
-        chapter=chapter(check),
-        operator=getattr(getattr(check, "operator", None), "name", ""),
+        chapter=check.chapter,
+        operator=check.operator_name,
         level=check.level,
         verdict="crashed",
         statement=check.statement,

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import refgrad
-from refgrad.harness import AnyAdapter, Journal, Verdict, engine_version, find_adapter
-from refgrad.harness.checks import Check, all_checks
-from refgrad.harness.settings import EFFORTS, Settings
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import EFFORTS, Settings
+from refgrad.grading.journal import Journal
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import AnyAdapter, engine_version, find_adapter
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.harness import Verdict
-from refgrad.harness.checks import all_checks
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
 from refgrad.pytest_plugin.plan import Plan

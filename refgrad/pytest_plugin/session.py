@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from refgrad.harness import AdapterError, EngineStartError, JournalError, Verdict
+from refgrad.grading.journal import JournalError
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import AdapterError, EngineStartError
 from refgrad.pytest_plugin.conformance import PROPERTY, Bench, CheckItem, Suite
 from refgrad.pytest_plugin.crash import LastScenarios
 from refgrad.pytest_plugin.options import GradeOptions

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
-from refgrad.harness import OUTCOMES, Outcome
+from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.pytest_plugin.conformance import verdicts_in
 from refgrad.pytest_plugin.recording import Recorder
 

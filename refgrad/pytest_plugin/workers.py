@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pytest
 
-from refgrad.harness.checks import Check
+from refgrad.grading.checks.check import Check
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE
 from refgrad.pytest_plugin.crash import LastScenarios, crash_verdict
 from refgrad.pytest_plugin.recording import Recorder

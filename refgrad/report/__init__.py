@@ -11,23 +11,23 @@ from refgrad.report.document import (
     verdicts_of,
     write_document,
 )
-from refgrad.report.findings import Finding, findings
+from refgrad.report.findings import Script, scripts
 from refgrad.report.narration import failure_text, headline
 from refgrad.report.pages import write_pages
 
 __all__ = [
     "SCHEMA_NAME",
     "Confirmation",
-    "Finding",
     "ReportError",
+    "Script",
     "build_document",
     "confirm",
     "describe_engine",
     "document_path",
     "failure_text",
-    "findings",
     "headline",
     "read_document",
+    "scripts",
     "verdicts_of",
     "write_document",
     "write_pages",

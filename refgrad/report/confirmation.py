@@ -1,156 +1,217 @@
-"""Do the programs of a report show what the report says, with nothing of refgrad around them?
+"""Programs of a report, run alone, beside the evidence that the report has of them.
 
-Each program runs in an interpreter of its own, in which ``refgrad`` cannot be imported. What it prints, or the
-exception that it ends with, is held against the message of the verdict.
+Each program runs in an interpreter of its own, in which ``refgrad`` cannot be imported. What it prints is handed over
+as data by the ``print`` that it is given, and so is the error that it ends with; both are held against the evidence.
 """
 
 from __future__ import annotations
 
-import re
+import json
+import math
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final, Literal
+from functools import singledispatch
+from pathlib import Path
+from typing import Any, Final, Literal
 
-import numpy as np
-
+from refgrad.grading.judging.evidence import (
+    Absent,
+    Calls,
+    Died,
+    Dtype,
+    Entry,
+    Error,
+    Fact,
+    Measured,
+    Parents,
+    Silence,
+    Uncoupled,
+    Unsent,
+)
 from refgrad.harness.probes.growth import STEEPEST, slope
 from refgrad.harness.probes.release import SHARE
-from refgrad.report.findings import Finding
-from refgrad.scenario import parse
+from refgrad.native.observation import Raised
+from refgrad.report.findings import Script
 
 Answer = Literal["confirmed", "nothing to compare", "refuted"]
 
 SECONDS: Final = 120
 """More than any program of a dozen steps takes, the import of its engine included."""
 
-ALONE: Final = "import sys; sys.modules['refgrad'] = None; exec(compile(sys.stdin.read(), 'finding', 'exec'))"
-"""Runs the program that is piped in; an import of refgrad, which stands for None, is an ImportError."""
+WRAPPER: Final = (Path(__file__).parent / "alone.py").read_text(encoding="utf-8")
+"""The program that runs the one that is piped in."""
 
-NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf\b|nan\b)", re.IGNORECASE)
-PRINTED: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType({
-    "float64": np.float64,
-    "float32": np.float32,
-    "float16": np.float16,
-    "bfloat16": np.float32,
-})
-NAMED: Final = re.compile(r"[\w.]+(?::|$)")
-"""How the line of an exception begins."""
+MARK: Final = "\x1erefgrad "
+"""What stands before a line of data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What became of a finding when its program ran alone; ``shown`` is the end of what the program said."""
+    """What became of a script when it ran alone; ``shown`` is the end of what it said."""
 
-    finding: Finding
+    script: Script
     answer: Answer
     shown: str
 
 
-def confirm(finding: Finding, python: str = sys.executable) -> Confirmation:
-    """Run the program of a finding by itself, with the interpreter that has its engine."""
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a program printed, call by call, as data, and the error that it ended with, if any."""
+
+    calls: tuple[list[Any], ...]
+    error: Raised | None = None
+
+    @property
+    def values(self) -> Iterator[Any]:
+        """What was printed, whatever it was part of."""
+        yield from _leaves(self.calls)
+
+    @property
+    def numbers(self) -> list[float]:
+        """All numbers that were printed."""
+        return [float(each["number"]) for each in self.values if isinstance(each, dict) and "number" in each]
+
+    @property
+    def dtypes(self) -> set[str]:
+        """All dtypes that were printed, or that arrays had that were, without the names of their libraries."""
+        named = {str(each["dtype"]) for each in _arrays(self.calls)} | {v for v in self.values if isinstance(v, str)}
+        return {name.rpartition(".")[2].rstrip("'>") for name in named}
+
+
+def confirm(script: Script, python: str = sys.executable) -> Confirmation:
+    """Run a script by itself, with the interpreter that has its engine."""
     try:
         run = subprocess.run(  # noqa: S603 (a program that the report gives, which is what is asked for)
-            [python, "-c", ALONE],
-            input=finding.script,
+            [python, "-c", WRAPPER],
+            input=script.text,
             capture_output=True,
-            text=True,
             encoding="utf-8",
+            errors="replace",
             timeout=SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Confirmation(finding, "refuted", f"no answer after {SECONDS} s")
+        return Confirmation(script, "refuted", f"no answer after {SECONDS} s")
+    plain, output = _read(run.stdout)
     if run.returncode < 0:
-        died = "process died" in finding.verdict.message
-        shown = f"{run.stdout}the process died of signal {-run.returncode}"
-        return Confirmation(finding, "confirmed" if died else "refuted", shown)
-    error = _exception(run.stderr) if run.returncode else []
-    shown = "\n".join([run.stdout.strip(), *error]).strip()
-    return Confirmation(finding, _answer(finding, run.stdout, error), shown)
+        died = script.verdict.evidence is not None and isinstance(script.verdict.evidence.fact, Died)
+        shown = f"{plain}the process died of signal {-run.returncode}"
+        return Confirmation(script, "confirmed" if died else "refuted", shown)
+    if run.returncode and output.error is None:
+        return Confirmation(script, "refuted", f"{plain}the process ended with the status {run.returncode}")
+    ending = "" if output.error is None else output.error.text
+    return Confirmation(script, _answer(script, output), "\n".join(filter(None, [plain.strip(), ending])))
 
 
-def _exception(said: str) -> list[str]:
-    """Return the line that names the exception, behind which notes may stand, as JAX's do."""
-    lines = said.strip().splitlines()
-    return ([line for line in lines if NAMED.match(line)] or lines)[-1:]
+def _read(printed: str) -> tuple[str, Output]:
+    """Tell what a program printed from the data that it handed over."""
+    head, *chunks = printed.split(MARK)
+    rows = [json.loads(chunk.partition("\n")[0]) for chunk in chunks]
+    errors = [Raised(row["type"], row["message"], tuple(row["bases"])) for row in rows if isinstance(row, dict)]
+    plain = head + "".join(chunk.partition("\n")[2] for chunk in chunks)
+    return plain, Output(tuple(row for row in rows if isinstance(row, list)), errors[-1] if errors else None)
 
 
-def _answer(finding: Finding, printed: str, error: list[str]) -> Answer:
-    """Compare what a program said with what the report says that it says."""
-    message = finding.verdict.message
-    if error:
-        name = error[0].split(":")[0].rpartition(".")[2]
-        return "confirmed" if re.search(rf"\b{name}\b", message) else "refuted"
-    if re.search(r"\braised \w", message):
+def _answer(script: Script, output: Output) -> Answer:
+    """Compare what a program showed with the evidence."""
+    evidence = script.verdict.evidence
+    due = _error(None if evidence is None else evidence.fact)
+    if output.error is not None:
+        return "confirmed" if due is not None and due.type == output.error.type else "refuted"
+    if due is not None:
         return "refuted"
-    for pattern, holds in CLAIMS.items():
-        claim = re.search(pattern, message)
-        if claim:
-            try:
-                return "confirmed" if holds(claim, printed, finding) else "refuted"
-            except ValueError:  # it prints something else altogether
-                return "refuted"
-    return "confirmed" if finding.ends_silently else "nothing to compare"
+    shown = None if evidence is None else holds(evidence.fact, output)
+    if shown is None:
+        return "confirmed" if script.ends_silently else "nothing to compare"
+    return "confirmed" if shown else "refuted"
 
 
-def _is_number(claim: re.Match[str], printed: str, finding: Finding) -> bool:
-    """Whether a number is among those that were printed, with every digit that their dtype has."""
-    dtypes = {"float64", *(leaf.value.dtype for leaf in parse(finding.verdict.scenario).leaves)} & PRINTED.keys()
-    texts = NUMBER.findall(printed)
-    number = claim["number"]
-    return any(repr(PRINTED[dtype](number)) == repr(PRINTED[dtype](text)) for dtype in dtypes for text in texts)
+def _error(fact: Fact | None) -> Raised | None:
+    """Return the error that a program must end with."""
+    return fact.error if isinstance(fact, Error | Absent) else None
 
 
-def _are_as_many(claim: re.Match[str], printed: str, _: Finding) -> bool:
-    """Whether a list of so many arrays was printed."""
-    lists = [line for line in printed.splitlines() if line.startswith("[")]
-    return int(claim["calls"]) in [line.count("array(") for line in lists]
+@singledispatch
+def holds(fact: Fact, output: Output) -> bool | None:  # noqa: ARG001 (there is one function for each kind of fact)
+    """Whether what was printed shows a fact; None where nothing printed could."""
+    return None
 
 
-def _has_dtype(claim: re.Match[str], printed: str, _: Finding) -> bool:
-    return bool(re.search(rf"(?<![a-z]){claim['dtype']}\b", printed))
+@holds.register
+def _(fact: Entry, output: Output) -> bool:
+    return _is_among(fact.observed, output)
 
 
-def _is_none(_: re.Match[str], printed: str, __: Finding) -> bool:
-    return bool(re.search(r"\bNone\b", printed))
+@holds.register
+def _(fact: Uncoupled, output: Output) -> bool:
+    return all(_is_among(entry, output) for each in fact.gradients for entry in each.entries)
 
 
-def _leads_to(claim: re.Match[str], printed: str, _: Finding) -> bool:
+@holds.register
+def _(fact: Unsent, output: Output) -> bool:
+    return all(_is_among(entry, output) for each in fact.gradients for entry in each.entries)
+
+
+@holds.register
+def _(fact: Calls, output: Output) -> bool:
+    return any(len(call) == 1 and isinstance(call[0], list) and len(call[0]) == fact.seen for call in output.calls)
+
+
+@holds.register
+def _(fact: Dtype, output: Output) -> bool:
+    return fact.seen in output.dtypes
+
+
+@holds.register
+def _(fact: Absent, output: Output) -> bool:  # noqa: ARG001 (an array that is missing is None, whichever it is)
+    return any(each is None for each in output.values)
+
+
+@holds.register
+def _(fact: Silence, output: Output) -> bool:  # noqa: ARG001 (the program has come to its end)
+    return True
+
+
+@holds.register
+def _(fact: Parents, output: Output) -> bool:
     """Whether a line ``NAME [...]`` names these parents, in any order: libraries that keep a set have none."""
-    lines = dict(line.split(" ", 1) for line in printed.splitlines() if " " in line)
-    shown = re.findall(r"'(\w+)'", lines.get(claim["name"], ""))
-    return claim["name"] in lines and sorted(shown) == sorted(
-        each for each in claim["parents"].split(", ") if each.isidentifier()
-    )
+    led = [call[1] for call in output.calls if len(call) == 2 and call[0] == fact.node]  # noqa: PLR2004 (name, parents)
+    seen = sorted(name for name in fact.seen if name)
+    return any(sorted(name for name in names if isinstance(name, str)) == seen for names in led)
 
 
-def _is_held(_: re.Match[str], printed: str, __: Finding) -> bool:
-    """Whether of the bytes that a graph held, printed first, too many are left."""
-    graph, left = map(int, NUMBER.findall(printed))
-    return left * SHARE > graph
+@holds.register
+def _(fact: Measured, output: Output) -> bool:
+    if fact.quantity == "tensor":
+        return any(each is not None for each in output.values)
+    numbers = output.numbers
+    if fact.quantity == "memory":  # of the bytes that a graph held, printed first, too many are left
+        return len(numbers) == 2 and numbers[1] * SHARE > numbers[0]  # noqa: PLR2004
+    times = {int(size): seconds for size, seconds in zip(numbers[::2], numbers[1::2], strict=False)}
+    return len(times) > 1 and slope(times) > STEEPEST
 
 
-def _outlives(_: re.Match[str], printed: str, __: Finding) -> bool:
-    return printed.strip() != "None"
+def _is_among(number: str, output: Output) -> bool:
+    """Whether a number was printed, to the last bit."""
+    wanted = float(number)
+    return any(repr(each) == repr(wanted) or (math.isnan(each) and math.isnan(wanted)) for each in output.numbers)
 
 
-def _is_steep(_: re.Match[str], printed: str, __: Finding) -> bool:
-    """Whether the seconds behind the sizes grow faster than these."""
-    return slope({int(size): float(seconds) for size, seconds in map(str.split, printed.splitlines())}) > STEEPEST
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, dict) and "array" in value:
+        yield from _leaves(value["array"])
+    else:
+        yield value
 
 
-CLAIMS: Final[Mapping[str, Callable[[re.Match[str], str, Finding], bool]]] = MappingProxyType({
-    r"\bis (?:entry \([\d, ]*\): )?\[*(?P<number>[-+]?(?:\d[\d.e+-]*|inf|nan))(?=[]:,]| and )": _is_number,
-    r"\bgot the gradient \[*(?P<number>[^],]+)": _is_number,
-    r"\bsaw (?P<calls>\d+) gradients\b": _are_as_many,
-    r"\bhas the dtype (?P<dtype>\w+),": _has_dtype,
-    r"\bis missing\b": _is_none,
-    r"\bthe node of (?P<name>\w+) leads to \[(?P<parents>[^]]*)\]": _leads_to,
-    r"\bare still held\b": _is_held,
-    r"\boutlives its graph\b": _outlives,
-    r"\btime grows\b": _is_steep,
-})
-"""What a message may claim, by the words that it claims it with, and what must have been printed then."""
+def _arrays(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _arrays(each)
+    elif isinstance(value, dict) and "array" in value:
+        yield value

@@ -18,8 +18,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 import refgrad
-from refgrad.harness import OUTCOMES, AnyAdapter, TapeAdapter, Verdict, engine_version
-from refgrad.harness.settings import Settings
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.verdict import OUTCOMES, Verdict
+from refgrad.harness import AnyAdapter, TapeAdapter, engine_version
 from refgrad.specification import specs_directory
 
 SCHEMA_NAME: Final = "refgrad/report/1"

@@ -1,4 +1,4 @@
-"""How is a finding shown to somebody who has never heard of refgrad? As a script of the engine's own library."""
+"""Scripts of an engine's own library that show what was found to somebody who has never heard of refgrad."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final
 
-from refgrad.harness import Verdict
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.document import verdicts_of
 from refgrad.scenario import Backward, parse
 
@@ -19,8 +19,8 @@ EVERY_DIGIT: Final = 'import numpy\n\nnumpy.set_printoptions(floatmode="unique")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A verdict that a program shows, on an engine of some name and version."""
+class Script:
+    """A program that shows a verdict on an engine of some name and version."""
 
     engine: str
     version: str
@@ -32,7 +32,7 @@ class Finding:
         return re.sub(r"[^\w.+-]", "-", f"{self.engine}-{self.verdict.id}") + ".py"
 
     @property
-    def script(self) -> str:
+    def text(self) -> str:
         """A program that prints what the engine gives; its head says what is true."""
         head = "\n".join(self._remarks())
         ending = '\nprint("no error was raised")\n' if self.ends_silently else ""
@@ -45,29 +45,29 @@ class Finding:
 
     @property
     def ends_silently(self) -> bool:
-        """Whether the program ends with a backward that should have failed, and would print nothing of it."""
+        """Whether the program ends with a step that should have failed, and would print nothing of it."""
         steps = parse(self.verdict.scenario).steps
         return self.verdict.verdict == "wrong" and bool(steps) and isinstance(steps[-1], Backward)
 
 
-def findings(document: Mapping[str, Any]) -> list[Finding]:
+def scripts(document: Mapping[str, Any]) -> list[Script]:
     """Return what a report proves with a program, each program once, in the order of the report."""
     engine = document["engine"]
-    shown: dict[str, Finding] = {}
+    shown: dict[str, Script] = {}
     for verdict in verdicts_of(document):
         if verdict.failed and verdict.reproduction:
-            shown.setdefault(verdict.reproduction, Finding(engine["name"], engine["version"], verdict))
+            shown.setdefault(verdict.reproduction, Script(engine["name"], engine["version"], verdict))
     return list(shown.values())
 
 
 def write_scripts(folder: Path, documents: Iterable[Mapping[str, Any]]) -> list[Path]:
-    """Write every finding of some reports into a folder, in place of the scripts that were written there before."""
+    """Write the scripts of some reports into a folder, in place of those that were written there before."""
     for path in folder.glob("*.py"):
         if path.read_text(encoding="utf-8").startswith(MARKER):
             path.unlink()
-    found = [finding for document in documents for finding in findings(document)]
+    found = [script for document in documents for script in scripts(document)]
     if found:
         folder.mkdir(parents=True, exist_ok=True)
-    for finding in found:
-        (folder / finding.file_name).write_text(finding.script, encoding="utf-8")
-    return [folder / finding.file_name for finding in found]
+    for script in found:
+        (folder / script.file_name).write_text(script.text, encoding="utf-8")
+    return [folder / script.file_name for script in found]

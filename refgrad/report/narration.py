@@ -1,11 +1,11 @@
-"""What is said of one verdict, wherever a person reads it? Its message, its scenario, and a program to paste."""
+"""What is said of one verdict, wherever a person reads it: its message, its scenario, and a program to paste."""
 
 from __future__ import annotations
 
 from textwrap import indent
 from typing import Final
 
-from refgrad.harness import Verdict
+from refgrad.grading.judging.verdict import Verdict
 
 MARGIN: Final = "    "
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from jinja2 import Environment
 
-from refgrad.harness import FAILURES, OUTCOMES, Outcome, Verdict
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
-from refgrad.report.findings import Finding, findings, write_scripts
+from refgrad.report.findings import Script, scripts, write_scripts
 from refgrad.report.markdown import markdown_templates
 
 SYMBOLS: Final[Mapping[Outcome, str]] = MappingProxyType({
@@ -72,9 +72,9 @@ class Graded:
         return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document["summary"]["outcomes"]]
 
     @cached_property
-    def scripts(self) -> Mapping[str, Finding]:
+    def scripts(self) -> Mapping[str, Script]:
         """The finding that shows a verdict, by reproduction."""
-        return {finding.verdict.reproduction: finding for finding in findings(self.document)}
+        return {script.verdict.reproduction: script for script in scripts(self.document)}
 
     def those(self, *outcomes: Outcome) -> list[Verdict]:
         """Return the verdicts with one of the outcomes."""

@@ -11,9 +11,10 @@ from types import MappingProxyType
 import pytest
 
 from refgrad.generation import Profile, operator_scenario
-from refgrad.harness import Engine, examine, find_adapter, start
-from refgrad.harness.seedless import without_seeds
-from refgrad.harness.verdict import FAILURES
+from refgrad.grading.checks.seedless import without_seeds
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import FAILURES
+from refgrad.harness import Engine, find_adapter, start
 from refgrad.operators import operator_table
 
 ENGINES = ["refgrad", "torch", "autograd", "mygrad", "micrograd", "paddle", pytest.param("jax", marks=pytest.mark.slow)]

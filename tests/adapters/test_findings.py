@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.harness import all_behaviours, examine, find_adapter, start
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import find_adapter, start
 from refgrad.scenario import parse
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import Profile, SeededChoices, random_scenario
-from refgrad.harness import Engine, Finding, Outcome, find_adapter, observe, start
-from refgrad.harness.examination import confront
-from refgrad.harness.verdict import FAILURES
+from refgrad.grading.judging.examination import confront
+from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome
+from refgrad.harness import Engine, find_adapter, observe, start
 from refgrad.lifecycle import Gradient, predict, required_features
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge

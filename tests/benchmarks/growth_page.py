@@ -11,10 +11,10 @@ import platform
 import sys
 from collections.abc import Iterator
 
-from refgrad.harness import Engine, all_behaviours, engine_version, find_adapter, start
-from refgrad.harness.behaviours import Behaviour
+from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
+from refgrad.grading.checks.settings import Settings
+from refgrad.harness import Engine, engine_version, find_adapter, start
 from refgrad.harness.probes import probe
-from refgrad.harness.settings import Settings
 
 INTRODUCTION = """\
 # How time grows with size

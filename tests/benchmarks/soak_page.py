@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from refgrad.generation import shrink
-from refgrad.harness import engine_version, examine, find_adapter
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import engine_version, find_adapter
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.scenario import parse
 from tests.benchmarks.graded_graphs import engine
@@ -195,14 +196,14 @@ def _findings(findings: list[dict[str, Any]]) -> str:
     acquitted: Counter[str] = Counter()
     for found in findings:
         scenario = parse(found["scenario"])
-        grader = engine(found["engine"])
-        now = examine(scenario, grader)
+        bench = engine(found["engine"])
+        now = examine(scenario, bench)
         if not now.failed:
             acquitted[f"{now.outcome}: {PLACE.sub('…', now.message)}"] += 1
             continue
-        small = shrink(scenario, lambda candidate, grader=grader: examine(candidate, grader).failed)  # type: ignore[misc]
+        small = shrink(scenario, lambda candidate, bench=bench: examine(candidate, bench).failed)  # type: ignore[misc]
         key = (found["engine"], *sorted(small.operators))
-        text = f"{found['engine']}: {examine(small, grader).message}\n\n```\n{small.text}```"
+        text = f"{found['engine']}: {examine(small, bench).message}\n\n```\n{small.text}```"
         shown.setdefault(key, (text, []))[1].append(found["seed"])
     excused = [f"- {count} graphs: {said}" for said, count in acquitted.most_common()]
     mended = ["Of these graphs the suite as it is now says something else: the fault was its own.", "\n".join(excused)]

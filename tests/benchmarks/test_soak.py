@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import SeededChoices
-from refgrad.harness import Finding
+from refgrad.grading.judging.verdict import Finding
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
 from tests.benchmarks import soak, soak_page

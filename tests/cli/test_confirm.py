@@ -15,7 +15,8 @@ def test_a_program_that_shows_the_number_confirms_its_finding(terminal: Terminal
 
 def test_a_program_that_shows_something_else_is_told_with_what_it_shows(terminal: Terminal) -> None:
     path = write_example(terminal.folder)
-    path.write_text(path.read_text().replace("the gradient of x is 0.1,", "the gradient of x is 0.7,"))
+    text = path.read_text().replace("the gradient of x is 0.1,", "the gradient of x is 0.7,")
+    path.write_text(text.replace('"observed": "0.1"', '"observed": "0.7"'))
     result = terminal.invoke("confirm", "example.json")
     assert result.output.splitlines() == [
         "operators/exp: refuted",

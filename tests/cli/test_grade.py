@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.harness.checks import all_checks
+from refgrad.grading.checks.families import all_checks
 from refgrad.report import read_document
 from tests.cli.conftest import Terminal
 

@@ -7,8 +7,8 @@ import re
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from refgrad.grading.checks.families import all_checks
 from refgrad.harness import FEATURES, registered_engines
-from refgrad.harness.checks import all_checks
 from refgrad.operators import operator_table
 from tests.cli.conftest import Terminal
 

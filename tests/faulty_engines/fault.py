@@ -6,11 +6,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
-from refgrad.harness import TapeAdapter, Verdict, spell, start
-from refgrad.harness.behaviours import all_behaviours
-from refgrad.harness.checks import BehaviourCheck, Check, ClaimCheck, all_checks
-from refgrad.harness.grading import Grader
-from refgrad.harness.settings import Settings
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.claim_checks import ClaimCheck
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import TapeAdapter, spell, start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.faulty_engines.forward_tape import ForwardTape
@@ -87,9 +91,9 @@ def adapter(fault: Fault) -> TapeAdapter:
 
 def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) -> dict[str, Verdict]:
     """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (all but probes, if None)."""
-    grader = Grader(start(adapter(fault)), Settings(profile))
+    bench = Bench(start(adapter(fault)), Settings(profile))
     checks = [check for check in all_checks() if not is_probed(check)]
-    return {check.id: grader.grade(check) for check in checks if only is None or check.id in only}
+    return {check.id: bench.grade(check) for check in checks if only is None or check.id in only}
 
 
 def is_probed(check: Check) -> bool:

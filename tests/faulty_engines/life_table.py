@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from statistics import mean, median
 
-from refgrad.harness import Verdict
+from refgrad.grading.judging.verdict import Verdict
 from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.life_faults import LIFE_FAULTS
 from tests.faulty_engines.life_verdicts import STANDARD, broken_behaviours, life_verdict, step_count

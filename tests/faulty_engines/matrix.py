@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from refgrad.harness import Verdict
-from refgrad.harness.settings import EFFORTS
+from refgrad.grading.checks.settings import EFFORTS
+from refgrad.grading.judging.verdict import Verdict
 from tests.faulty_engines.fault import GRAPHS, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import FAULTS
 from tests.faulty_engines.gradchecked import Answer, answers, protocol

@@ -1,4 +1,4 @@
-"""How are many engines graded on the same scenarios without making and judging these anew for each?"""
+"""Many engines are graded on the same scenarios, which are made and judged once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from functools import lru_cache
 
 import pytest
 
-from refgrad.harness import examination, grading, graph_checks, lifecycle_checks, reliance, rule_checks
+from refgrad.grading import reliance
+from refgrad.grading.checks import graphs, lifecycles, operators, rules
+from refgrad.grading.judging import examination
 
 ROOM = 10_000
 
@@ -18,14 +20,14 @@ def remembered_scenarios() -> Iterator[None]:
     """Keep scenarios and their truths inside the block: they follow from seeds and scenarios alone."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (grading, "operator_scenario"),
-            (grading, "edge_scenario"),
+            (operators, "operator_scenario"),
+            (operators, "edge_scenario"),
             (reliance, "required_features"),
-            (graph_checks, "random_scenario"),
-            (graph_checks, "operator_scenario"),
-            (lifecycle_checks, "lifecycle_scenario"),
-            (rule_checks, "contract_scenario"),
-            (rule_checks, "third_order_scenario"),
+            (graphs, "random_scenario"),
+            (graphs, "operator_scenario"),
+            (lifecycles, "lifecycle_scenario"),
+            (rules, "contract_scenario"),
+            (rules, "third_order_scenario"),
             (examination, "CertifiedOracle"),
             (examination, "lower"),
         ):

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from refgrad.harness import Verdict, all_behaviours
-from refgrad.harness.checks import all_checks
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.judging.verdict import Verdict
 from tests.faulty_engines.fault import NO_FAULT, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import CLEAN, FAULTS
 from tests.faulty_engines.remembering import remembered_scenarios

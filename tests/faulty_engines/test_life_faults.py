@@ -12,8 +12,8 @@ from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import LAST_WRITE, Node
 from refgrad.engine.graph.sweep import Sweep
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.harness import Verdict
-from refgrad.harness.grading import Grader
+from refgrad.grading.bench import Bench
+from refgrad.grading.judging.verdict import Verdict
 from tests.faulty_engines.life_fault import LifeFault, broken_engine
 from tests.faulty_engines.life_faults import LIFE_FAULTS
 from tests.faulty_engines.life_verdicts import STANDARD, life_verdict, step_count
@@ -70,7 +70,7 @@ def test_most_are_seen_at_once_and_their_counterexamples_are_short(judged: Judge
 @pytest.mark.usefixtures("judged")
 @each_fault
 def test_a_grader_that_takes_no_operator_for_granted_sees_it_too(fault: LifeFault) -> None:
-    verdict = life_verdict(fault, Grader)
+    verdict = life_verdict(fault, Bench)
     assert verdict.failed
     assert verdict.examples <= EXAMPLES_AT_MOST
 

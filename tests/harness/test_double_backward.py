@@ -10,23 +10,26 @@ from dataclasses import replace
 import pytest
 
 from refgrad.generation import Profile, double_backward_scenario, second_order_scenario, shrink
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.operators import SecondOrderCheck
+from refgrad.grading.checks.seedless import without_seeds
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.harness import (
     AdapterError,
     Engine,
     TapeAdapter,
-    Verdict,
-    all_behaviours,
-    examine,
     find_adapter,
     observe,
     registered_engines,
     reproduce,
     start,
 )
-from refgrad.harness.checks import BehaviourCheck, Check, SecondOrderCheck, all_checks
-from refgrad.harness.grading import Grader
-from refgrad.harness.seedless import without_seeds
-from refgrad.harness.settings import Settings
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.harness.reference import ADAPTER
@@ -86,9 +89,9 @@ def faulty(name: str) -> Engine:
 
 
 def second_order_verdicts(engine: Engine) -> dict[str, Verdict]:
-    grader = Grader(engine, Settings("smoke"))
+    bench = Bench(engine, Settings("smoke"))
     checks = [c for c in all_checks() if c.id.startswith(("second_order/", "higher_order/", "graphs/double"))]
-    return {check.id: grader.grade(check) for check in checks}
+    return {check.id: bench.grade(check) for check in checks}
 
 
 def test_every_differentiable_operator_has_a_check() -> None:
@@ -116,7 +119,7 @@ def test_a_faulty_double_backward_is_caught_and_blamed_on_its_operator(name: str
     verdicts = second_order_verdicts(engine)
     assert {v.id for v in verdicts.values() if v.failed} == {f"second_order/{operator}"}
     assert verdicts["graphs/double_backward"].verdict == "passed"
-    assert Grader(engine, Settings("smoke")).grade(_operator_check(operator)).verdict == "passed"
+    assert Bench(engine, Settings("smoke")).grade(_operator_check(operator)).verdict == "passed"
     shown = parse(verdicts[f"second_order/{operator}"].scenario)
     assert shown.gradients
     assert len(shown.steps) <= 8

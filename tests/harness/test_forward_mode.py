@@ -10,20 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.harness import (
-    AdapterError,
-    Engine,
-    TapeAdapter,
-    Verdict,
-    examine,
-    find_adapter,
-    observe,
-    reproduce,
-    start,
-)
-from refgrad.harness.checks import ForwardModeCheck, all_checks
-from refgrad.harness.grading import Grader
-from refgrad.harness.settings import Settings
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.operators import OperatorCheck
+from refgrad.grading.checks.rules import ForwardModeCheck
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import AdapterError, Engine, TapeAdapter, find_adapter, observe, reproduce, start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.harness.reference import ADAPTER
@@ -68,8 +62,8 @@ def engine(name: str, **changes: str | None) -> Engine:
 
 
 def forward_verdicts(engine: Engine, profile: str = "smoke") -> Mapping[str, Verdict]:
-    grader = Grader(engine, Settings(profile))
-    return {name: grader.grade(ForwardModeCheck(operator_table()[name])) for name in OPERATORS}
+    bench = Bench(engine, Settings(profile))
+    return {name: bench.grade(ForwardModeCheck(operator_table()[name])) for name in OPERATORS}
 
 
 def test_every_differentiable_operator_has_a_check() -> None:
@@ -89,7 +83,7 @@ def test_an_engine_whose_tangents_are_too_large_is_caught_and_its_gradients_pass
     shown = parse(found["exp"].scenario)
     assert shown.jvps
     assert len(shown.steps) == 4
-    assert Grader(wrong, Settings("smoke")).of_operator(operator_table()["exp"]).verdict == "passed"
+    assert Bench(wrong, Settings("smoke")).grade(OperatorCheck(operator_table()["exp"])).verdict == "passed"
 
 
 def test_an_engine_without_forward_mode_is_not_asked_for_it() -> None:

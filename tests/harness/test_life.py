@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.harness import AdapterError, Engine, TapeAdapter, examine, find_adapter, observe, reproduce, start
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import AdapterError, Engine, TapeAdapter, find_adapter, observe, reproduce, start
 from refgrad.lifecycle import required_features
 from refgrad.scenario import parse
 from tests.harness.tiny_engine import tiny_adapter

@@ -9,10 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from refgrad.harness import AdapterError, Engine, TapeAdapter, examine, find_adapter, observe, reproduce, start
-from refgrad.harness.checks import GRAPH_CHECKS, OperatorCheck
-from refgrad.harness.grading import Grader
-from refgrad.harness.settings import Settings
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.graphs import GRAPH_CHECKS
+from refgrad.grading.checks.operators import OperatorCheck
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import AdapterError, Engine, TapeAdapter, find_adapter, observe, reproduce, start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 
@@ -52,7 +54,7 @@ def test_a_gradient_in_another_dtype_than_its_leaf_is_wrong() -> None:
 def test_a_dtype_that_an_engine_does_not_offer_is_not_asked_of_it() -> None:
     engine = start(replace(widening(), dtypes=("float64",)))
     assert examine(parse(square("float32")), engine).outcome == "passed"
-    assert Grader(engine).lacking(parse(square("float32"))) == ["dtype float32"]
+    assert Bench(engine).reliance.lacking(parse(square("float32"))) == ["dtype float32"]
 
 
 def test_of_mixed_dtypes_each_gradient_has_that_of_its_leaf_and_a_value_may_have_either() -> None:
@@ -100,7 +102,7 @@ def test_the_printed_program_shows_what_was_observed_and_its_dtype(dtype: str) -
 def checked(engine: Engine, kind: str) -> str:
     """Return the verdict on a kind of graphs."""
     (check,) = (check for check in GRAPH_CHECKS if check.kind == kind)
-    return Grader(engine, Settings("smoke")).grade(check).verdict
+    return Bench(engine, Settings("smoke")).grade(check).verdict
 
 
 def few_operators(adapter: TapeAdapter) -> TapeAdapter:
@@ -132,7 +134,7 @@ def test_an_operator_is_tried_in_float32_too() -> None:
     setup = f"{REFERENCE.setup}\nimport numpy as np\n\ndef exp_rough(x):\n{rule}\n"
     adapter = replace(few_operators(REFERENCE), setup=setup)
     adapter = replace(adapter, operators={**adapter.operators, "exp": rough})
-    verdict = Grader(start(adapter), Settings("smoke")).grade(OperatorCheck(operator_table()["exp"]))
+    verdict = Bench(start(adapter), Settings("smoke")).grade(OperatorCheck(operator_table()["exp"]))
     assert verdict.verdict in {"wrong", "inaccurate"}
     assert "leaf float32" in verdict.scenario
     assert np.float32.__name__ in verdict.reproduction

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.harness import examine, find_adapter, observe, reproduce, start
-from refgrad.harness.checks import all_checks
-from refgrad.harness.grading import Grader
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import find_adapter, observe, reproduce, start
 from refgrad.native.languages import Python
 from refgrad.scenario import Constant, parse
 from tests.harness.reference import ADAPTER
@@ -84,7 +85,7 @@ def walk_and_write(output, seed, retain_graph):
 def test_a_seed_that_is_written_to_is_bound_to_a_name_and_printed() -> None:
     engine = start(replace(ADAPTER, setup=WRITES, backward="walk_and_write({output}, {seed}, {retain_graph})"))
     (check,) = [check for check in all_checks() if check.id == "contracts/seeds_stay_as_they_are"]
-    verdict = Grader(engine).grade(check)
+    verdict = Bench(engine).grade(check)
     assert verdict.verdict == "wrong"
     assert "wrote to a seed: seed 1 is entry (0, 0): 2.0, and was 1.0" in verdict.message
     assert "seed_1 = torch.tensor(np.array([[1.0], [-2.0]]))\n" in verdict.reproduction

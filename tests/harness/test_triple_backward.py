@@ -13,7 +13,8 @@ from refgrad.generation import (
     third_order_scenario,
     triple_backward_scenario,
 )
-from refgrad.harness import Engine, examine, find_adapter, registered_engines, start
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import Engine, find_adapter, registered_engines, start
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.generation.scenario_audit import has_stress_values

@@ -8,7 +8,8 @@ from textwrap import indent
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.harness import Outcome, TapeAdapter
+from refgrad.grading.judging.verdict import Outcome
+from refgrad.harness import TapeAdapter
 from tests.harness.tiny_engine import tiny_adapter
 
 SETUP: Final = """

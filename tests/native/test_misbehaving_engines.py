@@ -8,10 +8,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from refgrad.harness import Engine, Outcome
-from refgrad.harness.checks import Check, all_checks
-from refgrad.harness.grading import Grader
-from refgrad.harness.settings import Settings
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.verdict import Outcome
+from refgrad.harness import Engine
 from refgrad.native.engine import ProcessRunner
 from refgrad.native.process import Limits
 from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
@@ -21,25 +23,25 @@ CHECKS = {check.id: check for check in all_checks()}
 
 
 @contextmanager
-def running(misbehaviour: Misbehaviour) -> Iterator[Grader]:
+def running(misbehaviour: Misbehaviour) -> Iterator[Bench]:
     """Grade an engine in a process of its own."""
     adapter = misbehaviour.adapter()
     runner = ProcessRunner(adapter, limits=LIMITS)
     try:
-        yield Grader(Engine(adapter, runner), settings=Settings("smoke"))
+        yield Bench(Engine(adapter, runner), settings=Settings("smoke"))
     finally:
         runner.stop()
 
 
-def outcome(grader: Grader, check: Check) -> Outcome:
-    return grader.grade(check).verdict
+def outcome(bench: Bench, check: Check) -> Outcome:
+    return bench.grade(check).verdict
 
 
 @pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS, ids=lambda each: each.name)
 def test_the_check_that_meets_it_gets_its_verdict_and_the_next_one_its_own(misbehaviour: Misbehaviour) -> None:
-    with running(misbehaviour) as grader:
-        assert outcome(grader, CHECKS["operators/exp"]) == misbehaviour.outcome
-        assert outcome(grader, CHECKS["operators/sin"]) == "passed"
+    with running(misbehaviour) as bench:
+        assert outcome(bench, CHECKS["operators/exp"]) == misbehaviour.outcome
+        assert outcome(bench, CHECKS["operators/sin"]) == "passed"
 
 
 def test_there_are_enough_of_them() -> None:
@@ -49,8 +51,8 @@ def test_there_are_enough_of_them() -> None:
 def test_nothing_is_left_running() -> None:
     (child,) = (each for each in MISBEHAVIOURS if each.name == "leaves a child that holds the pipes")
     before = processes()
-    with running(child) as grader:
-        outcome(grader, CHECKS["operators/exp"])
+    with running(child) as bench:
+        outcome(bench, CHECKS["operators/exp"])
     assert not {pid for pid in processes() - before if "sleep" in name_of(pid)}
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.harness import Engine, TapeAdapter, observe, reproduce
-from refgrad.harness.checks import all_checks
-from refgrad.harness.grading import Grader
-from refgrad.harness.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.engine import ProcessRunner
 from refgrad.scenario import parse
@@ -47,9 +47,9 @@ def engine() -> Iterator[Engine]:
 
 
 def test_what_is_right_passes_and_what_is_wrong_is_found(engine: Engine) -> None:
-    grader = Grader(engine, settings=Settings("smoke"))
+    bench = Bench(engine, settings=Settings("smoke"))
     chosen = [c for c in all_checks() if c.id.split("/")[0] in {"operators", "accumulation", "sharing", "graphs"}]
-    verdicts = {check.id: grader.grade(check).verdict for check in chosen}
+    verdicts = {check.id: bench.grade(check).verdict for check in chosen}
     assert {name for name, outcome in verdicts.items() if outcome == "wrong"} == {"operators/cos"}
     assert {verdicts[f"operators/{name}"] for name in OFFERED - {"cos"}} == {"passed"}
     assert verdicts["graphs/several_backwards"] == "passed"

@@ -19,7 +19,8 @@ from refgrad.generation import (
     random_scenario,
     second_order_scenario,
 )
-from refgrad.harness import Engine, all_behaviours, find_adapter, observe, reproduce, start
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.harness import Engine, find_adapter, observe, reproduce, start
 from refgrad.lifecycle import required_features
 from refgrad.native.observation import Observation
 from refgrad.native.printing import failing_steps

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from jsonschema import Draft202012Validator
 
-from refgrad.harness import Engine, all_behaviours, find_adapter, start
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.harness import Engine, find_adapter, start
 from refgrad.native.engine import ProcessRunner
 from refgrad.native.observation import Observation, ProtocolError, read_answer, read_array, read_data
 from refgrad.native.runners.python_runner import PROTOCOL, Server, encoded, literal, made, plain

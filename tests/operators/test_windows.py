@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from refgrad.generation import edge_scenario, operator_scenario
-from refgrad.harness import examine, find_adapter, start
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import find_adapter, start
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import operator_table
 from refgrad.operators.composites.windows import Sliding

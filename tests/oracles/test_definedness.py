@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from flint import arb
 
-from refgrad.harness import examine, find_adapter, start
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import find_adapter, start
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions
 from refgrad.oracles import CertifiedOracle, undefined_between

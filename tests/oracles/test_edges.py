@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pytest
 
 from refgrad.generation import Profile, SeededChoices, edge_scenario, random_scenario
-from refgrad.harness import Finding, examine, find_adapter, start
-from refgrad.harness.examination import confront
+from refgrad.grading.judging.examination import confront, examine
+from refgrad.grading.judging.verdict import Finding
+from refgrad.harness import find_adapter, start
 from refgrad.interpreter import expanded
 from refgrad.lifecycle import predict
 from refgrad.native.observation import Observation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.harness.checks import all_checks
+from refgrad.grading.checks.families import all_checks
 from tests.pytest_plugin.conftest import Folder
 
 LIGHT = """

@@ -80,9 +80,9 @@ def test_what_an_engine_only_should_do_fails_no_session(folder: Folder, monkeypa
 
 def test_a_fault_of_the_suite_itself_shows_its_traceback_and_gives_no_verdict(folder: Folder) -> None:
     (folder.path / "conftest.py").write_text(
-        "from refgrad.harness.grading import Grader\n"
+        "from refgrad.grading.bench import Bench\n"
         "def grade(self, check): raise ZeroDivisionError('in the suite')\n"
-        "def pytest_collection_modifyitems(): Grader.grade = grade\n"
+        "def pytest_collection_modifyitems(): Bench.grade = grade\n"
     )
     result = folder.grade("RIGHT", "--grade-select=values/values_are_right", apart=True)
     result.assert_outcomes(failed=1)

@@ -6,15 +6,31 @@ import json
 from pathlib import Path
 from typing import Any
 
-from refgrad.harness import FunctionalAdapter, Outcome, Verdict
-from refgrad.harness.settings import Settings
-from refgrad.harness.verdict import Level
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Entry, Evidence, Subject
+from refgrad.grading.judging.verdict import Level, Outcome, Verdict
+from refgrad.harness import FunctionalAdapter
 from refgrad.report import build_document
 from refgrad.scenario import parse
 
 SCENARIO = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nread grad x\n")
 SILENT = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nbackward a\n")
 PROGRAM = "import numpy as np\n\nprint(np.array([0.1, 1 / 3]))\n"
+
+
+def observed(number: str) -> Evidence:
+    """Return the evidence that a gradient is this number."""
+    fact = Entry(
+        subject=Subject("gradient", "x"),
+        index=(),
+        observed=number,
+        lower="4.48",
+        upper="4.48",
+        relative_error="nan",
+        budgets="inf",
+        ulps="nan",
+    )
+    return Evidence(fact, 4)
 
 
 def verdict(name: str, outcome: Outcome, message: str = "", *, level: Level = "MUST", shown: bool = False) -> Verdict:
@@ -32,6 +48,7 @@ def verdict(name: str, outcome: Outcome, message: str = "", *, level: Level = "M
         scenario_id=SCENARIO.id if shown else "",
         reproduction=PROGRAM if shown else "",
         examples=10,
+        evidence=observed("0.1") if shown else None,
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 
-from refgrad.harness import FEATURES, OUTCOMES, TapeAdapter, Verdict, find_adapter
-from refgrad.harness.settings import EFFORTS, Settings
-from refgrad.harness.verdict import Level
+from refgrad.grading.checks.settings import EFFORTS, Settings
+from refgrad.grading.judging.verdict import OUTCOMES, Level, Verdict
+from refgrad.harness import FEATURES, TapeAdapter, find_adapter
 from refgrad.report import (
     ReportError,
     build_document,

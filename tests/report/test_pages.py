@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.harness import OUTCOMES, Outcome
+from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.report import ReportError, read_document, write_pages
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded
 from tests.report.example import verdict, write_example

@@ -13,6 +13,7 @@ from tests.repository.sources import PACKAGE, layers, name_of, python_files, syn
 ENGINES = ("torch", "autograd", "mygrad", "micrograd", "jax", "tinygrad", "tensorflow")
 HEAVY = ("numpy", "scipy", "sympy", "flint", "hypothesis", "pytest", "_pytest", "rich", "click", "jinja2", "jsonschema")
 INVENTORIES = "refgrad/adapters/inventories/"
+SHARED_FOLDERS = {"refgrad/adapters", "refgrad/adapters/inventories"}
 LIVE_WITHOUT_THE_ENGINE = (
     "operators",
     "scenario",
@@ -23,6 +24,8 @@ LIVE_WITHOUT_THE_ENGINE = (
     "lifecycle",
     "native",
     "harness",
+    "harness",
+    "grading",
 )
 
 

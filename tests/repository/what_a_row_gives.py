@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.generation import Profile, operator_scenario, random_scenario
-from refgrad.harness import Engine, examine
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import Engine
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle

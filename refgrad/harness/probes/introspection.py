@@ -8,10 +8,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Died, Fact, Parents, Remark
+from refgrad.grading.judging.narration import said
+from refgrad.grading.judging.verdict import Outcome
 from refgrad.harness.probes.recorded import NoNodeError, Recorded, record, reproduction
 from refgrad.harness.probes.shown import Shown
-from refgrad.harness.settings import Settings
-from refgrad.harness.verdict import Outcome
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
@@ -26,11 +28,11 @@ REGIONS: Final = frozenset({"detach", "no_grad", "enable_grad"})
 """What random lifecycles contain besides building: what decides whether something is recorded."""
 
 
-def _which(recorded: Recorded) -> str:
+def _which(recorded: Recorded) -> Fact | None:
     return _differing(recorded, lambda nodes: sorted(set(nodes)))
 
 
-def _past(recorded: Recorded) -> str:
+def _past(recorded: Recorded) -> Fact | None:
     """As ``which``, but nodes of something unknown do no harm if they lead nowhere: some libraries show constants."""
     known = set(recorded.nodes.values())
     return _differing(
@@ -38,33 +40,33 @@ def _past(recorded: Recorded) -> str:
     )
 
 
-def _how_often(recorded: Recorded) -> str:
+def _how_often(recorded: Recorded) -> Fact | None:
     return _differing(recorded, sorted)
 
 
-def _in_order(recorded: Recorded) -> str:
+def _in_order(recorded: Recorded) -> Fact | None:
     return _differing(recorded, list)
 
 
-def _differing(recorded: Recorded, told: Callable[[Sequence[int]], list[int]]) -> str:
+def _differing(recorded: Recorded, told: Callable[[Sequence[int]], list[int]]) -> Fact | None:
     """Say which node leads elsewhere than to its operands' nodes, as far as ``told`` tells."""
     for name, node in recorded.nodes.items():
         if recorded.judgeable(name):
             found = recorded.graph.parents[node]
             due = [recorded.nodes[operand] for operand in recorded.expected(name)]
             if told(found) != told(due):
-                return f"the node of {name} leads to {recorded.named(found)}, not to {recorded.named(due)}"
-    return ""
+                return Parents(node=name, seen=recorded.named(found), expected=recorded.named(due))
+    return None
 
 
-def _how_many(recorded: Recorded) -> str:
+def _how_many(recorded: Recorded) -> Fact | None:
     """Say how many nodes are reached, if they are more or fewer than there should be."""
     due = len(recorded.model.graph.may_reach(recorded.output))
     found = len(recorded.reached(recorded.nodes[recorded.output]))
-    return "" if found == due else f"{found} nodes are reached from {recorded.output}, not {due}"
+    return None if found == due else Remark(text=f"{found} nodes are reached from {recorded.output}, not {due}")
 
 
-def _leaves(recorded: Recorded) -> str:
+def _leaves(recorded: Recorded) -> Fact | None:
     """Say which leaf is reached that should not be, or is not that should be."""
     graph = recorded.model.graph
     reached = recorded.reached(recorded.nodes[recorded.output])
@@ -72,10 +74,10 @@ def _leaves(recorded: Recorded) -> str:
     for name in graph.leaves & recorded.nodes.keys():
         is_reached = recorded.nodes[name] in reached
         if name in must and not is_reached:
-            return f"the leaf {name} is not reached from {recorded.output}"
+            return Remark(text=f"the leaf {name} is not reached from {recorded.output}")
         if name not in may and is_reached:
-            return f"the leaf {name} is reached from {recorded.output}, which does not depend on it"
-    return ""
+            return Remark(text=f"the leaf {name} is reached from {recorded.output}, which does not depend on it")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Claim:
     With ``output_alone`` nothing but the output's node is held while the graph is walked.
     """
 
-    odd: Callable[[Recorded], str]
+    odd: Callable[[Recorded], Fact | None]
     output_alone: bool = False
 
 
@@ -171,16 +173,17 @@ def _odd(scenario: Scenario, engine: Engine, claim: Claim) -> Shown | None:
 def _shown(scenario: Scenario, engine: Engine, claim: Claim, examples: int, *, keep: bool = False) -> Shown | None:
     """Return what is odd about a graph with the program that shows it, None if nothing is."""
     outcome: Outcome = "wrong"
+    fact: Fact | None
     try:
         recorded = record(scenario, engine, output_alone=claim.output_alone, keep=keep)
-        said = claim.odd(recorded) if recorded is not None and recorded.output in recorded.nodes else ""
+        fact = claim.odd(recorded) if recorded is not None and recorded.output in recorded.nodes else None
     except NoNodeError as error:
-        said = str(error)
+        fact = Remark(text=str(error))
     except EndingError as error:
-        outcome, said = error.ending.outcome, error.ending.detail
-    if not said:
+        outcome, fact = error.ending.outcome, Died(detail=error.ending.detail, stderr=error.ending.stderr)
+    if fact is None:
         return None
-    return Shown(outcome, said, reproduction(scenario, engine), scenario, examples)
+    return Shown(outcome, said(fact), reproduction(scenario, engine), scenario, examples, fact=fact)
 
 
 def _random(engine: Engine, random: str, claim: Claim, settings: Settings, tried: int) -> Shown:

@@ -64,10 +64,10 @@ class Recorded:
         """Whether all that a node leads to is known."""
         return all(operand in self.nodes for operand in self.expected(name))
 
-    def named(self, nodes: Iterable[int]) -> str:
-        """Say which nodes these are."""
+    def named(self, nodes: Iterable[int]) -> tuple[str, ...]:
+        """Name nodes, with nothing for what is none of them."""
         names = {number: name for name, number in self.nodes.items()}
-        return "[" + ", ".join(names.get(number, "something else") for number in nodes) + "]"
+        return tuple(names.get(number, "") for number in nodes)
 
 
 def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False, keep: bool = False) -> Recorded | None:

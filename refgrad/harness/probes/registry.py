@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.grading.checks.settings import Settings
 from refgrad.harness.probes.introspection import check_graphs, probe_graphs
 from refgrad.harness.probes.release import (
     check_nothing,
@@ -18,7 +19,6 @@ from refgrad.harness.probes.release import (
 from refgrad.harness.probes.repetition import check_repetition, probe_repetition, repetition_script
 from refgrad.harness.probes.scale import check_scale, probe_scale, scale_script
 from refgrad.harness.probes.shown import Shown
-from refgrad.harness.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, RaisedError
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Measured
 from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measured, with_garbage
 from refgrad.harness.probes.releases import RELEASES, Release
 from refgrad.harness.probes.shown import Shown
 from refgrad.harness.probes.subject import forward_text, leaf_lines, program_of
-from refgrad.harness.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 
@@ -130,7 +131,7 @@ class _Trial:
         kept = f"{100 * left / graph:.0f} %" if self.scalars else f"{left / self.meter.array:.0f} arrays"
         whole = "scalars" if self.scalars else f"{STEPS} arrays"
         message = f"{self.release.what}, {kept} of a graph of {whole} are still held"
-        return Shown("wrong", message, self.program, figures=figures)
+        return Shown("wrong", message, self.program, figures=figures, fact=Measured(quantity="memory"))
 
 
 def check_nothing(_: Mapping[str, Any]) -> None:
@@ -161,4 +162,5 @@ def probe_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> 
         raise
     if seen.data is None:
         return Shown("passed")
-    return Shown("wrong", "an intermediate tensor outlives its graph", library.shown(text, "", "print(attempt())"))
+    program = library.shown(text, "", "print(attempt())")
+    return Shown("wrong", "an intermediate tensor outlives its graph", program, fact=Measured(quantity="tensor"))

@@ -9,13 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Error, Measured
+from refgrad.grading.judging.verdict import Outcome
 from refgrad.harness.probes.growth import FITTED, Growth, measure
 from refgrad.harness.probes.large_graphs import LARGE_GRAPHS, LargeGraph
 from refgrad.harness.probes.shown import Shown
-from refgrad.harness.settings import Settings
-from refgrad.harness.verdict import Outcome
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
+from refgrad.native.observation import Raised
 from refgrad.scenario.formats import FORMATS
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
@@ -196,7 +198,8 @@ def _failed(trial: _Trial, sizes: Sequence[int], error: RaisedError | _OddNumber
         return Shown(error.outcome, f"{where}{error}{before}", program, examples=examples)
     outcome: Outcome = "crashed" if {"RecursionError", "MemoryError"} & set(error.bases) else "unexpected-error"
     told = error.type if outcome == "crashed" else f"raised {error}"
-    return Shown(outcome, f"{where}{told}{before}", program, examples=examples)
+    fact = Error(error=Raised(error.type, str(error).removeprefix(f"{error.type}: "), tuple(error.bases)))
+    return Shown(outcome, f"{where}{told}{before}", program, examples=examples, fact=fact)
 
 
 def _grown(trial: _Trial, growth: Growth) -> Shown:
@@ -204,7 +207,8 @@ def _grown(trial: _Trial, growth: Growth) -> Shown:
     told = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
     shown = Shown("passed", told, examples=len(trial.reached), figures=growth.figures, growth=growth)
     if growth.steep:
-        return replace(shown, outcome="wrong", program=trial.program(list(growth.fitted)))
+        program = trial.program(list(growth.fitted))
+        return replace(shown, outcome="wrong", program=program, fact=Measured(quantity="time"))
     if growth.left_out is not None:
         said = told if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
         return replace(shown, outcome="inconclusive", message=f"{said}; n = {growth.left_out:,} would take too long")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from refgrad.grading.judging.evidence import Fact
+from refgrad.grading.judging.verdict import Outcome
 from refgrad.harness.probes.growth import Growth
-from refgrad.harness.verdict import Outcome
 from refgrad.scenario import Scenario
 
 
@@ -14,7 +15,7 @@ class Shown:
     """What a probe found, the program of the engine's own library that shows it, and how much was tried.
 
     A message says nothing that depends on how fast or how busy the machine was. What was measured does, ``figures`` and
-    ``growth``: reports do not have it.
+    ``growth``: reports do not have it. ``fact`` is what a message says, as data, where its program shows that.
     """
 
     outcome: Outcome
@@ -24,3 +25,4 @@ class Shown:
     examples: int = 1
     figures: str = ""
     growth: Growth | None = None
+    fact: Fact | None = None

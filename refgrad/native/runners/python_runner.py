@@ -375,6 +375,8 @@ def encoded(result: Any) -> Json:
     }
     if array.dtype.name != dtype:
         form["stored"] = array.dtype.name
+    if masked is not None and masked.any():
+        form["masked"] = int(masked.sum())
     return form
 
 

@@ -17,7 +17,8 @@ from refgrad.generation import (
     operator_scenario,
 )
 from refgrad.generation.single_operators.layouts import laid_out
-from refgrad.harness import examine, find_adapter, start
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import find_adapter, start
 from refgrad.interpreter import Float64, evaluate
 
 MANY = 200

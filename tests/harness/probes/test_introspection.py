@@ -7,9 +7,10 @@ from io import StringIO
 
 import pytest
 
-from refgrad.harness import Engine, TapeAdapter, all_behaviours, find_adapter, start
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.settings import Settings
+from refgrad.harness import Engine, TapeAdapter, find_adapter, start
 from refgrad.harness.probes import Shown, probe
-from refgrad.harness.settings import Settings
 from tests.harness.probes.broken_graphs import GRAPH_FAULTS, GraphFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "introspection"}

@@ -7,11 +7,12 @@ from io import StringIO
 
 import pytest
 
-from refgrad.harness import all_behaviours, find_adapter, start
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.settings import Settings
+from refgrad.harness import find_adapter, start
 from refgrad.harness.probes import Shown, probe
 from refgrad.harness.probes.memory import RESIDENT, TRACED, is_traced
 from refgrad.harness.probes.repetition import is_leak, least_growth
-from refgrad.harness.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library
 from tests.harness.probes.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.engine.graph import sweep
-from refgrad.harness import Engine, TapeAdapter, all_behaviours, find_adapter, start
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.settings import Settings
+from refgrad.harness import Engine, TapeAdapter, find_adapter, start
 from refgrad.harness.probes import Shown, probe, scale
 from refgrad.harness.probes.growth import Growth, measure, slope
 from refgrad.harness.probes.large_graphs import LARGE_GRAPHS
-from refgrad.harness.settings import Settings
 from refgrad.native.library import Library
 from refgrad.scenario import Constant
 from tests.harness.probes.broken_sweeps import WithALog, by_every_path, by_lookup_in_a_list, by_recursion

@@ -7,7 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from refgrad.generation import operator_scenario
-from refgrad.harness import AdapterError, Engine, EngineStartError, FunctionalAdapter, examine, start
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import AdapterError, Engine, EngineStartError, FunctionalAdapter, start
 from refgrad.lifecycle import ErrorKind, Policy
 from refgrad.native.adapter import FEATURES, STATEFUL_FEATURES, checked_adapter
 from refgrad.native.runners.python_runner import REMEMBERED

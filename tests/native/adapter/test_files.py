@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.harness import Engine, examine, start
+from refgrad.grading.judging.examination import examine
+from refgrad.harness import Engine, start
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
 from refgrad.native.adapter.files import engines_directory, shipped_engines

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import refgrad.engine as reference_engine
 from refgrad.generation import forward_scenario, operator_scenario, without_tangents
-from refgrad.harness import AdapterError, Engine, TapeAdapter, examine, reproduce
-from refgrad.harness.checks import all_checks
-from refgrad.harness.grading import Grader
-from refgrad.harness.seedless import without_seeds
-from refgrad.harness.settings import Settings
-from refgrad.harness.verdict import Verdict
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.seedless import without_seeds
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import AdapterError, Engine, TapeAdapter, reproduce
 from refgrad.native.adapter import chosen
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
@@ -39,7 +40,7 @@ def spelled(scenario: Scenario) -> list[str]:
 def verdict(adapter: TapeAdapter, check: str) -> Verdict:
     """The verdict of one check."""
     (found,) = [c for c in all_checks() if c.id == check]
-    return Grader(Engine(adapter), Settings("standard")).grade(found)
+    return Bench(Engine(adapter), Settings("standard")).grade(found)
 
 
 @pytest.mark.parametrize("operator", ["exp", "multiply", "sum", "concatenate"])

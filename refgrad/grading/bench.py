@@ -1,0 +1,123 @@
+"""The bench: one started engine, what is known of it, and what checks need to be run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from refgrad.generation import Profile
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Blocked, Evidence, Fact, Lacks, Written
+from refgrad.grading.judging.narration import message
+from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
+from refgrad.grading.reliance import Reliance
+from refgrad.grading.search import Demonstration, Search
+from refgrad.native.engine import Engine, reproduce
+from refgrad.operators import Operator
+from refgrad.scenario import Scenario
+
+
+@dataclass(slots=True)
+class Bench:
+    """Grades one started engine. A verdict is made once, since checks ask for those of others."""
+
+    engine: Engine
+    settings: Settings = field(default_factory=Settings)
+    reliance: Reliance = field(init=False)
+    _verdicts: dict[str, Verdict] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        """Let what can be relied on be found on the same engine."""
+        self.reliance = Reliance(self.engine)
+
+    def grade(self, check: Check) -> Verdict:
+        """Run one check."""
+        if check.id not in self._verdicts:
+            self._verdicts[check.id] = check.run(self)
+        return self._verdicts[check.id]
+
+    def examine(self, scenario: Scenario, check: Check) -> Finding:
+        """Return what a scenario shows in a check."""
+        return self.reliance.examined(scenario, check.id)
+
+    def offers(self, operator: Operator) -> bool:
+        """Whether the engine has an operator."""
+        return self.engine.offers(operator)
+
+    def profile(self, **fields: Any) -> Profile:
+        """Return what the engine's scenarios may contain."""
+        return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
+
+    def search(  # noqa: PLR0913 (each of them is the check's to say, by name)
+        self,
+        check: Check,
+        make: Callable[[int], Scenario],
+        examples: int,
+        *,
+        given: Iterable[Scenario] = (),
+        cause: str = "",
+        variant: str = "",
+    ) -> Verdict:
+        """Try the given scenarios, then some that follow from seeds, and show the smallest that fails.
+
+        ``cause`` is the check because of which these scenarios leave something out.
+        """
+        found = Search(self, check, make, examples, variant).run(given)
+        if not found.demonstrations:
+            return self.verdict(check, found.outcome, found.fact, examples=found.examples, cause=cause)
+        first, *others = found.demonstrations
+        return self.shown(check, first, examples=found.examples, cause=cause, further=tuple(map(self._shown, others)))
+
+    def shown(self, check: Check, demonstration: Demonstration, **fields: Any) -> Verdict:
+        """Return the verdict that a scenario shows."""
+        shown = self._shown(demonstration)
+        return self._verdict(
+            check,
+            shown.verdict,
+            message=shown.message,
+            scenario=shown.scenario,
+            scenario_id=shown.scenario_id,
+            reproduction=shown.reproduction,
+            evidence=shown.evidence,
+            **fields,
+        )
+
+    def _shown(self, demonstration: Demonstration) -> Shown:
+        scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
+        seeds = isinstance(finding.fact, Written)
+        return Shown(
+            verdict=finding.outcome,
+            message="" if evidence is None else message(evidence, scenario),
+            scenario=scenario.text,
+            scenario_id=scenario.id,
+            reproduction=reproduce(scenario, self.engine, seeds=seeds),
+            evidence=evidence,
+        )
+
+    def lacks(self, check: Check, *names: str) -> Verdict:
+        """Return the verdict on what the engine does not offer."""
+        return self.verdict(check, "unsupported", Lacks(names=names))
+
+    def blocked(self, check: Check, cause: str) -> Verdict:
+        """Return the verdict on a check that cannot be run, because another one fails."""
+        return self.verdict(check, "inconclusive", Blocked(cause=cause), cause=cause)
+
+    def verdict(self, check: Check, outcome: Outcome, fact: Fact | None = None, **fields: Any) -> Verdict:
+        """Return a verdict that no scenario shows."""
+        if fact is None:
+            return self._verdict(check, outcome, **fields)
+        evidence = Evidence(fact)
+        return self._verdict(check, outcome, message=message(evidence), evidence=evidence, **fields)
+
+    def _verdict(self, check: Check, outcome: Outcome, **fields: Any) -> Verdict:
+        return Verdict(
+            id=check.id,
+            chapter=check.chapter,
+            operator=check.operator_name,
+            level=check.level,
+            verdict=outcome,
+            statement=check.statement,
+            **fields,
+        )

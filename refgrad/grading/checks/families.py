@@ -1,0 +1,32 @@
+"""All checks that an engine is graded by, in the order in which a report shows them."""
+
+from __future__ import annotations
+
+from refgrad.grading.checks.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.claim_checks import ClaimCheck
+from refgrad.grading.checks.claims import all_claims
+from refgrad.grading.checks.graphs import GRAPH_CHECKS
+from refgrad.grading.checks.lifecycles import LifecycleCheck
+from refgrad.grading.checks.operators import EdgeCheck, OperatorCheck, SecondOrderCheck
+from refgrad.grading.checks.rules import ContractCheck, ForwardModeCheck, ThirdOrderCheck
+from refgrad.operators import operator_table
+
+
+def all_checks() -> tuple[Check, ...]:
+    """Return every check."""
+    operators = operator_table().values()
+    sloping = [o for o in operators if not all(map(o.vanishes, o.differentiable_arguments))]
+    return (
+        *(BehaviourCheck(behaviour) for behaviour in all_behaviours()),
+        *(OperatorCheck(operator) for operator in operators),
+        *(EdgeCheck(operator) for operator in operators if operator.edges),
+        *(SecondOrderCheck(operator) for operator in sloping),
+        *(ThirdOrderCheck(operator) for operator in sloping),
+        *(ContractCheck(operator) for operator in operators if operator.differentiable_arguments),
+        *(ForwardModeCheck(operator) for operator in operators if operator.differentiable_arguments),
+        *GRAPH_CHECKS,
+        LifecycleCheck(),
+        *(ClaimCheck(claim) for claim in all_claims()),
+    )

@@ -1,0 +1,132 @@
+"""Scenarios that try an operator on its own, so that it is not blamed for what goes wrong around it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from refgrad.interpreter import Float64, evaluate
+from refgrad.lifecycle import Fails, predict
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad
+
+SEEDS = (1.25, -0.5, 2.0, -1.75)
+"""Cotangents of either sign and of any size, entry by entry."""
+
+LASTING = Leaf | Apply | Grad | Jvp | Backward | Read | ZeroGrad
+"""Steps in which no tensor changes."""
+
+
+@cache
+def shows_arrays(scenario: Scenario) -> bool:
+    """Whether a scenario is about arrays alone: it reads some, changes no tensor, and no error is due in it."""
+    reads = [step for step in scenario.steps if isinstance(step, Read)]
+    lasting = all(isinstance(step, LASTING) for step in scenario.steps)
+    return bool(reads) and lasting and not any(isinstance(p, Fails) for p in predict(scenario))
+
+
+def alone(operator: str) -> Iterator[Scenario]:
+    """Yield backwards through one application to scalars: for all operands' gradients, and for each alone."""
+    names = operator_table()[operator].argument_names
+    for wanted in dict.fromkeys([names, *((name,) for name in names)]):
+        leaves = [Leaf(name, Constant.of(np.array(float(n))), name in wanted) for n, name in enumerate(names, 2)]
+        reads = [Read("grad", name) for name in wanted]
+        yield Scenario((*leaves, Apply("out", operator, names), Backward("out"), *reads))
+
+
+def applications_alone(scenario: Scenario, operator: str) -> Iterator[Scenario]:
+    """Yield each application of an operator in a scenario by itself, to the very operands that it has there."""
+    values = evaluate(scenario, Float64())
+    constants = {leaf.name for leaf in scenario.leaves if not leaf.requires_grad}
+    for step in scenario.applications:
+        wanted = dict.fromkeys(name for name in step.arguments if name not in constants)
+        if step.operator == operator and wanted and values.keys() >= {step.name, *step.arguments}:
+            yield _alone(step, values, wanted)
+
+
+def _alone(step: Apply, values: Mapping[str, Any], wanted: Collection[str]) -> Scenario:
+    seed = np.resize(SEEDS, values[step.name].shape)
+    leaves = (Leaf(name, Constant.of(values[name]), name in wanted) for name in dict.fromkeys(step.arguments))
+    reads = (Read("grad", name) for name in wanted)
+    backward = Backward(step.name, Constant.of(seed), retain_graph=False)
+    return Scenario((*leaves, step, backward, *reads, Read("value", step.name)))
+
+
+def with_own_operands(scenario: Scenario) -> Scenario:
+    """Return the scenario with a leaf of its own for every operand that an operator takes once more.
+
+    For engines that lose contributions where a tensor is used twice, which is no fault of the operator.
+    """
+    leaves = {leaf.name: leaf for leaf in scenario.leaves}
+    copies: list[Leaf] = []
+    steps: list[Step] = []
+    for step in scenario.steps:
+        if isinstance(step, Apply):
+            before, names = len(copies), step.arguments
+            arguments = tuple(_own(name, names[:place], leaves, copies) for place, name in enumerate(names))
+            steps += [*copies[before:], replace(step, arguments=arguments)]
+        else:
+            steps.append(step)
+    return Scenario((*steps, *(Read("grad", leaf.name) for leaf in copies if leaf.requires_grad)))
+
+
+def _own(name: str, earlier: tuple[str, ...], leaves: dict[str, Leaf], copies: list[Leaf]) -> str:
+    if name not in earlier or name not in leaves:
+        return name
+    copies.append(replace(leaves[name], name=f"{name}_again_{len(copies) + 1}"))
+    return copies[-1].name
+
+
+def without_constants(scenario: Scenario) -> Scenario:
+    """Return the scenario with gradients wanted of every operand.
+
+    For engines that stop at constants.
+    """
+    return Scenario(
+        tuple(
+            replace(step, requires_grad=step.value.dtype != "bool") if isinstance(step, Leaf) else step
+            for step in scenario.steps
+        )
+    )
+
+
+def with_one_leaf(scenario: Scenario) -> Scenario:
+    """Return the scenario with a gradient wanted of one operand only.
+
+    For engines that lose leaves.
+    """
+    others = {leaf.name for leaf in [leaf for leaf in scenario.leaves if leaf.requires_grad][1:]}
+    steps = (
+        step for step in scenario.steps if not (isinstance(step, Read) and step.what == "grad" and step.name in others)
+    )
+    return Scenario(
+        tuple(
+            replace(step, requires_grad=False) if isinstance(step, Leaf) and step.name in others else step
+            for step in steps
+        )
+    )
+
+
+def with_operands_read(scenario: Scenario, *, early: bool) -> Scenario:
+    """Return the scenario with a look at every operand, which an operator and its rule have to leave as they were.
+
+    ``early`` has all values read before the first backward, for engines whose backward spoils values whatever the rule.
+    """
+    looks = [Read("value", leaf.name) for leaf in scenario.leaves if leaf.value.dtype != "bool"]
+    if not early:
+        return Scenario((*scenario.steps, *looks))
+    return Scenario(tuple(_with_early_reads(scenario, looks)))
+
+
+def _with_early_reads(scenario: Scenario, looks: list[Read]) -> Iterator[Step]:
+    values = [step for step in scenario.steps if isinstance(step, Read) and step.what == "value"]
+    first = next((step for step in scenario.steps if isinstance(step, Backward)), None)
+    for step in scenario.steps:
+        if step is first:
+            yield from (*values, *looks)
+        if step not in values:
+            yield step

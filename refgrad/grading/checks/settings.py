@@ -1,0 +1,42 @@
+"""Settings of a run: how much is run, and from which seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many scenarios a generated check draws."""
+
+    per_operator: int
+    per_edge: int
+    per_second_order: int
+    per_third_order: int
+    per_contract: int
+    per_forward_mode: int
+    per_graph_check: int
+
+
+EFFORTS: Mapping[str, Effort] = MappingProxyType({
+    "smoke": Effort(10, 5, 5, 2, 4, 3, 50),
+    "standard": Effort(50, 20, 25, 25, 20, 10, 500),
+    "thorough": Effort(500, 100, 250, 100, 200, 100, 10_000),
+})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The profile by name, the seed that all choices follow from, and where failing examples are kept, if anywhere."""
+
+    profile: str = "standard"
+    seed: int = 0
+    database: Path | None = None
+
+    @property
+    def effort(self) -> Effort:
+        """How much the profile draws."""
+        return EFFORTS[self.profile]

@@ -1,0 +1,1 @@
+"""Judging: what an engine showed is compared with the truth, and the outcome carries its evidence."""

@@ -1,0 +1,176 @@
+"""Whether an array that an engine showed is the one that is due: there, of its dtype and shape, and right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Shape, Subject
+from refgrad.grading.judging.verdict import Finding
+from refgrad.lifecycle import Gradient, Value
+from refgrad.native.adapter import AnyAdapter
+from refgrad.native.observation import Array, Observation
+from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
+from refgrad.oracles.certified import HIGHEST_BITS, TRUTH_BITS, Certified
+from refgrad.oracles.judgement import ALLOWANCE
+from refgrad.scenario import Grad, Jvp
+from refgrad.scenario.formats import FORMATS, Format
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A value or a gradient that a step must show, with the oracle that knows it and what the engine says of dtypes."""
+
+    oracle: CertifiedOracle
+    prediction: Value | Gradient
+    adapter: AnyAdapter
+
+    def certified(self, bits: int = TRUTH_BITS) -> Certified:
+        """Return the truth at some precision."""
+        if isinstance(self.prediction, Value):
+            return self.oracle.value(self.prediction.lowered, bits)
+        return self.oracle.gradient(self.prediction.leaf, self.prediction.contributions, bits)
+
+    @property
+    def narrowest(self) -> Certified:
+        """The truth at the precision that settles it."""
+        if isinstance(self.prediction, Value):
+            return self.oracle.narrowest_value(self.prediction.lowered)
+        return self.oracle.narrowest_gradient(self.prediction.leaf, self.prediction.contributions)
+
+    @property
+    def dtype(self) -> str | None:
+        """The dtype of a leaf for its gradient, and for a value that of the leaves it is made of, if it is only one.
+
+        Of several dtypes libraries make different ones: whether a 0-d array counts, for example.
+        """
+        prediction = self.prediction
+        dtypes = self.oracle.dtypes[prediction.name if isinstance(prediction, Value) else prediction.leaf]
+        return next(iter(dtypes)) if len(dtypes) == 1 else None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is certain that anything is recorded at all."""
+        return isinstance(self.prediction, Value) or self.prediction.certain
+
+
+def compare_array(subject: Subject, observation: Observation, due: Due) -> Finding:
+    """Return what an array shows."""
+    array = observation.array
+    if array is None:
+        return Finding("missing", Absent(subject=subject)) if due.is_certain else _compare_nothing(subject, due)
+    if observation.masked:
+        return Finding("missing", Masked(subject=subject, masked=observation.masked, size=array.size))
+    odd = _odd_dtype(subject, array, observation.dtype, due)
+    if odd is not None:
+        return Finding("wrong", odd)
+    judgement = _judge(array, due)
+    if judgement.outcome == "passed":
+        return Finding("passed")
+    if judgement.entry is None:
+        return Finding(judgement.outcome, Shape(subject=subject, seen=array.shape, expected=due.certified().shape))
+    return _of_entry(subject, judgement, judgement.entry, due)
+
+
+def _compare_nothing(subject: Subject, due: Due) -> Finding:
+    """No gradient at all, where it depends on the engine whether anything was recorded: as good as zeros."""
+    certified = due.narrowest
+    if not np.all(np.isfinite(certified.radius)):
+        return Finding("inconclusive", Absent(subject=subject, certain=False))
+    zero = all(ball.is_zero() for ball in certified.balls.ravel())
+    return Finding("passed") if zero else Finding("missing", Absent(subject=subject))
+
+
+def _odd_dtype(subject: Subject, array: Array, named: str, due: Due) -> Dtype | None:
+    """Say what is wrong with an array's dtype, if anything; whole numbers may stand for floating ones."""
+    if array.dtype.kind not in "fiub":
+        return Dtype(subject=subject, seen=str(array.dtype))
+    dtype = due.dtype
+    if named in FORMATS and dtype in due.adapter.dtypes and named != dtype:
+        return Dtype(subject=subject, seen=named, expected=str(dtype))
+    return None
+
+
+def _judge(array: Array, due: Due) -> Judgement:
+    """Judge at the usual precision; what does not pass is judged again at the precision that settles it.
+
+    A choice is one only where no precision leaves a single answer.
+    """
+    judgement = judge(array, due.certified())
+    if judgement.outcome == "passed":
+        return judgement
+    judgement = judge(array, due.narrowest)
+    return judge(array, due.certified(HIGHEST_BITS)) if judgement.outcome == "convention" else judgement
+
+
+def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Due) -> Finding:
+    """Say what an entry shows; what is not a number, where the truth is a limit or a choice, is missing, not wrong."""
+    entry = _entry(subject, error, due.oracle.form)
+    if judgement.outcome == "convention":
+        return Finding("convention", replace(entry, remark="choice"))
+    if judgement.outcome == "wrong" and _may_cancel(error, due.oracle):
+        return Finding("inconclusive", replace(entry, remark="cancels"))
+    if judgement.outcome == "wrong" and math.isnan(error.observed):
+        return _of_no_number(entry, due)
+    return Finding(judgement.outcome, entry)
+
+
+def _of_no_number(entry: Entry, due: Due) -> Finding:
+    undefined = _undefined(due)
+    if undefined is not None:
+        return Finding("inconclusive", replace(entry, remark="undefined", reason=undefined))
+    limits = limits_met(due.oracle.given)
+    if limits:
+        return Finding("missing", replace(entry, remark="limit", reason=limits[0].reason))
+    return Finding("missing" if entry.lower != entry.upper else "wrong", entry)
+
+
+def _entry(subject: Subject, error: EntryError, form: Format) -> Entry:
+    return Entry(
+        subject=subject,
+        index=error.index,
+        observed=repr(error.observed),
+        lower=error.lower,
+        upper=error.upper,
+        relative_error=repr(float(error.relative_error)),
+        budgets=repr(float(error.budgets)),
+        ulps=repr(_ulps(error, form)),
+    )
+
+
+def _ulps(error: EntryError, form: Format) -> float:
+    """Return how far an entry is from the truth in units of its last place, as far as seventeen digits tell."""
+    lower, upper = float(error.lower), float(error.upper)
+    nearest = min(max(error.observed, lower), upper)
+    distance = abs(error.observed - nearest)
+    if not (math.isfinite(distance) and math.isfinite(nearest)):
+        return math.nan
+    exponent = math.frexp(max(abs(nearest), form.smallest_normal))[1]
+    return distance / math.ldexp(form.unit, exponent)
+
+
+def _may_cancel(error: EntryError, oracle: CertifiedOracle) -> bool:
+    """Whether a derivative of third order is zero but for rounding: another formula may make it of other terms.
+
+    How large these are is not known. As far as they are no larger than the numbers that the scenario itself goes
+    through, rounding explains as much of each of them as of any other answer of their size.
+    """
+    orders = sum(isinstance(step, Grad) for step in oracle.given.steps)
+    if orders < 2 or not float(error.lower) == float(error.upper) == 0:  # noqa: PLR2004
+        return False
+    sizes = (np.abs(oracle.value(name).midpoint) for name in oracle.scenario.definitions)
+    largest = max((float(size.max()) for size in sizes if size.size), default=0.0)
+    return abs(error.observed) <= ALLOWANCE * oracle.form.unit * largest
+
+
+def _undefined(due: Due) -> str | None:
+    """Return a name without a value that a gradient, or a directional derivative, passes by, if any."""
+    oracle, prediction = due.oracle, due.prediction
+    if isinstance(prediction, Gradient):
+        return undefined_between(oracle, prediction.leaf, {c[0] for c in prediction.contributions})
+    step = oracle.scenario.definitions[prediction.lowered]
+    if not isinstance(step, Jvp):
+        return None
+    return next(filter(None, (undefined_between(oracle, leaf, {step.output}) for leaf in step.leaves)), None)

@@ -1,0 +1,204 @@
+"""Whether what an engine did with a scenario agrees with what must happen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final, Literal
+
+import numpy as np
+
+from refgrad.grading.judging.comparison import Due, compare_array
+from refgrad.grading.judging.coupling import uncoupled
+from refgrad.grading.judging.evidence import (
+    Absent,
+    Calls,
+    Died,
+    Error,
+    Flag,
+    Numbers,
+    Silence,
+    Subject,
+    Unsent,
+    Written,
+)
+from refgrad.grading.judging.own_precision import in_float64
+from refgrad.grading.judging.verdict import Finding, worst
+from refgrad.lifecycle import (
+    ErrorKind,
+    Fails,
+    Gradient,
+    NoGradient,
+    Open,
+    Prediction,
+    Seen,
+    Value,
+    lower,
+)
+from refgrad.lifecycle import Flag as FlagDue
+from refgrad.native.adapter import AnyAdapter
+from refgrad.native.engine import Engine, observe
+from refgrad.native.observation import Observation, Raised
+from refgrad.oracles import CertifiedOracle
+from refgrad.scenario import Apply, Backward, Grad, Scenario
+
+ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
+"""What a step with an error may be found to be, so that what comes behind it is not judged."""
+
+
+def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Finding:
+    """Run a scenario on an engine and return the worst that it showed, up to the first unexpected error.
+
+    An error that says that something is not implemented is ``unsupported``. With ``seeds`` it counts as wrong, too, if
+    a backward writes to a seed.
+
+    Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
+    """
+    lowered = lower(scenario, engine.adapter.policy)
+    oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
+    predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
+    written = _written_seed(observations) if seeds else None
+    return written or confront(predictions, observations, oracle, engine.adapter)
+
+
+def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:
+    for number, observation in enumerate(observations, 1):
+        if observation.changed:
+            return Finding("wrong", Written(change=observation.changed[0]), number)
+    return None
+
+
+def confront(
+    predictions: tuple[Prediction, ...],
+    observations: tuple[Observation, ...],
+    oracle: CertifiedOracle,
+    adapter: AnyAdapter,
+) -> Finding:
+    """Return the worst that an engine's observations show, given what each step must show and the truth."""
+    as_given = len(predictions) == len(oracle.given.steps)  # not lowered, as scenarios are where tensors change
+    findings: list[Finding] = []
+    for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
+        finding = _compare(prediction, observation, oracle, adapter)
+        if finding.outcome == "unexpected-error" and as_given:
+            finding = _excused(finding, oracle, number)
+        findings.append(replace(finding, step=number))
+        if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
+            break  # whatever is missing or wrong behind it follows from it
+    finding = _explained(worst(findings), predictions, observations)
+    if finding.outcome == "convention":
+        return uncoupled(predictions, observations, oracle) or finding
+    return finding
+
+
+def _excused(finding: Finding, oracle: CertifiedOracle, number: int) -> Finding:
+    """Return the finding on an error, inconclusive where the step may raise one, in truth."""
+    excuse: Literal["zero", "valueless"]
+    if _is_zero(oracle, number):
+        excuse = "zero"
+    elif _has_no_value(oracle, number):
+        excuse = "valueless"
+    else:
+        return finding
+    assert isinstance(finding.fact, Error)
+    return Finding("inconclusive", replace(finding.fact, excuse=excuse))
+
+
+def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
+    """Whether a step records, or goes back from, a gradient of a recorded gradient, all entries of which are zero."""
+    scenario = oracle.given
+    step = scenario.steps[number - 1]
+    gradients = [each.name for each in scenario.steps[:number] if isinstance(each, Grad)]
+    name = step.name if isinstance(step, Grad) else step.output if isinstance(step, Backward) else ""
+    if name not in gradients[1:]:
+        return False
+    return all(ball.is_zero() for ball in oracle.narrowest_value(name).balls.ravel())
+
+
+def _has_no_value(oracle: CertifiedOracle, number: int) -> bool:
+    """Whether an operator is applied where it may have no value: a singular matrix has no inverse, say."""
+    step = oracle.given.steps[number - 1]
+    if not isinstance(step, Apply):
+        return False
+    return not all(ball.is_finite() for ball in oracle.narrowest_value(step.name).balls.ravel())
+
+
+def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:
+    """Say of a gradient that is missing which step failed before, if one did that may fail."""
+    if not isinstance(finding.fact, Absent):
+        return finding
+    before = enumerate(zip(predictions, observations, strict=True), 1)
+    for number, (due, seen) in before:
+        if number < finding.step and isinstance(due, Open) and seen.error is not None:
+            return replace(finding, fact=replace(finding.fact, after_step=number, error=seen.error))
+    return finding
+
+
+def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
+    prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
+) -> Finding:
+    ending = observation.ending
+    if ending is not None:
+        return Finding(ending.outcome, Died(detail=ending.detail, stderr=ending.stderr))
+    if isinstance(prediction, Fails):
+        return _compare_error((prediction.kind, *prediction.others), observation, adapter)
+    if observation.error is not None:
+        return _of_error(observation.error, may_fail=isinstance(prediction, Open))
+    match prediction:
+        case Value(name=name):
+            return compare_array(Subject("value", name), observation, Due(oracle, prediction, adapter))
+        case Gradient(leaf=leaf, contributions=contributions):
+            own = in_float64(oracle, leaf, {contribution[0] for contribution in contributions})
+            return compare_array(Subject("gradient", leaf), observation, Due(own, prediction, adapter))
+        case FlagDue(holds=holds):
+            return _compare_flag(observation, holds=holds)
+        case Seen():
+            return _compare_calls(prediction, observation, oracle, adapter)
+        case NoGradient(leaf=leaf):
+            if observation.array is None or not np.any(observation.array):
+                return Finding("passed")
+            return Finding("wrong", Unsent(leaf=leaf, gradients=(Numbers.of(observation.array),)))
+    return Finding("passed")
+
+
+def _of_error(error: Raised, *, may_fail: bool) -> Finding:
+    """Say what an error is where none is due."""
+    if error.is_refusal:
+        return Finding("unsupported", Error(error=error))
+    if may_fail:
+        return Finding("passed")
+    return Finding("crashed" if error.is_exhaustion else "unexpected-error", Error(error=error))
+
+
+def _compare_error(kinds: tuple[ErrorKind, ...], observation: Observation, adapter: AnyAdapter) -> Finding:
+    error = observation.error
+    if error is None:
+        return Finding("wrong", Silence(due=kinds))
+    if error.is_exhaustion:
+        return _of_error(error, may_fail=False)
+    patterns = [adapter.errors.get(kind) for kind in kinds]
+    wanted = tuple(pattern for pattern in patterns if pattern)
+    if len(wanted) < len(kinds) or any(re.search(pattern, error.text) for pattern in wanted):
+        return Finding("passed")
+    return Finding("unexpected-error", Error(error=error, due=kinds, expected=wanted))
+
+
+def _compare_flag(observation: Observation, *, holds: bool) -> Finding:
+    if observation.array is not None and bool(observation.array) is holds:
+        return Finding("passed")
+    return Finding("wrong", Flag(seen=str(observation.array), expected=holds))
+
+
+def _compare_calls(prediction: Seen, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter) -> Finding:
+    """Compare what a hook saw call by call."""
+    shown = [] if observation.array is None else list(observation.array)
+    hook = prediction.hook
+    if len(shown) != len(prediction.calls):
+        return Finding("wrong", Calls(hook=hook, seen=len(shown), expected=len(prediction.calls)))
+    return worst(
+        compare_array(
+            Subject("hook", hook, number),
+            Observation(np.asarray(array), dtype=observation.dtype, masked=observation.masked),
+            Due(oracle, Gradient(prediction.tensor, (call,)), adapter),
+        )
+        for number, (array, call) in enumerate(zip(shown, prediction.calls, strict=True), 1)
+    )

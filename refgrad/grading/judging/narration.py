@@ -1,0 +1,192 @@
+"""What is said in English of evidence; nothing reads it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from refgrad.grading.judging.evidence import (
+    Absent,
+    Blocked,
+    Calls,
+    Died,
+    Dtype,
+    Entry,
+    Error,
+    Evidence,
+    Fact,
+    Flag,
+    Lacks,
+    Masked,
+    Measured,
+    Numbers,
+    Parents,
+    Remark,
+    Shape,
+    Silence,
+    Subject,
+    Tally,
+    Uncoupled,
+    Unsent,
+    Written,
+)
+from refgrad.oracles import EntryError, Violation
+from refgrad.scenario import Scenario
+
+EXCUSES: Final[Mapping[str, str]] = MappingProxyType({
+    "": "",
+    "zero": "a gradient that is zero need not be recorded: ",
+    "valueless": "there may be no value here: ",
+})
+
+
+def message(evidence: Evidence, scenario: Scenario | None = None) -> str:
+    """Say what was found; with the scenario that shows it, at which step, too."""
+    place = ""
+    if scenario is not None and evidence.step:
+        place = f"step {evidence.step}, `{scenario.steps[evidence.step - 1].to_text()}`: "
+    often = "" if evidence.repeatable else f" (not repeatable: seen in {evidence.seen} of {evidence.runs} runs)"
+    return f"{place}{said(evidence.fact)}{often}"
+
+
+def name_of(subject: Subject) -> str:
+    """Name an array."""
+    if subject.of == "hook":
+        return f"what {subject.name} saw in call {subject.call}"
+    return f"the {subject.of} of {subject.name}"
+
+
+@singledispatch
+def said(fact: Fact) -> str:
+    """Say what a fact is. Raises NotImplementedError for what is none."""
+    raise NotImplementedError(type(fact).__name__)
+
+
+@said.register
+def _(fact: Entry) -> str:
+    what = name_of(fact.subject)
+    if fact.remark == "undefined":
+        return f"{what} is not a number, and {fact.reason} has no value at this point"
+    entry = EntryError(
+        fact.index,
+        float(fact.observed),
+        fact.lower,
+        fact.upper,
+        float(fact.relative_error),
+        float(fact.budgets),
+    )
+    if fact.remark == "choice":
+        return f"a legal subgradient was chosen: {what} is {entry.describe_choice()}"
+    if fact.remark == "cancels":
+        return f"{what} is {entry.describe()}: its terms cancel, which only some do exactly"
+    return f"{what} is {entry.describe()}" + (f": {fact.reason}" if fact.remark == "limit" else "")
+
+
+@said.register
+def _(fact: Shape) -> str:
+    return f"{name_of(fact.subject)} has the shape {fact.seen}, but it should be {fact.expected}"
+
+
+@said.register
+def _(fact: Dtype) -> str:
+    due = f", but it should be {fact.expected}" if fact.expected else ""
+    return f"{name_of(fact.subject)} has the dtype {fact.seen}{due}"
+
+
+@said.register
+def _(fact: Masked) -> str:
+    return f"{name_of(fact.subject)} has {fact.masked} of {fact.size} entries masked: they are missing"
+
+
+@said.register
+def _(fact: Absent) -> str:
+    why = "" if fact.certain else ", and it is not certain that one is due"
+    before = "" if fact.error is None else f": step {fact.after_step} raised {fact.error.text}"
+    return f"{name_of(fact.subject)} is missing{why}{before}"
+
+
+@said.register
+def _(fact: Error) -> str:
+    if not fact.expected:
+        return f"{EXCUSES[fact.excuse]}raised {fact.error.text}"
+    wanted = " or ".join(map(repr, fact.expected))
+    due = " or ".join(fact.due)
+    return f"{EXCUSES[fact.excuse]}raised {fact.error.text!r}, which does not match {wanted}, as it should ({due})"
+
+
+@said.register
+def _(fact: Silence) -> str:
+    return f"carried on silently where an error is due ({' or '.join(fact.due)})"
+
+
+@said.register
+def _(fact: Flag) -> str:
+    return f"is {fact.seen}, but it should be {fact.expected}"
+
+
+@said.register
+def _(fact: Calls) -> str:
+    return f"{fact.hook} saw {fact.seen} gradients, but there were {fact.expected}"
+
+
+@said.register
+def _(fact: Unsent) -> str:
+    return f"{fact.leaf} got the gradient {_listed(fact.gradients[0])}, but nothing was sent to it"
+
+
+@said.register
+def _(fact: Written) -> str:
+    return f"wrote to a seed: {fact.change}"
+
+
+@said.register
+def _(fact: Uncoupled) -> str:
+    names = " and ".join(each.name for each in fact.gradients)
+    given = " and ".join(_listed(each) for each in fact.gradients)
+    moving = {each.name: each.array for each in fact.direction}
+    found = Violation(moving, float(fact.rate), float(fact.lower), float(fact.upper))
+    return f"the gradient of {names} is {given}, {found.describe()}"
+
+
+@said.register
+def _(fact: Died) -> str:
+    return fact.detail or "the engine's process died while it ran this scenario"
+
+
+@said.register
+def _(fact: Lacks) -> str:
+    return f"the engine has no {', no '.join(fact.names)}"
+
+
+@said.register
+def _(fact: Blocked) -> str:
+    return f"{fact.cause} fails already"
+
+
+@said.register
+def _(fact: Tally) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in fact.counts)
+
+
+@said.register
+def _(fact: Parents) -> str:
+    seen, due = (", ".join(name or "something else" for name in names) for names in (fact.seen, fact.expected))
+    return f"the node of {fact.node} leads to [{seen}], not to [{due}]"
+
+
+@said.register
+def _(fact: Measured) -> str:
+    return f"{fact.quantity} is not let go" if fact.quantity != "time" else "time grows faster than the size"
+
+
+@said.register
+def _(fact: Remark) -> str:
+    return fact.text
+
+
+def _listed(numbers: Numbers) -> str:
+    return str(np.array(numbers.entries, dtype=object).reshape(numbers.shape).tolist()).replace("'", "")

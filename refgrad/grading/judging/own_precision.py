@@ -1,0 +1,63 @@
+"""Gradients that are computed in float64, though other leaves of their scenario are of a narrower dtype.
+
+A scenario is judged in the precision of its coarsest leaf, since what is made of that leaf alone is rounded to it. A
+gradient of a float64 leaf owes nothing to that where each result on its way is promoted to float64, whatever an
+engine's rules of promotion: then narrower leaves enter as the exact numbers that they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from refgrad.operators import operator_table
+from refgrad.oracles import CertifiedOracle
+from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from refgrad.scenario.formats import FLOAT64
+from refgrad.scenario.promotion import promoted
+
+
+def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> CertifiedOracle:
+    """Return the oracle that judges the gradient of a leaf: of float64, where all is computed in that."""
+    if oracle.form == FLOAT64 or oracle.dtypes[leaf] != {"float64"}:
+        return oracle
+    if not all(_stays(oracle, output) for output in outputs):
+        return oracle
+    return CertifiedOracle(_widened(oracle.given))
+
+
+def _stays(oracle: CertifiedOracle, name: str) -> bool:
+    """Whether a name, and whatever it is made of but leaves, is of float64 for certain."""
+    step = oracle.given.definitions[name]
+    if isinstance(step, Leaf):
+        return True
+    if not isinstance(step, Apply):
+        return False
+    floating = [operand for operand in step.arguments if oracle.dtypes[operand]]
+    wide = [operand for operand in floating if promoted(oracle.dtypes[operand]) == "float64"]
+    narrow = [operand for operand in floating if operand not in wide]
+    if narrow and not (operator_table()[step.operator].elementwise and _outranks(oracle, wide, narrow)):
+        return False
+    return all(_stays(oracle, operand) for operand in wide)
+
+
+def _outranks(oracle: CertifiedOracle, wide: list[str], narrow: list[str]) -> bool:
+    """Whether wide operands decide the dtype even where 0-d arrays count for less; narrow ones have to be leaves."""
+    definitions = oracle.given.definitions
+    plain = all(isinstance(definitions[operand], Leaf) for operand in narrow)
+    ranks = [[oracle.value(operand).midpoint.ndim for operand in operands] for operands in (wide, narrow)]
+    return plain and bool(wide) and (max(ranks[0]) > 0 or max(ranks[1]) == 0)
+
+
+def _widened(scenario: Scenario) -> Scenario:
+    """Return the scenario with the same numbers in leaves of float64."""
+    return Scenario(
+        tuple(
+            replace(step, value=Constant.of(step.value.to_numpy().astype(np.float64)))
+            if isinstance(step, Leaf) and step.value.dtype != "bool"
+            else step
+            for step in scenario.steps
+        )
+    )

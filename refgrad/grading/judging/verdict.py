@@ -1,0 +1,129 @@
+"""What a check can find, and how bad it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from refgrad.grading.judging import narration
+from refgrad.grading.judging.evidence import Evidence, Fact
+from refgrad.native.text import plain_text
+
+Outcome = Literal[
+    "wrong", "missing", "crashed", "hung", "unexpected-error", "inaccurate", "convention", "inconclusive",
+    "unsupported", "passed",
+]  # fmt: skip
+Level = Literal["MUST", "SHOULD", "MAY"]
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+"""All outcomes, worst first."""
+
+FAILURES: frozenset[Outcome] = frozenset(OUTCOMES[: OUTCOMES.index("inaccurate") + 1])
+"""The outcomes that say that an engine does not do what it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a scenario showed: an outcome, and where it is not ``passed``, what shows that, at which step."""
+
+    outcome: Outcome
+    fact: Fact | None = None
+    step: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the engine is at fault."""
+        return self.outcome in FAILURES
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The fact and its step."""
+        return None if self.fact is None else Evidence(self.fact, self.step)
+
+    @property
+    def message(self) -> str:
+        """What is said of it."""
+        return "" if self.fact is None else narration.said(self.fact)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A fault, and what shows it: a scenario as text and as a program of the engine's library, if there is one."""
+
+    verdict: Outcome
+    message: str = ""
+    scenario: str = ""
+    scenario_id: str = ""
+    reproduction: str = ""
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found on an engine.
+
+    ``scenario`` is the text of the scenario that shows it, ``reproduction`` the same as a program of the engine's
+    library, both empty where there is nothing to show; ``examples`` counts the scenarios that were run. ``message`` is
+    what is said of ``evidence``, which is what anything but a reader looks at. ``cause`` is the id of the check whose
+    failure keeps this one from saying more, and ``further`` holds faults of other kinds that the check found, too.
+    """
+
+    id: str
+    chapter: str
+    operator: str
+    level: Level
+    verdict: Outcome
+    statement: str = ""
+    message: str = ""
+    scenario: str = ""
+    scenario_id: str = ""
+    reproduction: str = ""
+    examples: int = 0
+    evidence: Evidence | None = None
+    cause: str = ""
+    further: tuple[Shown, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Make the message plain: an engine's own words may be in it."""
+        object.__setattr__(self, "message", plain_text(self.message))
+
+    @property
+    def failed(self) -> bool:
+        """Whether the engine is at fault."""
+        return self.verdict in FAILURES
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row of a report; members that came later are left out where they say nothing."""
+        row = asdict(self) | {"evidence": _row(self.evidence), "further": [_shown_row(each) for each in self.further]}
+        return {name: value for name, value in row.items() if value or name not in LATER}
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Verdict:
+        """Read what ``to_json`` returns. Raises TypeError for unknown or missing members."""
+        if not isinstance(row, dict):
+            raise TypeError(f"a verdict is an object, not {row!r}")
+        further = tuple(Shown(**_with_evidence(each)) for each in row.get("further", ()))
+        return cls(**_with_evidence(row) | {"further": further})
+
+
+LATER = frozenset({"evidence", "cause", "further"})
+"""Members that reports need not have."""
+
+
+def _row(evidence: Evidence | None) -> dict[str, Any] | None:
+    return None if evidence is None else evidence.to_json()
+
+
+def _shown_row(shown: Shown) -> dict[str, Any]:
+    return asdict(shown) | {"evidence": _row(shown.evidence)}
+
+
+def _with_evidence(row: dict[str, Any]) -> dict[str, Any]:
+    given = row.get("evidence")
+    return row | {"evidence": None if given is None else Evidence.from_json(given)}
+
+
+def worst(findings: Iterable[Finding]) -> Finding:
+    """Return the most severe finding; ``passed`` if there is none."""
+    return min(findings, key=lambda finding: OUTCOMES.index(finding.outcome), default=Finding("passed"))

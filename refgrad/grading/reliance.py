@@ -1,0 +1,134 @@
+"""What an engine can be relied on for when something else of it is tried.
+
+What its behaviours show decides how scenarios are written: an engine that loses a contribution where a tensor is used
+twice is not told so again by each of its operators. A behaviour is doubted only for what others build on: not for a
+number that is merely inaccurate, not for an operator that is wrong by itself, and not for a start that no other
+scenario makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.ingredients import starts_at_leaf
+from refgrad.grading.checks.isolation import (
+    alone,
+    shows_arrays,
+    with_one_leaf,
+    with_operands_read,
+    with_own_operands,
+    without_constants,
+)
+from refgrad.grading.checks.seedless import without_seeds
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Finding
+from refgrad.lifecycle import required_features
+from refgrad.native.engine import Engine
+from refgrad.scenario import Scenario
+
+SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
+"""The behaviour that says once whether backwards write to seeds."""
+
+PLAIN: Final = frozenset({"add", "subtract", "multiply", "negative", "square", "reciprocal", "exp", "sin", "sum"})
+"""What is shown with other operators may be their fault: a wrong matmul is no reason to doubt accumulation."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A scenario of a behaviour, and whether it showed the right arrays."""
+
+    behaviour: str
+    scenario: Scenario
+    right: bool
+
+
+@dataclass(slots=True)
+class Reliance:
+    """What a started engine has, and which behaviours it shows; each is tried once."""
+
+    engine: Engine
+    _trials: dict[str, tuple[_Trial, ...]] = field(default_factory=dict, init=False)
+    _faulty: dict[str, bool] = field(default_factory=dict, init=False)
+
+    @property
+    def takes_seeds(self) -> bool:
+        """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead.
+
+        A seed that arrives through some operators is not what is wrong with others.
+        """
+        tried: dict[frozenset[str], bool] = {}
+        for trial in self._tried("seeds/"):
+            operators = trial.scenario.operators
+            tried[operators] = tried.get(operators, True) and trial.right
+        return "seed" in self.engine.adapter.features and any(tried.values())
+
+    @property
+    def watches_seeds(self) -> bool:
+        """Whether seeds are looked at again after a backward: if an engine writes to them, a behaviour tells, once."""
+        return all(trial.right for trial in self._tried(SEEDS_STAY))
+
+    def _tried(self, behaviours: str) -> tuple[_Trial, ...]:
+        """Try the scenarios that show arrays of all behaviours of this prefix."""
+        if behaviours not in self._trials:
+            chosen = [(b.id, s) for b in all_behaviours() if b.id.startswith(behaviours) for s in b.scenarios]
+            self._trials[behaviours] = tuple(
+                _Trial(name, scenario, self._is_right(self.examined(scenario, behaviours)))
+                for name, scenario in chosen
+                if self.runnable(scenario) and shows_arrays(scenario)
+            )
+        return self._trials[behaviours]
+
+    @staticmethod
+    def _is_right(finding: Finding) -> bool:
+        return not finding.failed or finding.outcome == "inaccurate"
+
+    def examined(self, scenario: Scenario, check: str) -> Finding:
+        """Return what a scenario shows; that seeds are written to is told once, by a behaviour."""
+        seeds = check == SEEDS_STAY or (check.startswith("contracts/") and self.watches_seeds)
+        return examine(scenario, self.engine, seeds=seeds)
+
+    def lacking(self, scenario: Scenario) -> list[str]:
+        """What the engine would need for a scenario: features, and operators."""
+        features = sorted(required_features(scenario) - self.engine.adapter.features)
+        features += [f"dtype {dtype}" for dtype in self.engine.adapter.dtypes_lacking(scenario)]
+        return features + [f"operator {name}" for name in sorted(scenario.operators - self.engine.operators.keys())]
+
+    def runnable(self, scenario: Scenario) -> bool:
+        """Whether the engine has all that a scenario uses."""
+        return not self.lacking(scenario)
+
+    def isolated(self, scenario: Scenario) -> Scenario:
+        """Try the operator in a way that relies on nothing that the engine gets wrong around it."""
+        if self.failing("sharing/"):
+            scenario = with_own_operands(scenario)
+        if self.failing("leaves/constants_stop_gradients"):
+            scenario = without_constants(scenario)
+        if self.failing("leaves/every_leaf_is_served"):
+            scenario = with_one_leaf(scenario)
+        scenario = with_operands_read(scenario, early=bool(self.failing("values/")))
+        return self.seeded(scenario)
+
+    def seeded(self, scenario: Scenario) -> Scenario:
+        """Return the scenario, without seeds if they cannot be relied on."""
+        return scenario if self.takes_seeds else without_seeds(scenario)
+
+    def reliable_on(self, behaviours: str, operators: frozenset[str]) -> bool:
+        """Whether it shows them in those scenarios of a behaviour that use these operators."""
+        return all(trial.right for trial in self._tried(behaviours) if trial.scenario.operators == operators)
+
+    def failing(self, behaviours: str) -> str:
+        """Return the first behaviour of this prefix that others cannot build on, or nothing."""
+        return next((t.behaviour for t in self._tried(behaviours) if not t.right and self._counts(t.scenario)), "")
+
+    def _counts(self, scenario: Scenario) -> bool:
+        plain = scenario.operators <= PLAIN and not starts_at_leaf(scenario)
+        return plain and not any(map(self._is_faulty, scenario.operators))
+
+    def _is_faulty(self, operator: str) -> bool:
+        """Whether an operator is wrong by itself, whichever of its operands' gradients are wanted."""
+        if operator not in self._faulty:
+            tried = [examine(each, self.engine) for each in alone(operator) if self.runnable(each)]
+            self._faulty[operator] = bool(tried) and not any(map(self._is_right, tried))
+        return self._faulty[operator]

@@ -1,0 +1,179 @@
+"""The search for scenarios that fail, of one check on one engine.
+
+A failure that was seen is never taken back: one that does not come again is told as it was, and says how often it came.
+Behind the first fault the search goes on for one of another kind, which the first might hide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+from refgrad.generation import Counterexample, find_counterexample, shrink
+from refgrad.grading.checks.ingredients import rare_ingredients
+from refgrad.grading.judging.evidence import Evidence, Fact, Tally
+from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+    from refgrad.grading.checks.check import Check
+
+REPEATS: Final = 4
+"""How often a scenario that failed is run again, to see whether it always does."""
+
+ROUNDS: Final = 8
+"""How often as many scenarios are drawn, at most, until enough of them are decided; twice, if none at all are."""
+
+ANOTHER_SEED: Final = 2**32
+"""What is added to a run's seed where other scenarios are to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A scenario, what it showed, and in how many runs of how many."""
+
+    scenario: Scenario
+    finding: Finding
+    seen: int = 1
+    runs: int = 1
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What shows the outcome."""
+        fact = self.finding.fact
+        return None if fact is None else Evidence(fact, self.finding.step, self.seen, self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: faults, the worst first, or where there are none, an outcome."""
+
+    examples: int
+    demonstrations: tuple[Demonstration, ...] = ()
+    outcome: Outcome = "passed"
+    fact: Fact | None = None
+
+
+@dataclass(slots=True)
+class Search:
+    """Scenarios of one check, and what they were found to be."""
+
+    bench: Bench
+    check: Check
+    make: Callable[[int], Scenario]
+    examples: int
+    variant: str = ""
+    outcomes: Counter[Outcome] = field(default_factory=Counter, init=False)
+    said: dict[Outcome, Finding] = field(default_factory=dict, init=False)
+    failed: dict[Scenario, Finding] = field(default_factory=dict, init=False)
+    excused: int = field(default=0, init=False)
+
+    def run(self, given: Iterable[Scenario]) -> Found:
+        """Try the given scenarios, and draw others until one fails, or until enough are decided."""
+        for number, scenario in enumerate(given, 1):
+            if self.fails(scenario):
+                smaller = Counterexample(0, scenario, shrink(scenario, self.fails))
+                return self._all(smaller, number)
+        self.outcomes.clear()
+        tried = 0
+        for number in range(ROUNDS):
+            counterexample, more = self.drawn(self.fails, number * ANOTHER_SEED)
+            tried += more
+            if counterexample is not None:
+                return self._all(counterexample, tried)
+            if self.is_decided or (number > 0 and not self.decided) or not self.outcomes["inconclusive"]:
+                break
+        return Found(tried, outcome=self.outcome, fact=self.fact)
+
+    def drawn(self, fails: Callable[[Scenario], bool], offset: int) -> tuple[Counterexample | None, int]:
+        """Draw scenarios until one fails; return it, and how many were tried."""
+        settings = self.bench.settings
+        database = None if settings.database is None or offset else DirectoryBasedExampleDatabase(settings.database)
+        found = find_counterexample(
+            self.make,
+            fails,
+            seed=settings.seed + offset,
+            max_examples=self.examples,
+            database=database,
+            key=f"{self.bench.engine.adapter.name}/{self.check.id}{self.variant}",
+        )
+        return found.counterexample, found.examples
+
+    def fails(self, scenario: Scenario) -> bool:
+        """Whether a scenario shows a fault that is this check's to tell."""
+        finding = self.bench.examine(scenario, self.check)
+        self.outcomes[finding.outcome] += 1
+        self.said[finding.outcome] = finding
+        if not finding.failed or not self.bench.reliance.runnable(scenario):
+            return False
+        if self.check.excuses(scenario, finding, self.bench):
+            self.excused += 1
+            return False
+        if not self.check.owns(scenario, finding, self.bench):
+            return False
+        self.failed.setdefault(scenario, finding)
+        return True
+
+    def _all(self, found: Counterexample, tried: int) -> Found:
+        """Return a fault, and one of another kind if there is any, the worst first.
+
+        Of another kind is another outcome, or the same without what is special about the first.
+        """
+        first = self.demonstrated(found, self.fails)
+        rare = rare_ingredients(found.scenario) & rare_ingredients(found.shrunk)
+
+        def fails_otherwise(scenario: Scenario) -> bool:
+            if not self.fails(scenario):
+                return False
+            outcome = self.failed[scenario].outcome
+            return outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario))
+
+        counterexample, more = self.drawn(fails_otherwise, ANOTHER_SEED)
+        if counterexample is None:
+            return Found(tried, (first,))
+        both = (first, self.demonstrated(counterexample, fails_otherwise))
+        return Found(tried + more, tuple(sorted(both, key=lambda each: OUTCOMES.index(each.finding.outcome))))
+
+    def demonstrated(self, found: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
+        """Run what was found again: the smallest scenario if that always fails, else the first that did."""
+        first = self.failed[found.shrunk]
+        if all(fails(found.shrunk) for _ in range(REPEATS)):
+            return Demonstration(found.shrunk, first)
+        again = sum(fails(found.scenario) for _ in range(REPEATS))
+        return Demonstration(found.scenario, self.failed[found.scenario], 1 + again, 1 + REPEATS)
+
+    @property
+    def decided(self) -> int:
+        """How many scenarios were found to be right; what is only as inaccurate as an operator is known to be is."""
+        return self.outcomes["passed"] + self.outcomes["convention"] + self.excused
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether at least half as many scenarios were decided as were to be tried."""
+        return 2 * self.decided >= self.examples
+
+    @property
+    def outcome(self) -> Outcome:
+        """Nothing failed: passed, unless conventions were met, too little was decided, or nothing is implemented."""
+        if not self.is_decided:
+            return "unsupported" if self.outcomes["unsupported"] > self.outcomes["inconclusive"] else "inconclusive"
+        return "convention" if self.outcomes["convention"] else "passed"
+
+    @property
+    def fact(self) -> Fact | None:
+        """What is told where nothing failed: of a choice, of what could not be decided, or of how many there were."""
+        outcome = self.outcome
+        finding = self.said.get(outcome)
+        if outcome != "passed" and finding is not None and finding.fact is not None and not self.decided_some(outcome):
+            return finding.fact
+        counts = tuple((each, count) for each, count in sorted(self.outcomes.items()) if each != "passed")
+        return Tally(counts=counts) if counts else None
+
+    def decided_some(self, outcome: Outcome) -> bool:
+        """Whether too few scenarios were decided, though some were."""
+        return outcome != "convention" and self.decided > 0

@@ -1,0 +1,29 @@
+"""Engines that are broken on purpose for the tests of grading: the reference engine, with something of it replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.harness import Engine
+from tests.harness.reference import ADAPTER
+
+SETUP = f"{ADAPTER.setup}\nimport numpy as np\n"
+CHECKS = {check.id: check for check in all_checks()}
+
+
+def bench(setup: str = "", profile: str = "smoke", **changes: Any) -> Bench:
+    """Return a bench for the reference engine with further setup, other spellings or templates, or ``only`` some."""
+    operators = {**ADAPTER.operators, **changes.pop("operators", {})}
+    only = changes.pop("only", operators)
+    operators = {name: text for name, text in operators.items() if name in only}
+    return Bench(Engine(replace(ADAPTER, setup=SETUP + setup, operators=operators, **changes)), Settings(profile))
+
+
+def verdict(bench: Bench, check: str) -> Verdict:
+    """Grade one check by its id."""
+    return bench.grade(CHECKS[check])

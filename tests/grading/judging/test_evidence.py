@@ -1,0 +1,86 @@
+"""Evidence is written as JSON and read back as it was, and something is said of every kind of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from refgrad.grading.judging.evidence import KINDS, Entry, Evidence, Fact, Numbers, Remark, Subject
+from refgrad.grading.judging.narration import message, said
+from refgrad.native.observation import Raised
+from refgrad.specification import specs_directory
+
+NUMBERS = st.floats().map(repr)
+ARRAYS = st.lists(st.floats(allow_nan=False), max_size=3).map(
+    lambda entries: Numbers((len(entries),), tuple(map(repr, entries)), "x")
+)
+SPECIAL: dict[str, st.SearchStrategy[Any]] = {
+    **dict.fromkeys(("observed", "lower", "upper", "relative_error", "budgets", "ulps", "rate"), NUMBERS),
+    "gradients": st.lists(ARRAYS, min_size=1, max_size=2).map(tuple),
+    "direction": st.lists(ARRAYS, min_size=1, max_size=2).map(tuple),
+}
+FACTS = st.one_of(
+    *(
+        st.builds(each, **{f.name: SPECIAL[f.name] for f in fields(each) if f.name in SPECIAL})
+        for each in get_args(Fact)
+    )
+)
+
+
+@given(FACTS, st.integers(0, 9), st.integers(1, 4))
+def test_evidence_is_read_back_as_it_was_written(fact: Fact, step: int, seen: int) -> None:
+    evidence = Evidence(fact, step, seen, 4)
+    row = evidence.to_json()
+    schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schema["$defs"]["evidence"]).validate(row)
+    assert json.loads(json.dumps(row, allow_nan=False)) == row
+    assert Evidence.from_json(row) == evidence
+
+
+@given(FACTS)
+def test_something_is_said_of_every_fact(fact: Fact) -> None:
+    assert isinstance(said(fact), str)
+
+
+def test_every_kind_has_a_class_and_a_name_in_the_schema() -> None:
+    schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
+    kinds = schema["$defs"]["evidence"]["properties"]["fact"]["properties"]["kind"]["enum"]
+    assert kinds == list(KINDS)
+    assert list(KINDS.values()) == list(get_args(Fact))
+
+
+def test_what_is_not_repeatable_is_said_with_how_often_it_was_seen() -> None:
+    assert message(Evidence(Remark(text="odd"), 0, 2, 5)) == "odd (not repeatable: seen in 2 of 5 runs)"
+    assert message(Evidence(Remark(text="odd"), 0, 5, 5)) == "odd"
+
+
+@pytest.mark.parametrize("row", [{}, {"fact": {"kind": "other"}}, {"fact": {"kind": "remark"}}, {"fact": 3}])
+def test_what_is_no_evidence_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        Evidence.from_json({"step": 0, "seen_in": 1, "runs": 1} | row)
+
+
+def test_the_error_behind_a_missing_array_is_an_error_again() -> None:
+    row = {"kind": "error", "error": {"type": "A", "message": "b", "bases": ["A"]}, "due": [], "expected": []}
+    found = Evidence.from_json({"step": 1, "seen_in": 1, "runs": 1, "fact": row}).fact
+    assert getattr(found, "error", None) == Raised("A", "b", ("A",))
+
+
+def test_infinities_and_nan_are_kept_as_text() -> None:
+    entry = Entry(
+        subject=Subject("value", "x"),
+        index=(),
+        observed="nan",
+        lower="-inf",
+        upper="inf",
+        relative_error="nan",
+        budgets="inf",
+        ulps="nan",
+    )
+    assert said(entry) == "the value of x is nan, but the truth is in [-inf, inf]"

@@ -1,0 +1,73 @@
+"""One fault keeps only those checks from being made that cannot do without what it breaks, and is named by them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.grading.broken import bench, verdict
+
+DEPENDENT = ("second_order/{0}", "contracts/{0}", "forward_mode/{0}")
+
+NO_START = """
+def start(output, seed, retain):
+    if output.is_leaf:
+        raise RuntimeError("nothing was recorded")
+    output.backward(seed, retain_graph=retain)
+"""
+
+
+@pytest.mark.parametrize("check", DEPENDENT)
+def test_a_backward_that_cannot_start_at_a_leaf_blinds_no_operator(check: str) -> None:
+    found = verdict(bench(NO_START, backward="start({output}, {seed}, {retain_graph})"), check.format("sin"))
+    assert (found.verdict, found.cause) == ("passed", "")
+
+
+INEXACT = {"exp": "torch.exp({x}) * (1 + 1e-9)"}
+
+
+def test_an_inaccurate_operator_is_told_once_and_blinds_nothing() -> None:
+    engine = bench(operators=INEXACT)
+    assert verdict(engine, "operators/exp").verdict == "inaccurate"
+    for check in (*(each.format("sin") for each in DEPENDENT), *(each.format("exp") for each in DEPENDENT)):
+        assert verdict(engine, check).verdict == "passed", check
+    assert verdict(engine, "values/values_are_right").verdict == "passed"
+
+
+def test_an_operator_that_is_wrong_blinds_what_is_made_of_it_and_is_named_as_the_cause() -> None:
+    engine = bench(operators={"exp": "torch.exp({x}) * 1.5"})
+    for check in DEPENDENT:
+        found = verdict(engine, check.format("exp"))
+        assert (found.verdict, found.cause) == ("inconclusive", "operators/exp")
+        assert verdict(engine, check.format("sin")).verdict == "passed"
+
+
+NOTHING_IN_IT = """
+def odd(x):
+    if x.detach().numpy().size == 0:
+        raise ValueError("nothing in it")
+    return torch.tanh(x)
+"""
+
+TWO_FAULTS = """
+def odd(x, axis, keepdims):
+    if x.detach().numpy().size == 0:
+        raise ValueError("nothing in it")
+    right = torch.prod(x, axis=axis, keepdims=keepdims)
+    wrong = 0.5 * torch.sum(x - x.detach(), axis=axis, keepdims=keepdims)
+    return right + wrong if x.detach().numpy().size > 3 else right
+"""
+
+
+def test_behind_a_fault_of_empty_arrays_a_wrong_gradient_is_found_too() -> None:
+    operators = {"prod": "odd({x}, {axis}, {keepdims})"}
+    found = verdict(bench(TWO_FAULTS, "standard", operators=operators), "operators/prod")
+    assert {found.verdict, *(each.verdict for each in found.further)} == {"wrong", "unexpected-error"}
+    assert all(each.scenario and each.reproduction and each.evidence for each in found.further)
+
+
+def test_a_fault_of_empty_arrays_is_avoided_where_scenarios_do_without_them() -> None:
+    engine = bench(NOTHING_IN_IT, "standard", operators={"tanh": "odd({x})"})
+    assert verdict(engine, "operators/tanh").verdict == "unexpected-error"
+    for check in DEPENDENT:
+        found = verdict(engine, check.format("tanh"))
+        assert (found.verdict, found.cause) == ("passed", "operators/tanh")

@@ -1,0 +1,137 @@
+"""Every family of checks fails an engine that is broken in what the family is about: none of them may always pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.graphs import GRAPH_CHECKS
+from refgrad.grading.checks.operator_check import CheckOfOperator
+from refgrad.grading.checks.settings import Settings
+from refgrad.harness import Engine, find_adapter
+from refgrad.operators import operator_table
+from tests.grading.broken import bench, verdict
+
+FEW = frozenset({"add", "multiply", "sin", "exp", "negative", "square", "sum"})
+"""Operators that are enough for random graphs, and soon tried by themselves."""
+
+SETUP = """
+def numbers(x):
+    return x.detach().numpy()
+
+def cornered(x):  # the slope at the corner is 1.5
+    return torch.relu6(x) + torch.tensor((1.5 * (numbers(x) == 0)).astype(numbers(x).dtype)) * (x - x.detach())
+
+def of_first_order(x):
+    at = x.detach()
+    return torch.sin(at) + (x - at) * torch.cos(at)
+
+def of_second_order(x):
+    at = x.detach()
+    return of_first_order(x) - 0.5 * (x - at) * (x - at) * torch.sin(at)
+
+def changing(x):  # the second walk sends twice as much
+    y, walks = torch.tanh(x), []
+    if y.requires_grad:
+        y.register_hook(lambda gradient: walks.append(1) or gradient * len(walks))
+    return y
+
+def doubled(function, primals, tangents):
+    output, tangent = jvp(function, primals, tangents)
+    return output, tangent * 2
+
+def behind_others(x, dtype):  # wrong where its operand was computed, in some dtype
+    y = torch.sin(x)
+    return y if x.is_leaf or numbers(x).dtype.name != dtype else y + 0.5 * (x - x.detach())
+
+def behind_others_twice(x):
+    return torch.sin(x) if x.is_leaf else of_first_order(x)
+
+def silent(x, function):
+    return x.register_hook(lambda gradient: None)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A check, and what is to be broken so that it fails."""
+
+    check: str
+    operators: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def family(self) -> str:
+        """Which kind of check it is; each kind of random graph is one."""
+        chapter = self.check.partition("/")[0]
+        return self.check if chapter == "graphs" else chapter
+
+    def bench(self, *, right: bool) -> Bench:
+        """Return a bench for the engine, broken or as it is, with operators that are enough."""
+        changes = {} if right else {"operators": self.operators, **self.changes}
+        return bench(SETUP, only=FEW | self.operators.keys(), **changes)
+
+
+def behind(dtype: str) -> dict[str, str]:
+    return {"sin": f"behind_others({{x}}, '{dtype}')"}
+
+
+BROKEN = (
+    Broken("operators/sin", {"sin": "torch.sin({x}) * 1.5"}),
+    Broken("edges/relu6", {"relu6": "cornered({x})"}),
+    Broken("second_order/sin", {"sin": "of_first_order({x})"}),
+    Broken("third_order/sin", {"sin": "of_second_order({x})"}),
+    Broken("contracts/tanh", {"tanh": "changing({x})"}),
+    Broken("forward_mode/sin", changes={"jvp": "doubled({function}, {primals}, {tangents})"}),
+    Broken("graphs/one_backward", behind("float64")),
+    Broken("graphs/several_backwards", behind("float64")),
+    Broken("graphs/double_backward", {"sin": "behind_others_twice({x})"}),
+    Broken("graphs/float32", behind("float32")),
+    Broken("graphs/float16", behind("float16")),
+    Broken("graphs/mixed_precision", behind("float32")),
+    Broken("lifecycles/random", changes={"backward": "{output}.backward({seed}, retain_graph=True)"}),
+    Broken("accumulation/zeroing_forgets", changes={"zero_grad": "None"}),
+    Broken("claims/hooks", changes={"hook": "silent({x}, {function})"}),
+)
+
+each = pytest.mark.parametrize("broken", BROKEN, ids=[broken.check for broken in BROKEN])
+
+
+@each
+def test_a_family_fails_an_engine_that_is_broken_in_what_it_is_about(broken: Broken) -> None:
+    assert verdict(broken.bench(right=False), broken.check).failed
+
+
+@each
+def test_a_family_passes_the_engine_as_it_is(broken: Broken) -> None:
+    assert verdict(broken.bench(right=True), broken.check).verdict in {"passed", "convention"}
+
+
+OF_BFLOAT16 = """
+def behind_others(x):
+    y = torch.sin(x)
+    return y if x.is_leaf or x.dtype != torch.bfloat16 else y + 0.5 * (x - x.detach())
+"""
+
+
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore")
+def test_graphs_of_bfloat16_fail_an_engine_that_is_broken_in_that_dtype() -> None:
+    pytest.importorskip("torch", reason="needs the extra refgrad[torch]")
+    adapter = find_adapter("torch")
+    setup = f"{adapter.setup}\n{OF_BFLOAT16}"
+    few = {name: text for name, text in adapter.operators.items() if name in FEW}
+    others = frozenset(operator_table()) - FEW
+    for spelled, outcome in (({}, False), ({"sin": "behind_others({x})"}, True)):
+        engine = Engine(replace(adapter, setup=setup, operators=few | spelled, unlike=others))
+        assert verdict(Bench(engine, Settings("smoke")), "graphs/bfloat16").failed is outcome
+
+
+def test_every_family_is_tried() -> None:
+    chapters = {check.chapter for check in all_checks() if isinstance(check, CheckOfOperator)}
+    wanted = {*chapters, *(check.id for check in GRAPH_CHECKS), "lifecycles", "claims"} - {"graphs/bfloat16"}
+    assert wanted <= {broken.family for broken in BROKEN}

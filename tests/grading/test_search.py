@@ -1,0 +1,66 @@
+"""A check passes only what it decided, and takes no failure back."""
+
+from __future__ import annotations
+
+import pytest
+
+from refgrad.grading.judging.evidence import Tally
+from refgrad.grading.search import REPEATS
+from tests.grading.broken import bench, verdict
+
+NOW_AND_THEN = """
+runs = [0]
+def now_and_then(x):
+    runs[0] += 1
+    return torch.exp(x) * (1.5 if runs[0] % {period} == 0 else 1.0)
+"""
+
+
+@pytest.mark.parametrize("period", [7, 11, 23])
+def test_a_failure_that_does_not_come_again_is_told_with_how_often_it_came(period: int) -> None:
+    found = verdict(bench(NOW_AND_THEN.format(period=period), operators={"exp": "now_and_then({x})"}), "operators/exp")
+    assert found.verdict == "wrong"
+    assert found.evidence is not None
+    assert not found.evidence.repeatable
+    assert 1 <= found.evidence.seen < found.evidence.runs == 1 + REPEATS
+    assert found.scenario
+    assert f"seen in {found.evidence.seen} of {found.evidence.runs} runs" in found.message
+
+
+def test_a_failure_that_always_comes_is_repeatable_and_small() -> None:
+    found = verdict(bench(operators={"exp": "torch.exp({x}) * 1.5"}), "operators/exp")
+    assert (found.verdict, found.evidence is not None and found.evidence.repeatable) == ("wrong", True)
+    assert "not repeatable" not in found.message
+
+
+SELDOM = """
+runs = [0]
+def seldom(x):
+    runs[0] += 1
+    if runs[0] % {period}:
+        raise NotImplementedError("not this time")
+    return torch.exp(x)
+"""
+
+
+@pytest.mark.parametrize(("period", "outcome"), [(1, "passed"), (40, "unsupported")])
+def test_a_check_that_decided_almost_nothing_does_not_pass(period: int, outcome: str) -> None:
+    found = verdict(bench(SELDOM.format(period=period), "standard", operators={"exp": "seldom({x})"}), "operators/exp")
+    assert found.verdict == outcome
+
+
+def test_undecided_scenarios_are_drawn_again_before_a_check_gives_up() -> None:
+    found = verdict(bench(), "edges/binary_cross_entropy")
+    assert found.verdict in {"passed", "convention"}
+    assert found.evidence is not None
+    assert isinstance(found.evidence.fact, Tally)
+    assert found.examples > bench().settings.effort.per_edge
+
+
+def test_masked_entries_are_missing() -> None:
+    masked = "np.ma.masked_all({leaf}.grad.shape) if {leaf}.grad is not None else None"
+    found = verdict(bench(gradient=masked), "operators/exp")
+    assert found.verdict == "missing"
+    assert "masked" in found.message
+    right = "np.ma.array({leaf}.grad.detach().numpy(), mask=True) if {leaf}.grad is not None else None"
+    assert verdict(bench(gradient=right), "operators/exp").verdict == "missing"
