@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from refgrad.checking import GradientError, check_gradients
     from refgrad.grading.judging.examination import examine
     from refgrad.grading.judging.verdict import Verdict
-    from refgrad.harness import reproduce, start
     from refgrad.lifecycle import Policy
     from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
+    from refgrad.native.engine import reproduce, start
     from refgrad.scenario import Scenario, ScenarioError, parse
 
     __version__: str
@@ -52,9 +52,9 @@ _HOMES: Mapping[str, str] = MappingProxyType({
     "examine": "refgrad.grading.judging.examination",
     "parse": "refgrad.scenario",
     "read_adapter": "refgrad.native.adapter",
-    "reproduce": "refgrad.harness",
+    "reproduce": "refgrad.native.engine",
     "spell": "refgrad.native.adapter",
-    "start": "refgrad.harness",
+    "start": "refgrad.native.engine",
 })
 
 

@@ -17,7 +17,8 @@ from refgrad.checking.report import GradientError, GradientReport
 from refgrad.checking.screening import missed_below
 from refgrad.checking.subject import Array, Arrays, Pullback, Seeds, SideEffectError, Subject, SubjectError
 from refgrad.checking.tracing import Untraceable, trace
-from refgrad.harness import Engine, find_adapter, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
 
 Method = Literal["auto", "differences"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import Array, Arrays, Seeds, Subject
-from refgrad.harness import TapeAdapter
 from refgrad.native import calls
+from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python
 from refgrad.native.statements import Expression, Names
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.harness import Engine, FunctionalAdapter, TapeAdapter
 from refgrad.native import calls
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
 
 Array = npt.NDArray[Any]

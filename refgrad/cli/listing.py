@@ -10,7 +10,7 @@ import click
 
 from refgrad.cli.failure import told_in_one_line
 from refgrad.grading.checks.families import all_checks
-from refgrad.harness import FEATURES, AdapterError, engine_version, find_adapter, registered_engines
+from refgrad.native.adapter import FEATURES, AdapterError, engine_version, find_adapter, registered_engines
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.signature import domain, edge, signature
 

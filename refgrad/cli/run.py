@@ -13,9 +13,10 @@ import numpy as np
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.grading.judging.examination import confront
 from refgrad.grading.judging.verdict import Finding
-from refgrad.harness import Engine, find_adapter, observe, reproduce, start
 from refgrad.interpreter import Float64, evaluate
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, lower, required_features
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.native.observation import Observation
 from refgrad.native.text import plain_line, plain_text
 from refgrad.operators import Operator

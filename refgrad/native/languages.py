@@ -271,4 +271,4 @@ Language: TypeAlias = Python | JavaScript
 
 def language_of(name: str, *, dtypes: bool = False) -> Language:
     """Return the language of an adapter; with ``dtypes`` looks show dtypes beside numbers."""
-    return {"python": Python, "javascript": JavaScript}[name](dtypes=dtypes)
+    return JavaScript(dtypes) if name == "javascript" else Python(dtypes)

@@ -13,7 +13,7 @@ from refgrad.grading import bench as grading
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import start
+from refgrad.native.engine import start
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.crash import LastScenarios
 from refgrad.pytest_plugin.plan import Plan

@@ -12,8 +12,9 @@ from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import Engine, find_adapter, reproduce, start
-from refgrad.harness.probes import script
+from refgrad.grading.measurements import script
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, reproduce, start
 from refgrad.scenario import Scenario, ScenarioError, parse
 
 

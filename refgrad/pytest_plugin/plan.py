@@ -14,7 +14,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.journal import Journal
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import AnyAdapter, engine_version, find_adapter
+from refgrad.native.adapter import AnyAdapter, engine_version, find_adapter
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions

@@ -10,7 +10,8 @@ import pytest
 
 from refgrad.grading.journal import JournalError
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import AdapterError, EngineStartError
+from refgrad.native.adapter import AdapterError
+from refgrad.native.engine import EngineStartError
 from refgrad.pytest_plugin.conformance import PROPERTY, Bench, CheckItem, Suite
 from refgrad.pytest_plugin.crash import LastScenarios
 from refgrad.pytest_plugin.options import GradeOptions

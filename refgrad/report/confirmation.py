@@ -30,8 +30,8 @@ from refgrad.grading.judging.evidence import (
     Uncoupled,
     Unsent,
 )
-from refgrad.harness.probes.growth import STEEPEST, slope
-from refgrad.harness.probes.release import SHARE
+from refgrad.grading.measurements.growth import STEEPEST, slope
+from refgrad.grading.measurements.release import SHARE
 from refgrad.native.observation import Raised
 from refgrad.report.findings import Script
 

@@ -20,7 +20,7 @@ from jsonschema.exceptions import best_match
 import refgrad
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
-from refgrad.harness import AnyAdapter, TapeAdapter, engine_version
+from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version
 from refgrad.specification import specs_directory
 
 SCHEMA_NAME: Final = "refgrad/report/1"

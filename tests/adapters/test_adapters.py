@@ -14,7 +14,8 @@ from refgrad.generation import Profile, operator_scenario
 from refgrad.grading.checks.seedless import without_seeds
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import FAILURES
-from refgrad.harness import Engine, find_adapter, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 
 ENGINES = ["refgrad", "torch", "autograd", "mygrad", "micrograd", "paddle", pytest.param("jax", marks=pytest.mark.slow)]

@@ -11,7 +11,8 @@ import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import find_adapter, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.scenario import parse
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"

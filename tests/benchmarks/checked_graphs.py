@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import Profile, random_scenario
-from refgrad.harness import Engine
 from refgrad.interpreter import Float64, evaluate
+from refgrad.native.engine import Engine
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Scenario, parse
 
 Array = npt.NDArray[np.float64]

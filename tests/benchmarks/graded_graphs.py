@@ -15,8 +15,9 @@ import numpy.typing as npt
 from refgrad.generation import Profile, SeededChoices, random_scenario
 from refgrad.grading.judging.examination import confront
 from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome
-from refgrad.harness import Engine, find_adapter, observe, start
 from refgrad.lifecycle import Gradient, predict, required_features
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, observe, start
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.oracles.judgement import SMALLEST_NORMAL, VAGUE_ABOVE

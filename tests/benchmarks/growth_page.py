@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import Engine, engine_version, find_adapter, start
-from refgrad.harness.probes import probe
+from refgrad.grading.measurements import probe
+from refgrad.native.adapter import engine_version, find_adapter
+from refgrad.native.engine import Engine, start
 
 INTRODUCTION = """\
 # How time grows with size

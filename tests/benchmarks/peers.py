@@ -12,7 +12,8 @@ import numpy as np
 
 from refgrad import check_gradients
 from refgrad.checking import screening
-from refgrad.harness import Engine, find_adapter, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
 from refgrad.oracles import CertifiedOracle, finite_differences, judge
 from tests.benchmarks.checked_graphs import Array, Graph
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.harness import Engine, FunctionalAdapter, spell, start
+from refgrad.native.adapter import FunctionalAdapter, spell
+from refgrad.native.engine import Engine, start
 from tests.benchmarks.checked_graphs import Graph
 from tests.benchmarks.peers import Checker, Fault
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.harness import TapeAdapter
+from refgrad.native.adapter import TapeAdapter
 
 Array = npt.NDArray[Any]
 

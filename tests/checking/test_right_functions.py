@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import refgrad.engine
 from refgrad import check_gradients
 from refgrad.engine import tensor
-from refgrad.harness import find_adapter, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from tests.benchmarks.checked_graphs import generated
 
 engine: Any = refgrad.engine

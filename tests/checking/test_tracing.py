@@ -11,8 +11,9 @@ import pytest
 import refgrad.engine
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Trace, Untraceable, trace
-from refgrad.harness import find_adapter, start
 from refgrad.interpreter import Float64, evaluate
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 
 engine: Any = refgrad.engine
 

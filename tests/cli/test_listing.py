@@ -8,7 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.checks.families import all_checks
-from refgrad.harness import FEATURES, registered_engines
+from refgrad.native.adapter import FEATURES, registered_engines
 from refgrad.operators import operator_table
 from tests.cli.conftest import Terminal
 

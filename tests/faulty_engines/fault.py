@@ -14,7 +14,8 @@ from refgrad.grading.checks.claim_checks import ClaimCheck
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import TapeAdapter, spell, start
+from refgrad.native.adapter import TapeAdapter, spell
+from refgrad.native.engine import start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.faulty_engines.forward_tape import ForwardTape
@@ -97,7 +98,7 @@ def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) ->
 
 
 def is_probed(check: Check) -> bool:
-    """Whether a check has broken engines of its own: ``tests/harness/probes/`` and, for claims, ``test_claims.py``."""
+    """Whether a check has broken engines of its own: ``tests/grading/measurements/`` and, for claims, ``test_claims.py``."""
     return isinstance(check, ClaimCheck) or (isinstance(check, BehaviourCheck) and check.behaviour.probing is not None)
 
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import LAST_WRITE
-from refgrad.harness import Engine, find_adapter
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine
 
 LOOKING: Final[Mapping[str, str]] = MappingProxyType({
     "value": "{x}.array",

@@ -9,8 +9,8 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import Engine
-from tests.harness.reference import ADAPTER
+from refgrad.native.engine import Engine
+from tests.native.reference import ADAPTER
 
 SETUP = f"{ADAPTER.setup}\nimport numpy as np\n"
 CHECKS = {check.id: check for check in all_checks()}

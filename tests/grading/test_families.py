@@ -12,7 +12,8 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.operator_check import CheckOfOperator
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import Engine, find_adapter
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
 from tests.grading.broken import bench, verdict
 

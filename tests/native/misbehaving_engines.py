@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Final
 
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.harness import TapeAdapter
-from tests.harness.tiny_engine import tiny_adapter
+from refgrad.native.adapter import TapeAdapter
+from tests.native.tiny_engine import tiny_adapter
 
 SETUP: Final = """
 import builtins, ctypes, faulthandler, gc, json, os, resource, signal, subprocess, sys, threading, time, warnings
-from tests.harness.tiny_engine import Tiny
+from tests.native.tiny_engine import Tiny
 
 def exp(x):
 {body}

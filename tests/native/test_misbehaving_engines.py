@@ -13,8 +13,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.harness import Engine
-from refgrad.native.engine import ProcessRunner
+from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
 from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
 

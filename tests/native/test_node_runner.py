@@ -11,9 +11,9 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import Engine, TapeAdapter, observe, reproduce
 from refgrad.lifecycle import Policy
-from refgrad.native.engine import ProcessRunner
+from refgrad.native.adapter import TapeAdapter
+from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce
 from refgrad.scenario import parse
 
 if shutil.which("node") is None:

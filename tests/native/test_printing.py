@@ -20,8 +20,9 @@ from refgrad.generation import (
     second_order_scenario,
 )
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.harness import Engine, find_adapter, observe, reproduce, start
 from refgrad.lifecycle import required_features
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.native.observation import Observation
 from refgrad.native.printing import failing_steps
 from refgrad.operators import operator_table

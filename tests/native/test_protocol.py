@@ -14,8 +14,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from jsonschema import Draft202012Validator
 
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.harness import Engine, find_adapter, start
-from refgrad.native.engine import ProcessRunner
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, ProcessRunner, start
 from refgrad.native.observation import Observation, ProtocolError, read_answer, read_array, read_data
 from refgrad.native.runners.python_runner import PROTOCOL, Server, encoded, literal, made, plain
 from refgrad.native.statements import constant_wire, value_wire

@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pytest
 
 from refgrad.generation import operator_scenario
-from refgrad.harness import find_adapter, start
 from refgrad.interpreter import Float64, evaluate, numpy_forward
 from refgrad.native import calls
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.operators import operator_table
 
 Array = npt.NDArray[np.float64]

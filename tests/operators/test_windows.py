@@ -9,8 +9,9 @@ import pytest
 
 from refgrad.generation import edge_scenario, operator_scenario
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import find_adapter, start
 from refgrad.interpreter import numpy_forward
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.operators import operator_table
 from refgrad.operators.composites.windows import Sliding
 

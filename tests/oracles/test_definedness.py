@@ -6,7 +6,8 @@ import pytest
 from flint import arb
 
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import find_adapter, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions
 from refgrad.oracles import CertifiedOracle, undefined_between

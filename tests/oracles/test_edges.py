@@ -13,9 +13,10 @@ import pytest
 from refgrad.generation import Profile, SeededChoices, edge_scenario, random_scenario
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding
-from refgrad.harness import find_adapter, start
 from refgrad.interpreter import expanded
 from refgrad.lifecycle import predict
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.native.observation import Observation
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate

@@ -11,7 +11,7 @@ LIGHT = """
 import sys
 
 def test_nothing_heavy_is_loaded():
-    heavy = {"numpy", "hypothesis", "sympy", "flint", "refgrad.harness", "refgrad.report", "rich", "jinja2"}
+    heavy = {"numpy", "hypothesis", "sympy", "flint", "refgrad.grading", "refgrad.report", "rich", "jinja2"}
     assert heavy.isdisjoint(sys.modules)
     assert "refgrad.pytest_plugin" in sys.modules
 """

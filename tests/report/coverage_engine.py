@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from refgrad.harness import Inventory
-from tests.harness.tiny_engine import tiny_adapter
+from refgrad.native.adapter import Inventory
+from tests.native.tiny_engine import tiny_adapter
 
 CALLED: list[str] = []
 """The toy's operators that were called since somebody looked."""
@@ -56,7 +56,7 @@ NAME = "tests.report.coverage_engine"
 
 ADAPTER = tiny_adapter(
     name="toy",
-    setup="from tests.harness.tiny_engine import Tiny\nfrom tests.report.coverage_engine import called",
+    setup="from tests.native.tiny_engine import Tiny\nfrom tests.report.coverage_engine import called",
     operators={
         "add": "called('plus', {x} + {y})",
         "multiply": "called('times', {x} * {y})",

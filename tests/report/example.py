@@ -9,7 +9,7 @@ from typing import Any
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry, Evidence, Subject
 from refgrad.grading.judging.verdict import Level, Outcome, Verdict
-from refgrad.harness import FunctionalAdapter
+from refgrad.native.adapter import FunctionalAdapter
 from refgrad.report import build_document
 from refgrad.scenario import parse
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.harness import AdapterError, EngineStartError
+from refgrad.native.adapter import AdapterError
+from refgrad.native.engine import EngineStartError
 from refgrad.operators import operator_table
 from refgrad.report import ReportError
 from refgrad.report.coverage import coverage, coverage_page, read_coverage
@@ -92,7 +93,7 @@ def test_an_engine_that_cannot_be_asked_says_so() -> None:
     [
         ("nobody", AdapterError, "there is no engine 'nobody'"),
         (f"{NAME}:ABSENT", EngineStartError, "engine 'toy' cannot be started: ModuleNotFoundError"),
-        (f"{NAME}:WRONG", AdapterError, "gives str, not a refgrad.harness.Inventory"),
+        (f"{NAME}:WRONG", AdapterError, "gives str, not a refgrad.native.adapter.Inventory"),
         (f"{NAME}:BROKEN", AdapterError, "broken_inventories': LookupError: no list of operators"),
         (f"{NAME}:NOWHERE", AdapterError, "has no attribute 'no_such_function'"),
     ],

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Level, Verdict
-from refgrad.harness import FEATURES, TapeAdapter, find_adapter
+from refgrad.native.adapter import FEATURES, TapeAdapter, find_adapter
 from refgrad.report import (
     ReportError,
     build_document,

@@ -14,7 +14,8 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import find_adapter, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.report import Script, build_document, confirm, scripts, write_pages
 from refgrad.report.document import read_document, verdicts_of
 from tests.report.example import SILENT, VERDICTS, example_document, write_example

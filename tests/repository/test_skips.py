@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.harness import registered_engines
+from refgrad.native.adapter import registered_engines
 from tests.repository.sources import TESTS, name_of, python_files, syntax_tree
 
 MARKS = frozenset({"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"})

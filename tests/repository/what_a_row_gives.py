@@ -7,12 +7,12 @@ import numpy as np
 
 from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import Engine
 from refgrad.interpreter import Float64, evaluate
+from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, parse
-from tests.harness.reference import ADAPTER
+from tests.native.reference import ADAPTER
 
 POINTS = (0.5, -1.25)
 

@@ -12,8 +12,8 @@ from refgrad.grading.checks.operator_check import Avoided, is_broken, is_known_i
 from refgrad.grading.checks.operators import SecondOrderCheck, verdict_on
 from refgrad.grading.judging.evidence import Evidence, Remark
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
+from refgrad.grading.measurements import Probing, probe
 from refgrad.grading.search import Demonstration
-from refgrad.harness.probes import Probing, probe
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from refgrad.grading.judging.verdict import Level
-from refgrad.harness.probes import Probing
+from refgrad.grading.measurements import Probing
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
 

@@ -54,5 +54,7 @@ def inventories_of(adapter: AnyAdapter) -> tuple[Inventory, ...]:
     for candidate in found:
         if not isinstance(candidate, Inventory):
             kind = type(candidate).__name__
-            raise adapter.error(f"inventory {adapter.inventory!r}: gives {kind}, not a refgrad.harness.Inventory")
+            raise adapter.error(
+                f"inventory {adapter.inventory!r}: gives {kind}, not a refgrad.native.adapter.Inventory"
+            )
     return found

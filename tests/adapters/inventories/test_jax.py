@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.harness import Inventory
+from refgrad.native.adapter import Inventory
 
 jax: Any = pytest.importorskip("jax", reason="needs refgrad[jax]")
 

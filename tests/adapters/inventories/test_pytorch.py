@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.harness import Inventory, inventories_of
-from refgrad.native.adapter import find_adapter
+from refgrad.native.adapter import Inventory, find_adapter, inventories_of
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from refgrad.generation import find_counterexample, lifecycle_profile, lifecycle_scenario
 from refgrad.generation.shrinking.shorter_lifecycles import consistent
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import Engine, find_adapter, start
 from refgrad.lifecycle import Fails, Open, predict
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
 from refgrad.scenario import Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, Scenario, Write, parse
 from refgrad.strategies import lifecycles
 

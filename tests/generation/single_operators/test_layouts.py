@@ -18,8 +18,9 @@ from refgrad.generation import (
 )
 from refgrad.generation.single_operators.layouts import laid_out
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import find_adapter, start
 from refgrad.interpreter import Float64, evaluate
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 
 MANY = 200
 

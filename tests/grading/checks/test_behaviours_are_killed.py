@@ -10,8 +10,9 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import Engine, find_adapter, start
 from refgrad.lifecycle import required_features
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
 from tests.faulty_engines.life_accumulation_faults import LIFE_ACCUMULATION_FAULTS
 from tests.faulty_engines.life_fault import LifeFault, broken_engine
 from tests.faulty_engines.life_gradient_faults import LIFE_GRADIENT_FAULTS
@@ -21,7 +22,7 @@ from tests.faulty_engines.life_release_faults import LIFE_RELEASE_FAULTS
 from tests.faulty_engines.life_removals import LIFE_REMOVALS
 from tests.faulty_engines.life_writing_faults import LIFE_WRITING_FAULTS
 from tests.faulty_engines.remembering import remembered_scenarios
-from tests.harness.rules_removed import REMOVED
+from tests.grading.rules_removed import REMOVED
 
 BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType({b.id: b for b in all_behaviours() if b.scenarios})
 ALL_FAULTS = (

@@ -16,9 +16,9 @@ from refgrad.grading.checks.claims import ClaimError, all_claims
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import FEATURES, Engine, FunctionalAdapter, TapeAdapter, find_adapter, start
 from refgrad.lifecycle import Policy
-from refgrad.native.adapter import AnyAdapter
+from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter, find_adapter
+from refgrad.native.engine import Engine, start
 from refgrad.scenario.formats import FORMATS
 
 CLAIMS = {check.claim.name: check for check in all_checks() if isinstance(check, ClaimCheck)}

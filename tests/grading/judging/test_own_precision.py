@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import start
+from refgrad.native.engine import start
 from refgrad.scenario import Constant, parse
-from tests.harness.reference import ADAPTER
+from tests.native.reference import ADAPTER
 
 ROUNDED = replace(
     ADAPTER,

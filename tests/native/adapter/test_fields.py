@@ -15,7 +15,7 @@ from refgrad.native.adapter.fields import AdapterField, required, rows
 from refgrad.native.adapter.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS
 from refgrad.native.adapter.schema import file_fields
 from refgrad.operators.table import AttributeType
-from tests.harness.tiny_engine import tiny_adapter
+from tests.native.tiny_engine import tiny_adapter
 
 ROWS = {**rows(TapeAdapter), **rows(FunctionalAdapter)}
 TEMPLATES = {name: row for name, row in ROWS.items() if row.placeholders is not None}

@@ -17,20 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import Engine, start
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
 from refgrad.native.adapter.files import engines_directory, shipped_engines
+from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
-from tests.harness.tiny_engine import tiny_adapter
+from tests.native.tiny_engine import tiny_adapter
 from tests.repository.sources import ROOT
 
 FILES = count()
 TINY: Mapping[str, Any] = {
     "name": "tiny",
     "kind": "tape",
-    "setup": "from tests.harness.tiny_engine import Tiny",
+    "setup": "from tests.native.tiny_engine import Tiny",
     "leaf": "Tiny({array}, requires_grad={requires_grad})",
     "value": "{x}.data",
     "backward": "{output}.backward({seed})",

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from refgrad.harness import start
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter, registered_engines, registry
 from refgrad.native.adapter.files import shipped_engines
+from refgrad.native.engine import start
 
 OWN = """
 name = "mine"

@@ -17,12 +17,12 @@ from refgrad.grading.checks.seedless import without_seeds
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import AdapterError, Engine, TapeAdapter, reproduce
-from refgrad.native.adapter import chosen
+from refgrad.native.adapter import AdapterError, TapeAdapter, chosen
+from refgrad.native.engine import Engine, reproduce
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
-from tests.harness.reference import ADAPTER
-from tests.harness.tiny_engine import tiny_adapter
+from tests.native.reference import ADAPTER
+from tests.native.tiny_engine import tiny_adapter
 
 SPELLINGS = ("first", "second", "third")
 
@@ -110,7 +110,7 @@ def test_further_names_in_the_reference_engine_are_the_same_functions_or_spelled
 def test_what_a_library_calls_alike_under_several_names_is_spelled_by_each_that_is_a_function_of_its_own() -> None:
     setup = """
 from types import SimpleNamespace
-from tests.harness.tiny_engine import Tiny
+from tests.native.tiny_engine import Tiny
 sine, other = (lambda x: x), (lambda x: x)
 lib = SimpleNamespace(abs=sine, absolute=other, arcsin=sine, asin=sine)
 """

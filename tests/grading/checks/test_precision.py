@@ -14,7 +14,8 @@ from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.operators import OperatorCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import AdapterError, Engine, TapeAdapter, find_adapter, observe, reproduce, start
+from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
+from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 

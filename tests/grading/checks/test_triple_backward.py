@@ -14,11 +14,12 @@ from refgrad.generation import (
     triple_backward_scenario,
 )
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import Engine, find_adapter, registered_engines, start
+from refgrad.native.adapter import find_adapter, registered_engines
+from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.generation.scenario_audit import has_stress_values
-from tests.harness.reference import ADAPTER
+from tests.native.reference import ADAPTER
 
 WITHOUT_A_TERM = """
 import refgrad.engine as torch

@@ -12,9 +12,9 @@ import numpy as np
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Error, Measured
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.harness.probes.growth import FITTED, Growth, measure
-from refgrad.harness.probes.large_graphs import LARGE_GRAPHS, LargeGraph
-from refgrad.harness.probes.shown import Shown
+from refgrad.grading.measurements.growth import FITTED, Growth, measure
+from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS, LargeGraph
+from refgrad.grading.measurements.shown import Shown
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.native.observation import Raised

@@ -17,11 +17,12 @@ from refgrad.grading.checks.rules import ForwardModeCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.harness import AdapterError, Engine, TapeAdapter, find_adapter, observe, reproduce, start
+from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
+from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
-from tests.harness.reference import ADAPTER
-from tests.harness.tiny_engine import tiny_adapter
+from tests.native.reference import ADAPTER
+from tests.native.tiny_engine import tiny_adapter
 
 OPERATORS = ("multiply", "exp", "matmul", "sum", "where")
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
-from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measured, with_garbage
-from refgrad.harness.probes.releases import RELEASES, Release
-from refgrad.harness.probes.shown import Shown
-from refgrad.harness.probes.subject import forward_text, leaf_lines, program_of
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced, measured, with_garbage
+from refgrad.grading.measurements.releases import RELEASES, Release
+from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.subject import forward_text, leaf_lines, program_of
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 

@@ -12,8 +12,8 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Died, Fact, Parents, Remark
 from refgrad.grading.judging.narration import said
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.harness.probes.recorded import NoNodeError, Recorded, record, reproduction
-from refgrad.harness.probes.shown import Shown
+from refgrad.grading.measurements.recorded import NoNodeError, Recorded, record, reproduction
+from refgrad.grading.measurements.shown import Shown
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import AdapterError, Engine, TapeAdapter, find_adapter, observe, reproduce, start
 from refgrad.lifecycle import required_features
+from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
+from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.scenario import parse
-from tests.harness.tiny_engine import tiny_adapter
+from tests.native.tiny_engine import tiny_adapter
 
 LIFE = """
 x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from refgrad.engine.graph import sweep
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import Engine, TapeAdapter, find_adapter, start
-from refgrad.harness.probes import Shown, probe, scale
-from refgrad.harness.probes.growth import Growth, measure, slope
-from refgrad.harness.probes.large_graphs import LARGE_GRAPHS
+from refgrad.grading.measurements import Shown, probe, scale
+from refgrad.grading.measurements.growth import Growth, measure, slope
+from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
+from refgrad.native.adapter import TapeAdapter, find_adapter
+from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
 from refgrad.scenario import Constant
-from tests.harness.probes.broken_sweeps import WithALog, by_every_path, by_lookup_in_a_list, by_recursion
+from tests.grading.measurements.broken_sweeps import WithALog, by_every_path, by_lookup_in_a_list, by_recursion
 
 SMOKE = Settings("smoke")
 PATIENCE = 2.0

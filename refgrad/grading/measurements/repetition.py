@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness.probes.memory import RESIDENT, TRACED, Meter, is_traced, measured
-from refgrad.harness.probes.repetitions import REPETITIONS, Repetition
-from refgrad.harness.probes.shown import Shown
-from refgrad.harness.probes.subject import forward_text, leaf_lines, program_of
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced, measured
+from refgrad.grading.measurements.repetitions import REPETITIONS, Repetition
+from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.subject import forward_text, leaf_lines, program_of
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, function
 

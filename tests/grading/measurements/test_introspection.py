@@ -9,9 +9,10 @@ import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import Engine, TapeAdapter, find_adapter, start
-from refgrad.harness.probes import Shown, probe
-from tests.harness.probes.broken_graphs import GRAPH_FAULTS, GraphFault
+from refgrad.grading.measurements import Shown, probe
+from refgrad.native.adapter import TapeAdapter, find_adapter
+from refgrad.native.engine import Engine, start
+from tests.grading.measurements.broken_graphs import GRAPH_FAULTS, GraphFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "introspection"}
 LONGEST = 8

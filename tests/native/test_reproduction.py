@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.examination import examine
-from refgrad.harness import find_adapter, observe, reproduce, start
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import observe, reproduce, start
 from refgrad.native.languages import Python
 from refgrad.scenario import Constant, parse
-from tests.harness.reference import ADAPTER
-from tests.harness.tiny_engine import tiny_adapter
+from tests.native.reference import ADAPTER
+from tests.native.tiny_engine import tiny_adapter
 
 TEXT = """
 x = leaf float64[2] {0x1.8p+0 -0x1p+0} requires_grad
@@ -41,7 +42,7 @@ def printed(program: str) -> str:
 def test_it_is_what_a_maintainer_would_paste() -> None:
     assert reproduce(parse(TEXT), start(tiny_adapter())) == (
         "import numpy as np\n"
-        "from tests.harness.tiny_engine import Tiny\n"
+        "from tests.native.tiny_engine import Tiny\n"
         "\n"
         "x = Tiny(np.array([1.5, -1.0]), requires_grad=True)\n"
         "c = Tiny(np.array(0.5), requires_grad=False)\n"
@@ -61,7 +62,7 @@ def test_it_prints_what_was_observed() -> None:
 
 def test_functions_of_the_setup_are_shown_only_where_they_are_used() -> None:
     setup = (
-        "from tests.harness.tiny_engine import Tiny\n\n"
+        "from tests.native.tiny_engine import Tiny\n\n"
         "def inner(x):\n    return x\n\n"
         "def used(x, y):\n    return inner(x) * y\n\n"
         "def unused(x):\n    return x\n"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from refgrad.grading.judging.evidence import Fact
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.harness.probes.growth import Growth
+from refgrad.grading.measurements.growth import Growth
 from refgrad.scenario import Scenario
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.harness import TapeAdapter
+from refgrad.native.adapter import TapeAdapter
 
 
 class Tiny:
@@ -37,7 +37,7 @@ def tiny_adapter(**changes: Any) -> TapeAdapter:
     """Return the adapter of the tiny engine, with some fields changed."""
     fields = {
         "name": "tiny",
-        "setup": "from tests.harness.tiny_engine import Tiny",
+        "setup": "from tests.native.tiny_engine import Tiny",
         "leaf": "Tiny({array}, requires_grad={requires_grad})",
         "value": "{x}.data",
         "backward": "{output}.backward({seed})",

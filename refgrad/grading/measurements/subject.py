@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refgrad.harness.probes.memory import Meter, measuring
+from refgrad.grading.measurements.memory import Meter, measuring
 from refgrad.native.library import Library, function
 
 

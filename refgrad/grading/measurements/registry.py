@@ -8,17 +8,17 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness.probes.introspection import check_graphs, probe_graphs
-from refgrad.harness.probes.release import (
+from refgrad.grading.measurements.introspection import check_graphs, probe_graphs
+from refgrad.grading.measurements.release import (
     check_nothing,
     check_release,
     probe_release,
     probe_weak_reference,
     release_script,
 )
-from refgrad.harness.probes.repetition import check_repetition, probe_repetition, repetition_script
-from refgrad.harness.probes.scale import check_scale, probe_scale, scale_script
-from refgrad.harness.probes.shown import Shown
+from refgrad.grading.measurements.repetition import check_repetition, probe_repetition, repetition_script
+from refgrad.grading.measurements.scale import check_scale, probe_scale, scale_script
+from refgrad.grading.measurements.shown import Shown
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, RaisedError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.harness.probes.releases import Lines
+from refgrad.grading.measurements.releases import Lines
 from refgrad.native.library import Library
 
 

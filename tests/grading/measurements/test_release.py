@@ -9,13 +9,13 @@ import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.harness import find_adapter, start
-from refgrad.harness.probes import Shown, probe
-from refgrad.harness.probes.memory import RESIDENT, TRACED, is_traced
-from refgrad.harness.probes.repetition import is_leak, least_growth
-from refgrad.native.engine import Engine
+from refgrad.grading.measurements import Shown, probe
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
+from refgrad.grading.measurements.repetition import is_leak, least_growth
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
-from tests.harness.probes.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
+from tests.grading.measurements.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
 QUICK = [name for name, b in BEHAVIOURS.items() if b.probing is not None and b.probing.name == "release"]

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refgrad.harness import Engine, TapeAdapter, find_adapter
+from refgrad.native.adapter import TapeAdapter, find_adapter
+from refgrad.native.engine import Engine
 
 WORDS = """
 import contextlib
