@@ -17,6 +17,7 @@ from refgrad.cli.failure import Failure, Status, file_path, told_in_one_line
 from refgrad.cli.session import Outcome, run_session
 from refgrad.cli.summary import print_summary, terminal
 from refgrad.grading.checks.settings import EFFORTS
+from refgrad.native.adapter import try_import
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
 from refgrad.pytest_plugin.options import GradeOptions
@@ -56,13 +57,28 @@ STOPPED: Final[Mapping[Status, str]] = MappingProxyType({
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
 @click.option("--workers", type=click.IntRange(1), help=f"Processes [default: one a core, at most {MOST_WORKERS}].")
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
+@click.option(
+    "--python", metavar="PATH", help="Run the engines in this interpreter; refgrad need not be installed there."
+)
+@click.option("--in-process", is_flag=True, help="Run the engines in the grading processes, for a debugger.")
+@click.option(
+    "--time-limit", type=float, metavar="SECONDS", help="End an engine that runs one program longer [default: 60]."
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(1),
+    metavar="MIB",
+    help="Memory that a started engine may take [default: 8192].",
+)
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
 def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **options: Any) -> None:
-    """Grade engines: names (see `refgrad list engines`), or adapters of your own as module:object.
+    """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
 
     Exit status: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
     not be started, 4 a check has no verdict or nothing can be written, 130 interrupted, 143 terminated.
     """
+    for engine in engines:
+        _refuse_what_ends_a_process(engine)
     with told_in_one_line():
         plans = [Plan.of(GradeOptions(engine=engine, **options)) for engine in engines]
         _refuse_clashes(plans)
@@ -78,6 +94,12 @@ def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **optio
         with told_in_one_line():
             write_pages(options["output"])
     raise SystemExit(int(worst))
+
+
+def _refuse_what_ends_a_process(engine: str) -> None:
+    ending = try_import(engine)
+    if ending:
+        raise Failure(f"engine {engine!r} cannot be started: {ending}", Status.CANNOT_START)
 
 
 def _refuse_clashes(plans: Sequence[Plan]) -> None:

@@ -75,6 +75,10 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments += ["-n", str(workers), "--maxschedchunk=1"]
     arguments += [f"--engine={options.engine}", f"--profile={options.profile}", f"--grade-seed={options.seed}"]
     arguments += [f"--grade-output={options.output}", *(f"--grade-select={glob}" for glob in options.select)]
+    arguments += [] if options.python is None else [f"--grade-python={options.python}"]
+    arguments += [] if options.time_limit is None else [f"--grade-time-limit={options.time_limit}"]
+    arguments += [] if options.memory_limit is None else [f"--grade-memory-limit={options.memory_limit}"]
+    arguments += ["--grade-in-process"] if options.in_process else []
     return [*arguments, *(["--grade-resume"] if options.resume else [])]
 
 

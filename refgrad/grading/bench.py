@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import Demonstration, Search
-from refgrad.native.engine import Engine, reproduce
+from refgrad.native.engine import Engine, prepare, reproduce
 from refgrad.operators import Operator
 from refgrad.scenario import Scenario
 
@@ -41,6 +41,10 @@ class Bench:
     def examine(self, scenario: Scenario, check: Check) -> Finding:
         """Return what a scenario shows in a check."""
         return self.reliance.examined(scenario, check.id)
+
+    def prepare(self, scenarios: Sequence[Scenario], check: Check) -> None:
+        """Run scenarios in one batch that will be examined next."""
+        prepare(scenarios, self.engine, seeds=self.reliance.watches_seeds_in(check.id))
 
     def offers(self, operator: Operator) -> bool:
         """Whether the engine has an operator."""

@@ -86,8 +86,11 @@ class Reliance:
 
     def examined(self, scenario: Scenario, check: str) -> Finding:
         """Return what a scenario shows; that seeds are written to is told once, by a behaviour."""
-        seeds = check == SEEDS_STAY or (check.startswith("contracts/") and self.watches_seeds)
-        return examine(scenario, self.engine, seeds=seeds)
+        return examine(scenario, self.engine, seeds=self.watches_seeds_in(check))
+
+    def watches_seeds_in(self, check: str) -> bool:
+        """Whether seeds are looked at again in the scenarios of a check."""
+        return check == SEEDS_STAY or (check.startswith("contracts/") and self.watches_seeds)
 
     def lacking(self, scenario: Scenario) -> list[str]:
         """What the engine would need for a scenario: features, and operators."""

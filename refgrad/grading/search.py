@@ -29,6 +29,12 @@ REPEATS: Final = 4
 ROUNDS: Final = 8
 """How often as many scenarios are drawn, at most, until enough of them are decided; twice, if none at all are."""
 
+MOST_CRASHED: Final = 12
+"""How many processes may end in a check before it tells what it has."""
+
+MOST_HUNG: Final = 2
+"""The same where one of them did not answer."""
+
 ANOTHER_SEED: Final = 2**32
 """What is added to a run's seed where other scenarios are to be drawn."""
 
@@ -72,6 +78,11 @@ class Search:
     said: dict[Outcome, Finding] = field(default_factory=dict, init=False)
     failed: dict[Scenario, Finding] = field(default_factory=dict, init=False)
     excused: int = field(default=0, init=False)
+    endings: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        """Count the processes that end from here on."""
+        self.endings = self.bench.engine.runner.endings
 
     def run(self, given: Iterable[Scenario]) -> Found:
         """Try the given scenarios, and draw others until one fails, or until enough are decided."""
@@ -101,11 +112,14 @@ class Search:
             max_examples=self.examples,
             database=database,
             key=f"{self.bench.engine.adapter.name}/{self.check.id}{self.variant}",
+            prepare=lambda scenarios: None if self.is_exhausted else self.bench.prepare(scenarios, self.check),
         )
         return found.counterexample, found.examples
 
     def fails(self, scenario: Scenario) -> bool:
-        """Whether a scenario shows a fault that is this check's to tell."""
+        """Whether a scenario shows a fault that is this check's to tell; no once too many processes have ended."""
+        if self.is_exhausted and scenario.id not in self.bench.engine.fatal:
+            return False
         finding = self.bench.examine(scenario, self.check)
         self.outcomes[finding.outcome] += 1
         self.said[finding.outcome] = finding
@@ -146,6 +160,12 @@ class Search:
             return Demonstration(found.shrunk, first)
         again = sum(fails(found.scenario) for _ in range(REPEATS))
         return Demonstration(found.scenario, self.failed[found.scenario], 1 + again, 1 + REPEATS)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether as many processes have ended as one check may spend; one that hung costs its whole time limit."""
+        most = MOST_HUNG if self.outcomes["hung"] else MOST_CRASHED
+        return self.bench.engine.runner.endings - self.endings >= most
 
     @property
     def decided(self) -> int:

@@ -7,7 +7,7 @@ import itertools
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -42,12 +42,18 @@ class Runner(Protocol):
     def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps, or how the runner ended in it."""
 
+    @property
+    def endings(self) -> int:
+        """How many processes have ended so far."""
+
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has, a number for each thing that is named."""
 
 
 class LocalRunner:
     """Runs programs in this process: for a debugger, and for functions that live here."""
+
+    endings = 0
 
     def __init__(self, adapter: AnyAdapter) -> None:
         """Run the adapter's setup. Raises EngineStartError where that fails."""
@@ -87,8 +93,13 @@ class ProcessRunner:
 
     def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps, or how the runner ended in it; the others are run anyway."""
-        if not programs:
-            return []
+        found: list[Answers | Ending] = []
+        while len(found) < len(programs):
+            found += self.run_until_ended(programs[len(found) :])
+        return found
+
+    def run_until_ended(self, programs: Sequence[Program]) -> list[Answers | Ending]:
+        """Return the answers of each program's steps up to the first program in which the runner ended."""
         try:
             answer = self._ask({"run": [program.wire() for program in programs]}, self.limits.program, len(programs))
             found = _checked(answer, len(programs))
@@ -104,9 +115,9 @@ class ProcessRunner:
         return found
 
     def _ended(self, programs: Sequence[Program], place: int, ending: Ending) -> list[Answers | Ending]:
-        """Return the answers of programs one of which has ended the runner, by running the others again."""
+        """Return the answers of programs one of which has ended the runner, by running those before it again."""
         self.endings += 1
-        return [*self.run(programs[:place]), ending, *self.run(programs[place + 1 :])]
+        return [*(self.run_until_ended(programs[:place]) if place else []), ending]
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has. Raises EngineStartError where it cannot say."""
@@ -264,6 +275,26 @@ def _read(program: Program, answers: Answers | Ending) -> tuple[Observation, ...
     return tuple(seen)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Isolation:
+    """How an engine is run: in a process of an interpreter within limits, or in this process."""
+
+    in_process: bool = False
+    python: str = sys.executable
+    limits: Limits = field(default_factory=Limits)
+
+
+def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
+    """Start an engine. What is part of refgrad itself runs in this process, as nothing of a third party is in it.
+
+    Raises EngineStartError where it cannot be started.
+    """
+    ours = adapter.distribution == "refgrad" and isolation.python == sys.executable
+    if isolation.in_process or ours:
+        return Engine(adapter)
+    return Engine(adapter, ProcessRunner(adapter, isolation.python, isolation.limits))
+
+
 @cache
 def start(adapter: AnyAdapter) -> Engine:
     """Start an engine in this process, once."""
@@ -294,12 +325,13 @@ def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = Fals
     What was prepared before and not asked for is forgotten.
     """
     engine.prepared.clear()
-    if isinstance(engine.runner, LocalRunner):
+    if not isinstance(engine.runner, ProcessRunner):
         return
     unknown = [scenario for scenario in scenarios if scenario.id not in engine.fatal]
     programs = [engine.program(scenario, watch_seeds=seeds) for scenario in unknown]
-    for scenario, shown in zip(unknown, engine.run_all(programs), strict=True):
-        engine.prepared[scenario.id, seeds] = shown
+    answers = engine.runner.run_until_ended(programs)  # what ends the process once ends it time and again
+    for scenario, program, each in zip(unknown, programs, answers, strict=False):
+        engine.prepared[scenario.id, seeds] = _read(program, each)
 
 
 def _completed(step: Step, seen: Observation) -> Observation:

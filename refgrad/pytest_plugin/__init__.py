@@ -31,6 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--grade-select", action="append", metavar="GLOB", help="run the checks whose id matches, such as 'operators/*'"
     )
+    group.addoption("--grade-python", metavar="PATH", help="run the engine in this interpreter, which needs no refgrad")
+    group.addoption("--grade-in-process", action="store_true", help="run the engine in this process, for a debugger")
+    group.addoption(
+        "--grade-time-limit", type=float, metavar="SECONDS", help="end an engine that runs one program longer"
+    )
+    group.addoption(
+        "--grade-memory-limit", type=int, metavar="MIB", help="let an engine take no more memory than this once started"
+    )
     group.addoption(
         "--grade-resume", action="store_true", help="go on from the journal that an interrupted run left in DIR"
     )

@@ -9,13 +9,12 @@ from typing import Any, Final
 
 import pytest
 
-from refgrad.grading import bench as grading
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.engine import start
+from refgrad.native.engine import launch
 from refgrad.native.text import plain_text
-from refgrad.pytest_plugin.crash import LastScenarios
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import failure_text
 
@@ -48,27 +47,19 @@ class CheckFailedError(Exception):
         return f"{self.waiting} waits for {self.verdict.id}, which was not selected:\n{told}" if self.waiting else told
 
 
-class Bench:
-    """Where checks are run: an engine, started when a check needs it, and the verdicts that are known."""
+class EngineSession:
+    """An engine, started when a check needs it, and the verdicts that are known of it."""
 
-    def __init__(
-        self, plan: Plan, known: Mapping[str, Verdict], worker: str = "", last: LastScenarios | None = None
-    ) -> None:
-        """``last`` tells whoever finds this ``worker`` dead what it was doing."""
+    def __init__(self, plan: Plan, known: Mapping[str, Verdict]) -> None:
         self.plan = plan
         self.known = known
-        self.worker = worker
-        self.last = last
-        self._grader: grading.Bench | None = None
+        self._bench: Bench | None = None
 
-    def start(self) -> grading.Bench:
+    def start(self) -> Bench:
         """Start the engine unless that is done. Raises EngineStartError."""
-        if self._grader is None:
-            engine = start(self.plan.adapter)
-            if self.last is not None:
-                self.last.follow(engine, self.worker)
-            self._grader = grading.Bench(engine, self.plan.settings)
-        return self._grader
+        if self._bench is None:
+            self._bench = Bench(launch(self.plan.adapter, self.plan.isolation), self.plan.settings)
+        return self._bench
 
     def verdict(self, check: Check) -> Verdict:
         """Return what is known of a check, or run it. What the engine warns of is no concern of the checks."""
@@ -76,29 +67,26 @@ class Bench:
             return self.known[check.id]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            grader = self.start()
-            if self.last is not None:
-                grader.engine.lethal = self.last.quarantined
-            return grader.grade(check)
+            return self.start().grade(check)
 
 
 class Suite(pytest.Collector):
     """The collector of every check that the session's engine is graded by."""
 
-    bench: Bench
+    engine: EngineSession
 
     @classmethod
-    def of(cls, session: pytest.Session, bench: Bench) -> Suite:
+    def of(cls, session: pytest.Session, engine: EngineSession) -> Suite:
         """Return the suite of a session."""
         suite: Suite = cls.from_parent(session, name=SUITE, nodeid=SUITE)
-        suite.bench = bench
+        suite.engine = engine
         return suite
 
     def collect(self) -> Iterator[CheckItem]:
         """Return one item a check, in the order of a report."""
-        for check in self.bench.plan.checks:
+        for check in self.engine.plan.checks:
             item: CheckItem = CheckItem.from_parent(self, name=check.id)
-            item.check, item.bench = check, self.bench
+            item.check, item.engine = check, self.engine
             yield item
 
 
@@ -106,14 +94,14 @@ class CheckItem(pytest.Item):
     """One check. It fails where an engine must do better, and says how; otherwise it passes, is skipped or xfails."""
 
     check: Check
-    bench: Bench
+    engine: EngineSession
 
     def runtest(self) -> None:
         """Grade, and turn the verdict into what pytest knows."""
         try:
-            verdict = self.bench.verdict(self.check)
+            verdict = self.engine.verdict(self.check)
         except KeyboardInterrupt as error:
-            if self.bench.worker:  # whoever stops a run stops its controller; this one is of the engine, or of ours
+            if hasattr(self.config, "workerinput"):  # whoever stops a run stops its controller: this is the engine's
                 raise RuntimeError("the check was interrupted") from error
             raise
         self._attach(verdict)
@@ -130,7 +118,7 @@ class CheckItem(pytest.Item):
         selected = {item.name for item in self.session.items if isinstance(item, CheckItem)}
         while verdict.cause and verdict.cause not in selected:
             selected.add(verdict.cause)
-            verdict = self.bench.verdict(check_named(verdict.cause))
+            verdict = self.engine.verdict(check_named(verdict.cause))
             self._attach(verdict)
             if verdict.failed and verdict.level == "MUST":
                 raise CheckFailedError(verdict, self.check.id)

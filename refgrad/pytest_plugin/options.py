@@ -18,6 +18,10 @@ class GradeOptions:
     output: Path | None = None
     select: tuple[str, ...] = ()
     resume: bool = False
+    python: str | None = None
+    in_process: bool = False
+    time_limit: float | None = None
+    memory_limit: int | None = None
 
     @classmethod
     def of(cls, config: pytest.Config) -> GradeOptions | None:
@@ -40,4 +44,8 @@ class GradeOptions:
             output=None if output is None else Path(output),
             select=tuple(given.grade_select or ()),
             resume=given.grade_resume,
+            python=given.grade_python,
+            in_process=given.grade_in_process,
+            time_limit=given.grade_time_limit,
+            memory_limit=given.grade_memory_limit,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.journal import Journal
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import AnyAdapter, engine_version, find_adapter
+from refgrad.native.engine import Isolation
+from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions
@@ -41,6 +44,10 @@ class Plan:
             raise PlanError(f"there is no profile {options.profile!r}; there are: {', '.join(EFFORTS)}")
         if options.output is not None:
             _refuse_what_is_no_folder(options.output)
+        if options.in_process and options.python is not None:
+            raise PlanError("an engine runs in this process or in another interpreter, not in both")
+        if options.time_limit is not None and not options.time_limit > 0:
+            raise PlanError(f"a time limit is a positive number of seconds, not {options.time_limit:g}")
         settings = Settings(options.profile, options.seed)
         plan = cls(options, find_adapter(options.engine), settings, selected(options.select))
         if plan.report is not None and plan.report.is_dir():
@@ -48,9 +55,19 @@ class Plan:
         return plan
 
     @property
+    def isolation(self) -> Isolation:
+        """How the engine is run."""
+        given, limits = self.options, Limits()
+        if given.time_limit is not None:
+            limits = replace(limits, program=given.time_limit)
+        if given.memory_limit is not None:
+            limits = replace(limits, memory=given.memory_limit << 20)
+        return Isolation(in_process=given.in_process, python=given.python or sys.executable, limits=limits)
+
+    @property
     def title(self) -> str:
         """Engine, version, profile and seed in one line."""
-        version = engine_version(self.adapter)
+        version = engine_version(self.adapter, self.isolation.python)
         engine = self.adapter.name if version == "unknown" else f"{self.adapter.name} {version}"
         return f"{engine}, profile {self.settings.profile}, seed {self.settings.seed}"
 
@@ -59,7 +76,7 @@ class Plan:
         """What makes verdicts of two runs comparable: the engine, the suite, the profile and the seed."""
         return {
             "schema": "refgrad/journal/1",
-            "engine": describe_engine(self.adapter),
+            "engine": describe_engine(self.adapter, self.isolation.python),
             "refgrad": refgrad.__version__,
             "profile": self.settings.profile,
             "seed": self.settings.seed,

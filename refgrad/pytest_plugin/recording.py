@@ -135,7 +135,10 @@ class Recorder:
         found = {**self.known, **self.verdicts}
         try:
             write_document(
-                self.plan.report, build_document(self.plan.adapter, self.plan.settings, found, suite, planned)
+                self.plan.report,
+                build_document(
+                    self.plan.adapter, self.plan.settings, found, suite, planned, python=self.plan.isolation.python
+                ),
             )
             self.report = self.plan.report
         except ReportError as error:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from refgrad.grading.journal import JournalError
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import AdapterError
+from refgrad.native.adapter import AdapterError, try_import
 from refgrad.native.engine import EngineStartError
-from refgrad.pytest_plugin.conformance import PROPERTY, Bench, CheckItem, Suite
-from refgrad.pytest_plugin.crash import LastScenarios
+from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
-from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.recording import CANNOT_START, Recorder
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.pytest_plugin.terminal import Narrator
 from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision
@@ -27,6 +25,8 @@ RECORDER = "refgrad-recorder"
 def install(config: pytest.Config, options: GradeOptions) -> None:
     """Register everything with the session. Raises UsageError where the engine, the profile or a pattern is unknown."""
     try:
+        if not hasattr(config, "workerinput"):
+            _refuse_what_ends_a_process(options.engine)
         plan = Plan.of(options)
         _only_what_was_named(config)
         if hasattr(config, "workerinput"):
@@ -35,6 +35,13 @@ def install(config: pytest.Config, options: GradeOptions) -> None:
             _install_controller(config, plan)
     except (AdapterError, JournalError, PlanError) as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _refuse_what_ends_a_process(engine: str) -> None:
+    """End the session where the import of an adapter would end it, or take for ever."""
+    ending = try_import(engine)
+    if ending:
+        pytest.exit(f"engine {engine!r} cannot be started: {ending}", returncode=CANNOT_START)
 
 
 def _install_controller(config: pytest.Config, plan: Plan) -> None:
@@ -46,7 +53,7 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
     config.pluginmanager.register(signals, "refgrad-signals")
     recorder = Recorder(plan, known, signals)
     config.pluginmanager.register(recorder, RECORDER)
-    config.pluginmanager.register(Conformance(Bench(plan, known)), "refgrad-conformance")
+    config.pluginmanager.register(Conformance(EngineSession(plan, known)), "refgrad-conformance")
     config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
     if config.pluginmanager.has_plugin("xdist"):
         config.pluginmanager.register(WorkerSupervision(recorder), "refgrad-workers")
@@ -57,8 +64,7 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
 def _worker(config: pytest.Config, plan: Plan) -> Conformance:
     told: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
     known = [Verdict.from_json(dict(row)) for row in told["known"]]
-    last = LastScenarios(Path(told["last"]))
-    return Conformance(Bench(plan, {verdict.id: verdict for verdict in known}, told["worker"], last))
+    return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}))
 
 
 def _only_what_was_named(config: pytest.Config) -> None:
@@ -71,14 +77,14 @@ def _only_what_was_named(config: pytest.Config) -> None:
 class Conformance:
     """Adds the items, and starts the engine before the first of them runs."""
 
-    def __init__(self, bench: Bench) -> None:
-        """``bench`` is where the items run."""
-        self.bench = bench
+    def __init__(self, engine: EngineSession) -> None:
+        """``engine`` is what the items are about."""
+        self.engine = engine
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Collect the suite, before -k and the like choose among the items."""
-        suite = Suite.of(session, self.bench)
+        suite = Suite.of(session, self.engine)
         report = session.ihook.pytest_make_collect_report(collector=suite)
         items.extend(report.result)
         session.ihook.pytest_collectreport(report=report)
@@ -87,16 +93,16 @@ class Conformance:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Start the engine if a check is to be run; end the session if that fails."""
         checks = [item.check for item in session.items if isinstance(item, CheckItem)]
-        if session.config.option.collectonly or all(check.id in self.bench.known for check in checks):
+        if session.config.option.collectonly or all(check.id in self.engine.known for check in checks):
             return
         try:
-            self.bench.start()
+            self.engine.start()
         except EngineStartError as error:
             _give_up(session.config, str(error))
         except (SystemExit, KeyboardInterrupt) as error:
             if _is_interrupted(session.config):
                 raise
-            name = self.bench.plan.adapter.name
+            name = self.engine.plan.adapter.name
             _give_up(session.config, f"engine {name!r} cannot be started: its setup raised {type(error).__name__}")
 
 

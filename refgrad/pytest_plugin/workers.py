@@ -1,42 +1,42 @@
-"""Supervision of pytest-xdist's workers: one that dies is replaced, and the run goes on.
+"""Supervision of pytest-xdist's workers: one that dies is replaced, and the check in which it died is run again.
 
-A check in which a worker dies is run again. Where it was the engine that took the worker down, that is done without
-the scenario that the worker died of: that one counts as ``crashed`` from then on, so that it can be made smaller, and
-blamed on the operator that it is about, like any other fault. A worker that was killed from outside proves nothing, and
-the check is run again as it was.
+An engine has a process of its own, so that a worker seldom dies of it: only what is part of refgrad, and what is asked
+to, runs in the worker. A check in which workers die time and again has the verdict ``crashed``.
 """
 
 from __future__ import annotations
 
 import signal
 import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from refgrad.grading.checks.check import Check
+from refgrad.grading.judging.evidence import Died, Evidence
+from refgrad.grading.judging.narration import message
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE
-from refgrad.pytest_plugin.crash import LastScenarios, crash_verdict
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.report import failure_text
 
 MOST_DEATHS: Final = 200
 """How many workers may die before a check in which one does is not run again."""
 
-MOST_DEATHS_OF_A_CHECK: Final = 30
-"""How many may die in one check."""
+MOST_DEATHS_OF_A_CHECK: Final = 3
+"""How often a check is run again after its worker died."""
 
-MOST_KILLED: Final = 3
-"""How often a check is run again as it was after its worker was killed from outside."""
+MOST_STILLBORN: Final = 3
+"""How many workers may be killed from outside before they have started their engine."""
 
 FROM_OUTSIDE: Final = frozenset(
     -number for number in signal.Signals if number.name in {"SIGHUP", "SIGINT", "SIGKILL", "SIGTERM"}
 )
 """Exit statuses of processes that were killed, as no engine kills its own."""
+
+WORKERS_DIED: Final = "the process that graded it died, each time that the check was run"
 
 SECONDS_TO_END: Final = 5
 """How long a worker whose connection broke may take to end."""
@@ -48,24 +48,13 @@ class WorkerSupervision:
     def __init__(self, recorder: Recorder) -> None:
         """``recorder`` knows the plan, and what is known already."""
         self.recorder = recorder
-        self._folder = tempfile.TemporaryDirectory(prefix="refgrad-")
-        self._last = LastScenarios(Path(self._folder.name))
         self._ready: set[str] = set()
         self._deaths: Counter[str] = Counter()
-        self._killed: Counter[str] = Counter()
         self._stillborn = 0
 
-    def pytest_sessionfinish(self) -> None:
-        """Clean up."""
-        self._folder.cleanup()
-
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker what is known, and where it leaves the scenario that it runs."""
-        node.workerinput[PROPERTY] = {
-            "known": [verdict.to_json() for verdict in self.recorder.known.values()],
-            "worker": node.gateway.id,
-            "last": str(self._last.folder),
-        }
+        """Tell a worker what is known."""
+        node.workerinput[PROPERTY] = {"known": [verdict.to_json() for verdict in self.recorder.known.values()]}
 
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Remember that a worker has started its engine, and which checks are to be run."""
@@ -79,7 +68,7 @@ class WorkerSupervision:
             self.recorder.give_up(output[PROPERTY])
         if error and error != "keyboard-interrupt" and node.gateway.id not in self._ready:
             self._stillborn += 1
-            if killed_from_outside(node) and self._stillborn <= MOST_KILLED:
+            if killed_from_outside(node) and self._stillborn <= MOST_STILLBORN:
                 return
             name = self.recorder.plan.adapter.name
             self.recorder.give_up(f"engine {name!r} cannot be started: its process died")
@@ -90,11 +79,7 @@ class WorkerSupervision:
         check = checks.get(crashitem.removeprefix(f"{SUITE}::"))
         if check is None:
             return
-        scenario = self._last.last(report.node.gateway.id)
-        innocent = killed_from_outside(report.node) and self._may_be_killed_again(check)
-        if innocent or (scenario is not None and self._may_run_again(check)):
-            if scenario is not None and not innocent:
-                self._last.quarantine(scenario)
+        if self._may_run_again(check):
             try:
                 sched.mark_test_pending(crashitem)
             except NotImplementedError:  # some of pytest-xdist's ways to distribute items cannot
@@ -102,20 +87,30 @@ class WorkerSupervision:
             else:
                 report.outcome = "rerun"  # type: ignore[assignment]  # pytest-xdist's own word for it
                 return
-        verdict = crash_verdict(check, self.recorder.plan.options.engine, scenario)
+        verdict = _crashed(check)
         report.user_properties.append((PROPERTY, verdict.to_json()))
         report.longrepr = failure_text(verdict)
         if verdict.level != "MUST":
             report.outcome, report.wasxfail = "skipped", verdict.message
 
-    def _may_be_killed_again(self, check: Check) -> bool:
-        """Whether it may still be chance that its workers are killed: where memory is used up, they are, too."""
-        self._killed[check.id] += 1
-        return self._killed[check.id] <= MOST_KILLED
-
     def _may_run_again(self, check: Check) -> bool:
         self._deaths[check.id] += 1
         return self._deaths[check.id] <= MOST_DEATHS_OF_A_CHECK and self._deaths.total() <= MOST_DEATHS
+
+
+def _crashed(check: Check) -> Verdict:
+    """Return the verdict on a check in which the workers of the grader died."""
+    evidence = Evidence(Died(detail=WORKERS_DIED))
+    return Verdict(
+        id=check.id,
+        chapter=check.chapter,
+        operator=check.operator_name,
+        level=check.level,
+        verdict="crashed",
+        statement=check.statement,
+        message=message(evidence),
+        evidence=evidence,
+    )
 
 
 def killed_from_outside(node: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import platform
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
@@ -36,11 +37,11 @@ def document_path(directory: Path, engine: str) -> Path:
     return directory / f"{NOT_FOR_FILES.sub('_', engine)}.json"
 
 
-def describe_engine(adapter: AnyAdapter) -> dict[str, Any]:
-    """Return what identifies an engine and what its adapter says that it offers."""
+def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[str, Any]:
+    """Return what identifies an engine in an interpreter, and what its adapter says that it offers."""
     return {
         "name": adapter.name,
-        "version": engine_version(adapter),
+        "version": engine_version(adapter, python),
         "python": platform.python_version(),
         "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",
         "dtype": adapter.dtype,
@@ -49,22 +50,25 @@ def describe_engine(adapter: AnyAdapter) -> dict[str, Any]:
     }
 
 
-def build_document(
+def build_document(  # noqa: PLR0913 (each is a part of the report)
     adapter: AnyAdapter,
     settings: Settings,
     verdicts: Mapping[str, Verdict],
     suite: Sequence[str],
     planned: Collection[str] | None = None,
+    *,
+    python: str = sys.executable,
 ) -> dict[str, Any]:
     """Return the report of a run.
 
     ``verdicts`` are by the id of their check and ``suite`` holds the id of every check, in order: the report is
-    ``complete`` if none of them lacks its verdict. ``planned`` are the checks that were to be run, by default all.
+    ``complete`` if none of them lacks its verdict. ``planned`` are the checks that were to be run, by default all, and
+    ``python`` is the interpreter that had the engine.
     """
     rows = [verdicts[name] for name in suite if name in verdicts]
     return {
         "schema": SCHEMA_NAME,
-        "engine": describe_engine(adapter),
+        "engine": describe_engine(adapter, python),
         "refgrad": refgrad.__version__,
         "profile": settings.profile,
         "seed": settings.seed,

@@ -82,7 +82,7 @@ def test_errors_are_put_into_entries_that_are_not_zero() -> None:
 
 
 def test_the_reference_engine_is_graded() -> None:
-    assert list(grade(SQUARE, ("refgrad",))) == [Graded("refgrad", Finding("passed", "", 1), 0.0)]
+    assert list(grade(SQUARE, ("refgrad",))) == [Graded("refgrad", Finding("passed", step=1), 0.0)]
 
 
 def test_a_quantile_is_the_upper_end_of_its_bin() -> None:

@@ -98,7 +98,7 @@ def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) ->
 
 
 def is_probed(check: Check) -> bool:
-    """Whether a check has broken engines of its own: ``tests/grading/measurements/`` and, for claims, ``test_claims.py``."""
+    """Whether a check has broken engines of its own, in ``tests/grading/measurements/`` or in the test of claims."""
     return isinstance(check, ClaimCheck) or (isinstance(check, BehaviourCheck) and check.behaviour.probing is not None)
 
 

@@ -45,6 +45,12 @@ def _raising(bases: str, text: str = "") -> str:
     return f"class Odd({bases}):\n    def __str__(self):\n        {text or 'return str()'}\nraise Odd()"
 
 
+def _writing(line: str) -> str:
+    """Write a line to every file that may be open."""
+    written = f"os.write(number, {line})"
+    return f"for number in range(3, 64):\n    try:\n        {written}\n    except OSError:\n        pass"
+
+
 LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     # The process ends.
     "leaves with status 0": ("os._exit(0)", "crashed"),
@@ -89,14 +95,10 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     "floods standard output": ("print('x' * 10_000_000)", "passed"),
     "floods standard error": ("print('x' * 10_000_000, file=sys.stderr)", "passed"),
     "writes rubbish to every file": (
-        "for number in range(3, 64):\n    try:\n        os.write(number, b'rubbish\\n')\n    except OSError:\n        pass",
+        _writing("b'rubbish\\n'"),
         "crashed",
     ),
-    "forges an answer": (
-        'for number in range(3, 64):\n    try:\n        os.write(number, b\'{"id": 1, "ran": []}\\n\')\n'
-        "    except OSError:\n        pass",
-        "crashed",
-    ),
+    "forges an answer": (_writing("b'{\"id\": 1, \"ran\": []}\\n'"), "crashed"),
     "closes standard output": ("sys.stdout.close()\nos.close(1)", "passed"),
     # It changes Python for whoever comes next.
     "lowers the recursion limit": ("sys.setrecursionlimit(60)", "passed"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -56,12 +56,11 @@ def test_nothing_is_left_running() -> None:
 
 
 def processes() -> set[int]:
-    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+    return {int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()}
 
 
 def name_of(pid: int) -> str:
     try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-            return file.read()
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8")
     except OSError:
         return ""

@@ -140,9 +140,10 @@ JSON = st.recursive(
 @given(JSON)
 def test_an_answer_that_is_none_is_told_as_such_or_read(answer: Any) -> None:
     try:
-        assert isinstance(read_answer(answer), Observation)
-    except ProtocolError as error:
-        assert str(error)
+        read = read_answer(answer)
+    except ProtocolError:
+        return
+    assert isinstance(read, Observation)
 
 
 def test_a_request_that_fails_is_answered_and_the_next_one_too() -> None:

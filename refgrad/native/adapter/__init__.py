@@ -5,7 +5,7 @@ from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import read_adapter
 from refgrad.native.adapter.inventory import Inventory, inventories_of
 from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
-from refgrad.native.adapter.registry import engine_version, find_adapter, registered_engines
+from refgrad.native.adapter.registry import engine_version, find_adapter, registered_engines, try_import
 from refgrad.native.adapter.spelling import chosen, spell, spellings
 from refgrad.native.adapter.template import Template, TemplateError
 
@@ -29,4 +29,5 @@ __all__ = [
     "registered_engines",
     "spell",
     "spellings",
+    "try_import",
 ]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
+import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
@@ -41,12 +45,27 @@ def find_adapter(name: str) -> AnyAdapter:
     return _load(name)
 
 
-def engine_version(adapter: AnyAdapter) -> str:
-    """Return the version of the installed package behind an adapter, or ``unknown``."""
+def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
+    """Return the version of the package behind an adapter that an interpreter has installed, or ``unknown``."""
+    if not adapter.distribution:
+        return "unknown"
+    if python != sys.executable:
+        return _version_elsewhere(adapter.distribution, python)
     try:
-        return version(adapter.distribution) if adapter.distribution else "unknown"
+        return version(adapter.distribution)
     except PackageNotFoundError:
         return "unknown"
+
+
+@cache
+def _version_elsewhere(distribution: str, python: str) -> str:
+    code = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+    command = [python, "-c", code, distribution]
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 (as above)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return asked.stdout.strip() or "unknown"
 
 
 @cache
@@ -82,6 +101,48 @@ def _imported(name: str, module_name: str, attribute: str) -> Any:
     except BaseException as error:  # as above
         raise AdapterError(f"{name!r}: the module cannot be imported: {_said(error)}") from error
     raise AdapterError(f"{name!r}: module {module_name!r} has no {attribute!r}{suggestion(attribute, vars(module))}")
+
+
+TRIED = """
+import importlib, os, sys
+sys.path.insert(0, os.getcwd())
+try:
+    importlib.import_module(sys.argv[1])
+except BaseException:
+    pass
+os.write(int(sys.argv[2]), b"done")
+os._exit(0)
+"""
+
+
+def try_import(name: str, seconds: float = 300.0) -> str:
+    """Say how an adapter at ``module:object`` ends the process that imports it, if it does; nothing for others.
+
+    What an import raises is no end: :func:`find_adapter` tells it.
+    """
+    module, colon, _ = name.partition(":")
+    if not colon or name.endswith(".toml") or module in sys.modules:
+        return ""
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as told:
+        tried = subprocess.Popen(  # noqa: S603 (the module that the user named)
+            [sys.executable, "-c", TRIED, module, str(write)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(write,),
+            start_new_session=True,
+        )
+        os.close(write)
+        try:
+            status = tried.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return f"its import takes longer than {seconds:g} s"
+        finally:
+            with suppress(OSError):
+                os.killpg(tried.pid, signal.SIGKILL)
+            tried.wait()
+        return "" if told.read(4) == b"done" else f"its import ended the process with status {status}"
 
 
 def _said(error: BaseException) -> str:
