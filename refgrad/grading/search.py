@@ -29,7 +29,7 @@ REPEATS: Final = 4
 ROUNDS: Final = 8
 """How often as many scenarios are drawn, at most, until enough of them are decided; twice, if none at all are."""
 
-MOST_CRASHED: Final = 12
+MOST_CRASHED: Final = 6
 """How many processes may end in a check before it tells what it has."""
 
 MOST_HUNG: Final = 2

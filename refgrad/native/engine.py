@@ -29,6 +29,9 @@ from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, St
 
 RUNNERS: Final = Path(python_runner.__file__).parent
 
+KILLS: Final = 3
+"""How often a process must be killed by a signal that may come from outside before that is the engine's doing."""
+
 Answers = Sequence[Any]
 
 
@@ -130,6 +133,11 @@ class ProcessRunner:
         found: Mapping[str, Mapping[str, int]] = answer["members"]
         return found
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, if there is one."""
+        return None if self._process is None else self._process.pid
+
     def stop(self) -> None:
         """End the process, if there is one."""
         process, self._process = self._process, None
@@ -137,10 +145,30 @@ class ProcessRunner:
             process.stop()
 
     def _ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
-        if self._process is None:
-            self._start()
-        assert self._process is not None
-        return self._process.ask({**request, "id": next(self._ids)}, seconds, count)
+        """Send a request, once more if somebody else may have killed the process: that says nothing of the engine."""
+        for _ in range(KILLS):
+            if self._process is None:
+                self._start()
+            assert self._process is not None
+            try:
+                return self._process.ask({**request, "id": next(self._ids)}, seconds, count)
+            except EndedError as error:
+                self._process, ended = None, error
+                if not error.from_outside:
+                    raise
+        raise ended
+
+    def _greeted(self, hello: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a process and return its answer to the first request; once more if somebody else has killed it."""
+        for _ in range(KILLS):
+            self._process = RunnerProcess(self.command)
+            try:
+                return self._process.ask({"hello": hello, "id": next(self._ids)}, self.limits.start)
+            except EndedError as error:
+                ended = error
+                if not error.from_outside:
+                    raise
+        raise ended
 
     def _start(self) -> None:
         adapter = self.adapter
@@ -154,8 +182,7 @@ class ProcessRunner:
             "path": [path for path in sys.path if path and self.command[0] == sys.executable],
         }
         try:
-            self._process = RunnerProcess(self.command)
-            answer = self._process.ask({"hello": hello, "id": next(self._ids)}, self.limits.start)
+            answer = self._greeted(hello)
         except EndedError as error:
             self._process = None
             last = error.stderr.strip().splitlines()[-1:]

@@ -22,6 +22,9 @@ STDERR_KEPT: Final = 4_000
 LONGEST_LINE: Final = 1 << 28
 """Bytes of an answer beyond which a runner is taken to be flooding its pipe."""
 
+FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+"""Signals by which somebody else may end a process: a user, or a system without memory."""
+
 MARKS: Final = struct.Struct("<II")
 """The program of a batch and its step that a runner leaves word of."""
 
@@ -47,6 +50,7 @@ class EndedError(Exception):
         self.place = place
         self.step = step
         self.stderr = stderr
+        self.from_outside = False
 
 
 @dataclass(slots=True)
@@ -87,6 +91,11 @@ class RunnerProcess:
             )
         except OSError as error:
             raise EndedError("crashed", f"{self.command[0]!r} cannot be run: {error.strerror}") from error
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         """Send a request and return its answer.
@@ -161,7 +170,9 @@ class RunnerProcess:
             self._process.wait(timeout=5.0)
         except subprocess.TimeoutExpired:
             return self._end("crashed", "closed its pipe of answers")
-        return self._end("crashed", ending_of(self._process.returncode))
+        ended = self._end("crashed", ending_of(self._process.returncode))
+        ended.from_outside = -self._process.returncode in FROM_OUTSIDE
+        return ended
 
     def _end(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
         """End the process and its group, and return what is known of it."""

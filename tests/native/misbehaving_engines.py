@@ -14,7 +14,7 @@ from tests.native.tiny_engine import tiny_adapter
 
 SETUP: Final = """
 import builtins, ctypes, faulthandler, gc, json, os, resource, signal, subprocess, sys, threading, time, warnings
-from tests.native.tiny_engine import Tiny
+from tests.native.tiny_tape import Tiny
 
 def exp(x):
 {body}
@@ -98,7 +98,7 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
         _writing("b'rubbish\\n'"),
         "crashed",
     ),
-    "forges an answer": (_writing("b'{\"id\": 1, \"ran\": []}\\n'"), "crashed"),
+    "forges an answer": (_writing('b\'{"id": 1, "ran": []}\\n\''), "crashed"),
     "closes standard output": ("sys.stdout.close()\nos.close(1)", "passed"),
     # It changes Python for whoever comes next.
     "lowers the recursion limit": ("sys.setrecursionlimit(60)", "passed"),

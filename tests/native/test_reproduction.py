@@ -42,7 +42,7 @@ def printed(program: str) -> str:
 def test_it_is_what_a_maintainer_would_paste() -> None:
     assert reproduce(parse(TEXT), start(tiny_adapter())) == (
         "import numpy as np\n"
-        "from tests.native.tiny_engine import Tiny\n"
+        "from tests.native.tiny_tape import Tiny\n"
         "\n"
         "x = Tiny(np.array([1.5, -1.0]), requires_grad=True)\n"
         "c = Tiny(np.array(0.5), requires_grad=False)\n"
@@ -62,7 +62,7 @@ def test_it_prints_what_was_observed() -> None:
 
 def test_functions_of_the_setup_are_shown_only_where_they_are_used() -> None:
     setup = (
-        "from tests.native.tiny_engine import Tiny\n\n"
+        "from tests.native.tiny_tape import Tiny\n\n"
         "def inner(x):\n    return x\n\n"
         "def used(x, y):\n    return inner(x) * y\n\n"
         "def unused(x):\n    return x\n"

@@ -56,7 +56,7 @@ NAME = "tests.report.coverage_engine"
 
 ADAPTER = tiny_adapter(
     name="toy",
-    setup="from tests.native.tiny_engine import Tiny\nfrom tests.report.coverage_engine import called",
+    setup="from tests.native.tiny_tape import Tiny\nfrom tests.report.coverage_engine import called",
     operators={
         "add": "called('plus', {x} + {y})",
         "multiply": "called('times', {x} * {y})",

@@ -76,13 +76,13 @@ def test_an_exception_is_an_unexpected_error_and_ends_the_examination() -> None:
 
 
 def test_what_is_not_implemented_is_unsupported() -> None:
-    setup = "from tests.native.tiny_engine import Tiny\ndef refuse():\n    raise NotImplementedError('no VJP')"
+    setup = "from tests.native.tiny_tape import Tiny\ndef refuse():\n    raise NotImplementedError('no VJP')"
     assert shown(setup=setup, backward="refuse()") == ("unsupported", "raised NotImplementedError: no VJP", 3)
 
 
 @pytest.mark.parametrize("error", ["RecursionError", "MemoryError"])
 def test_memory_or_a_stack_that_is_used_up_is_a_crash_even_where_an_error_is_due(error: str) -> None:
-    setup = f"from tests.native.tiny_engine import Tiny\ndef fall():\n    raise {error}('no more')"
+    setup = f"from tests.native.tiny_tape import Tiny\ndef fall():\n    raise {error}('no more')"
     assert shown(setup=setup, backward="fall()") == ("crashed", f"raised {error}: no more", 3)
     due = "x = leaf float64[2] {0x1p+0 0x1p+0} requires_grad\ny = multiply x x\nbackward y"
     assert finding(due, setup=setup, backward="fall()").outcome == "crashed"

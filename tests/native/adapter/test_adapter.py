@@ -126,7 +126,7 @@ def test_an_engine_that_is_installed_and_broken_is_not_told_to_be_installed() ->
 
 
 def test_operators_that_a_library_calls_alike_need_not_be_spelled() -> None:
-    engine = start(tiny_adapter(setup="import numpy as np\nfrom tests.native.tiny_engine import Tiny", alike=("np",)))
+    engine = start(tiny_adapter(setup="import numpy as np\nfrom tests.native.tiny_tape import Tiny", alike=("np",)))
     assert engine.operators["exp"] == "np.exp({x})"
     assert engine.operators["arctan2"] == "np.arctan2({y}, {x})"
     assert engine.operators["add"] == "{x} + {y}"
@@ -135,14 +135,14 @@ def test_operators_that_a_library_calls_alike_need_not_be_spelled() -> None:
 
 
 def test_what_a_library_calls_alike_but_means_otherwise_is_not_offered() -> None:
-    setup = "import numpy as np\nfrom tests.native.tiny_engine import Tiny"
+    setup = "import numpy as np\nfrom tests.native.tiny_tape import Tiny"
     engine = start(tiny_adapter(setup=setup, alike=("np",), unlike=frozenset({"ldexp"})))
     assert "exp2" in engine.operators
     assert "ldexp" not in engine.operators
 
 
 def test_a_library_forgets_after_every_so_many_scenarios() -> None:
-    setup = "from tests.native.tiny_engine import Tiny\nforgotten = []"
+    setup = "from tests.native.tiny_tape import Tiny\nforgotten = []"
     engine = Engine(tiny_adapter(setup=setup, forget="forgotten.append(True)"))
     for seed in range(2 * REMEMBERED + 1):
         assert len(engine.namespace["forgotten"]) == seed // REMEMBERED

@@ -30,7 +30,7 @@ FILES = count()
 TINY: Mapping[str, Any] = {
     "name": "tiny",
     "kind": "tape",
-    "setup": "from tests.native.tiny_engine import Tiny",
+    "setup": "from tests.native.tiny_tape import Tiny",
     "leaf": "Tiny({array}, requires_grad={requires_grad})",
     "value": "{x}.data",
     "backward": "{output}.backward({seed})",

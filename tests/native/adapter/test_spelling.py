@@ -110,7 +110,7 @@ def test_further_names_in_the_reference_engine_are_the_same_functions_or_spelled
 def test_what_a_library_calls_alike_under_several_names_is_spelled_by_each_that_is_a_function_of_its_own() -> None:
     setup = """
 from types import SimpleNamespace
-from tests.native.tiny_engine import Tiny
+from tests.native.tiny_tape import Tiny
 sine, other = (lambda x: x), (lambda x: x)
 lib = SimpleNamespace(abs=sine, absolute=other, arcsin=sine, asin=sine)
 """
