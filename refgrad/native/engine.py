@@ -29,6 +29,9 @@ from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, St
 
 RUNNERS: Final = Path(python_runner.__file__).parent
 
+LEAST_PATIENCE: Final = 10.0
+"""The fewest seconds that a program has, unless the limit is below that."""
+
 KILLS: Final = 3
 """How often a process must be killed by a signal that may come from outside before that is the engine's doing."""
 
@@ -89,6 +92,7 @@ class ProcessRunner:
         self.limits = Limits() if limits is None else limits
         self.version: str | None = None
         self.endings = 0
+        self.hung = 0
         self._ids = itertools.count(1)
         self._process: RunnerProcess | None = None
         atexit.register(self.stop)
@@ -104,7 +108,7 @@ class ProcessRunner:
     def run_until_ended(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps up to the first program in which the runner ended."""
         try:
-            answer = self._ask({"run": [program.wire() for program in programs]}, self.limits.program, len(programs))
+            answer = self._ask({"run": [program.wire() for program in programs]}, self._patience, len(programs))
             found = _checked(answer, len(programs))
         except ProtocolError as error:
             self.stop()
@@ -120,6 +124,7 @@ class ProcessRunner:
     def _ended(self, programs: Sequence[Program], place: int, ending: Ending) -> list[Answers | Ending]:
         """Return the answers of programs one of which has ended the runner, by running those before it again."""
         self.endings += 1
+        self.hung += ending.outcome == "hung"
         return [*(self.run_until_ended(programs[:place]) if place else []), ending]
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
@@ -143,6 +148,11 @@ class ProcessRunner:
         process, self._process = self._process, None
         if process is not None:
             process.stop()
+
+    @property
+    def _patience(self) -> float:
+        """The seconds that a program may take: fewer the more have hung, so that a run comes to an end."""
+        return max(min(LEAST_PATIENCE, self.limits.program), self.limits.program / (1 + self.hung))
 
     def _ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         """Send a request, once more if somebody else may have killed the process: that says nothing of the engine."""
