@@ -11,8 +11,7 @@ import click
 
 from refgrad.grading.journal import JournalError
 from refgrad.interpreter import ScenarioEvaluationError
-from refgrad.native.adapter import AdapterError
-from refgrad.native.engine import EngineStartError
+from refgrad.native.adapter import AdapterError, EngineStartError
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.plan import PlanError
 from refgrad.report import ReportError

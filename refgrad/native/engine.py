@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from refgrad.native import calls
-from refgrad.native.adapter import AnyAdapter, chosen, spellings
+from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, spellings
 from refgrad.native.languages import language_of
 from refgrad.native.observation import Array, Ending, Observation, ProtocolError, read_answer
 from refgrad.native.printing import failing_steps, printed
@@ -36,10 +36,6 @@ KILLS: Final = 3
 """How often a process must be killed by a signal that may come from outside before that is the engine's doing."""
 
 Answers = Sequence[Any]
-
-
-class EngineStartError(RuntimeError):
-    """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
 
 
 class Runner(Protocol):

@@ -9,8 +9,7 @@ import pytest
 
 from refgrad.grading.journal import JournalError
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import AdapterError, try_import
-from refgrad.native.engine import EngineStartError
+from refgrad.native.adapter import AdapterError, EngineStartError, try_import
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
@@ -33,6 +32,8 @@ def install(config: pytest.Config, options: GradeOptions) -> None:
             config.pluginmanager.register(_worker(config, plan), "refgrad-conformance")
         else:
             _install_controller(config, plan)
+    except EngineStartError as error:
+        pytest.exit(str(error), returncode=CANNOT_START)
     except (AdapterError, JournalError, PlanError) as error:
         raise pytest.UsageError(str(error)) from error
 

@@ -20,8 +20,15 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.generation import GenerationError, operator_scenario
-from refgrad.native.adapter import Inventory, engine_version, find_adapter, inventories_of, registered_engines
-from refgrad.native.engine import Engine, EngineStartError, start
+from refgrad.native.adapter import (
+    EngineStartError,
+    Inventory,
+    engine_version,
+    find_adapter,
+    inventories_of,
+    registered_engines,
+)
+from refgrad.native.engine import Engine, start
 from refgrad.operators import Operator, operator_table
 from refgrad.report.document import ReportError
 from refgrad.report.markdown import markdown_templates

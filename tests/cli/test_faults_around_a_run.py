@@ -16,15 +16,15 @@ from tests.cli.conftest import Terminal
 SABOTEUR = """
 import os, sys
 import pytest
-from refgrad.pytest_plugin.conformance import Bench, Suite
+from refgrad.pytest_plugin.conformance import EngineSession, Suite
 from toy import RIGHT
 
-verdict = Bench.verdict
+verdict = EngineSession.verdict
 def disturbed(self, check):
     if check.id == "operators/multiply":
         {disturbance}
     return verdict(self, check)
-Bench.verdict = disturbed
+EngineSession.verdict = disturbed
 """
 TWO = ("--profile", "smoke", "--select", "operators/add", "--select", "operators/multiply")
 QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am]*")
@@ -70,7 +70,8 @@ def test_a_module_that_ends_the_process_is_no_success(terminal: Terminal, comman
     given = ("run", "-", "--engine") if command == "run" else (command,)
     result = terminal.invoke(*given, "leaving:ADAPTER", standard_input="x = leaf float64[] {0x1p+0}\n")
     assert result.exit_code == 3
-    assert result.stderr == "Error: the engine ended the process with status 0\n"
+    (line,) = result.stderr.splitlines()
+    assert line == "Error: engine 'leaving:ADAPTER' cannot be started: its adapter raised SystemExit: 0"
 
 
 @pytest.mark.parametrize("setup", ["raise SystemExit(0)", "import os; os._exit(0)", "raise KeyboardInterrupt"])

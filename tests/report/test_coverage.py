@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.native.adapter import AdapterError
-from refgrad.native.engine import EngineStartError
+from refgrad.native.adapter import AdapterError, EngineStartError
 from refgrad.operators import operator_table
 from refgrad.report import ReportError
 from refgrad.report.coverage import coverage, coverage_page, read_coverage

@@ -1,6 +1,6 @@
 """Adapters of engines: the table of their fields, engine files, spellings, and the engines that there are."""
 
-from refgrad.native.adapter.adapter import Adapter, AdapterError
+from refgrad.native.adapter.adapter import Adapter, AdapterError, EngineStartError
 from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import read_adapter
 from refgrad.native.adapter.inventory import Inventory, inventories_of
@@ -15,6 +15,7 @@ __all__ = [
     "Adapter",
     "AdapterError",
     "AnyAdapter",
+    "EngineStartError",
     "FunctionalAdapter",
     "Inventory",
     "TapeAdapter",

@@ -22,6 +22,10 @@ class AdapterError(ValueError):
     """An adapter is malformed; the message names the engine, the field and what to do."""
 
 
+class EngineStartError(RuntimeError):
+    """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Adapter:
     """The fields that tape engines and functional engines share; docs/reference/adapter-fields.md explains each."""

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
-from refgrad.native.adapter.adapter import AdapterError
+from refgrad.native.adapter.adapter import AdapterError, EngineStartError
 from refgrad.native.adapter.files import read_adapter, shipped_engines
 from refgrad.native.adapter.kinds import AnyAdapter, checked_adapter
 from refgrad.scenario.errors import suggestion
@@ -29,7 +29,8 @@ def registered_engines() -> tuple[str, ...]:
 def find_adapter(name: str) -> AnyAdapter:
     """Return the adapter of a registered engine, of the file at a path that ends in .toml, or at ``module:object``.
 
-    Modules are seen from the current folder too. Raises AdapterError where there is none, or where it is malformed.
+    Modules are seen from the current folder too. Raises AdapterError where there is none, or where it is malformed, and
+    EngineStartError where its import ends as a script does.
     """
     if name.endswith(".toml"):
         return read_adapter(name)
@@ -76,8 +77,10 @@ def _load(name: str) -> AnyAdapter:
         candidate = point.load()
     except AdapterError:
         raise
-    except BaseException as error:  # a module of someone else's may raise anything, SystemExit too
+    except Exception as error:
         raise AdapterError(f"engine {name!r}: its adapter cannot be imported: {_said(error)}") from error
+    except BaseException as error:  # a module of someone else's may raise anything
+        raise _no_start(name, error) from error
     return checked_adapter(candidate, f"engine {name!r}")
 
 
@@ -98,8 +101,10 @@ def _imported(name: str, module_name: str, attribute: str) -> Any:
             return getattr(module, attribute)
     except AdapterError:
         raise
-    except BaseException as error:  # as above
+    except Exception as error:
         raise AdapterError(f"{name!r}: the module cannot be imported: {_said(error)}") from error
+    except BaseException as error:  # as above
+        raise _no_start(name, error) from error
     raise AdapterError(f"{name!r}: module {module_name!r} has no {attribute!r}{suggestion(attribute, vars(module))}")
 
 
@@ -143,6 +148,10 @@ def try_import(name: str, seconds: float = 300.0) -> str:
                 os.killpg(tried.pid, signal.SIGKILL)
             tried.wait()
         return "" if told.read(4) == b"done" else f"its import ended the process with status {status}"
+
+
+def _no_start(name: str, error: BaseException) -> EngineStartError:
+    return EngineStartError(f"engine {name!r} cannot be started: its adapter raised {_said(error)}")
 
 
 def _said(error: BaseException) -> str:

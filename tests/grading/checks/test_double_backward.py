@@ -121,10 +121,19 @@ def _operator_check(operator: str) -> Check:
     return next(check for check in all_checks() if check.id == f"operators/{operator}")
 
 
-def test_behaviours_that_fail_on_a_faulty_double_backward_are_not_judged() -> None:
-    verdicts = second_order_verdicts(faulty("a second derivative wrong by one part in a million"))
+def test_behaviours_that_fail_on_a_wrong_double_backward_are_not_judged() -> None:
+    adapter = few(ADAPTER)
+    exp = {"exp": "without_a_term(torch.exp({x}), torch.exp({x}), {x})"}
+    wrong = replace(adapter, name="without a second derivative", setup=BEFORE, operators={**adapter.operators, **exp})
+    verdicts = second_order_verdicts(Engine(wrong))
     assert verdicts["higher_order/gradient_penalty"].verdict == "inconclusive"
-    assert "second_order/exp fails by itself" in verdicts["higher_order/gradient_penalty"].message
+    assert verdicts["higher_order/gradient_penalty"].cause == "second_order/exp"
+
+
+def test_a_double_backward_that_is_merely_inaccurate_blinds_no_behaviour() -> None:
+    verdicts = second_order_verdicts(faulty("a second derivative wrong by one part in a million"))
+    assert verdicts["second_order/exp"].verdict == "inaccurate"
+    assert verdicts["higher_order/gradient_penalty"].verdict == "passed"
 
 
 def test_an_error_of_one_part_in_a_million_is_seen_in_behaviours_too() -> None:

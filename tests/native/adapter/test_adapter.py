@@ -9,8 +9,15 @@ import pytest
 from refgrad.generation import operator_scenario
 from refgrad.grading.judging.examination import examine
 from refgrad.lifecycle import ErrorKind, Policy
-from refgrad.native.adapter import FEATURES, STATEFUL_FEATURES, AdapterError, FunctionalAdapter, checked_adapter
-from refgrad.native.engine import Engine, EngineStartError, start
+from refgrad.native.adapter import (
+    FEATURES,
+    STATEFUL_FEATURES,
+    AdapterError,
+    EngineStartError,
+    FunctionalAdapter,
+    checked_adapter,
+)
+from refgrad.native.engine import Engine, start
 from refgrad.native.runners.python_runner import REMEMBERED
 from refgrad.scenario.formats import FORMATS
 from tests.native.tiny_engine import tiny_adapter
