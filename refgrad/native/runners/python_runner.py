@@ -250,7 +250,8 @@ class Session:
         How long the collector takes depends on all that the process holds, so it runs only where it is called.
         """
         enabled = gc.isenabled()
-        gc.collect()
+        if enabled:  # a program that has switched it off is about what there is before it runs
+            gc.collect()
         gc.freeze()
         gc.disable()
         try:
