@@ -23,8 +23,6 @@ LIVE_WITHOUT_THE_ENGINE = (
     "strategies",
     "lifecycle",
     "native",
-    "harness",
-    "harness",
     "grading",
 )
 
