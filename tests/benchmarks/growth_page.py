@@ -11,8 +11,8 @@ import platform
 import sys
 from collections.abc import Iterator
 
-from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviours
 from refgrad.grading.measurements import probe
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Engine, start

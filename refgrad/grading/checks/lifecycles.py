@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from refgrad.generation import ALL_FEATURES, LIFECYCLE_OPERATORS, lifecycle_profile, lifecycle_scenario
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators import sound
+from refgrad.grading.checks.operators.derivatives import sound
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.verdict import Level, Verdict
 from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter

@@ -7,8 +7,8 @@ from io import StringIO
 
 import pytest
 
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.measurements import Shown, probe
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start

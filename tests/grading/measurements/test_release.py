@@ -7,8 +7,8 @@ from io import StringIO
 
 import pytest
 
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.measurements import Shown, probe
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
 from refgrad.grading.measurements.repetition import is_leak, least_growth

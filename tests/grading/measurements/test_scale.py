@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.engine.graph import sweep
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.measurements import Shown, probe, scale
 from refgrad.grading.measurements.growth import Growth, measure, slope
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
