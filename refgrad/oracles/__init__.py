@@ -1,4 +1,4 @@
-"""What is the true derivative, found independently of every engine?"""
+"""The true derivative, found independently of every engine."""
 
 from refgrad.oracles.certified.certified import Certified, CertifiedOracle
 from refgrad.oracles.certified.directional import directional_derivative

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleCheck(Check):
-    """Random lives of a graph, with all that an engine offers in them."""
+    """Random lifecycles of a graph, with all that an engine offers in them."""
 
     level: Level = "MUST"
 

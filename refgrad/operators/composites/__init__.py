@@ -1,4 +1,4 @@
-"""Which composite operators are there? One entry a row of ``specs/operators`` that has no formula and no structure."""
+"""The table of composites: one entry a row of ``specs/operators`` that has no formula and no structure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a scenario's gradient, certainly? A reverse sweep over scalar operations in FLINT balls.
+"""A scenario's certified gradient: a reverse sweep over scalar operations in FLINT balls.
 
 The ordinary forward interpreter runs on object arrays of :class:`Ball`; each scalar operation that a ball goes through
 is recorded with its local partials. The sweep back over that tape knows nothing of arrays, so it shares no rule for

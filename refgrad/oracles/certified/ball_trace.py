@@ -1,4 +1,4 @@
-"""What does an output send to each leaf? A scenario is evaluated in balls once, and swept as often as is asked."""
+"""What an output sends to each leaf: a scenario is evaluated in balls once, and swept as often as is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large is a scenario's true gradient, and how far from it may a correct engine be?
+"""The certified oracle: a scenario's true gradient, and how far from it a correct engine may be.
 
 Two sweeps answer: one in exact arithmetic of high precision (the truth, an interval), one in balls of the engine's own
 precision with leaves and cotangents half an ulp wide (the rounding budget: how far rounding alone can carry each

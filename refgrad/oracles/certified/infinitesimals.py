@@ -1,4 +1,4 @@
-"""How does one power series in t hold numbers with several infinitesimals, each of which squares to zero?
+"""Numbers with several infinitesimals, each of which squares to zero, as one power series in t.
 
 A number with infinitesimals e₁ … eₙ has a coefficient for each product of some of them, as mixed derivatives need. With
 eᵢ = t to a whole power aᵢ, FLINT's series compute with such numbers, provided that the exponent of each product of

@@ -1,4 +1,4 @@
-"""What does a cotangent that arrives at a recorded gradient send on to the leaves, certainly?
+"""What a cotangent that arrives at a recorded gradient sends on to the leaves, certified.
 
 Let h = seed · ∂l/∂x. What a cotangent u of h sends to a leaf y is ∂(u · h)/∂y, and second derivatives are symmetric
 (Schwarz): it is the coefficient of e in seed · ∂l/∂y, taken at x + e u, where e² = 0. So the tape runs once more with

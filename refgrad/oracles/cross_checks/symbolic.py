@@ -2,7 +2,7 @@
 
 The ordinary forward interpreter runs on object arrays of SymPy expressions; SymPy differentiates the result and
 evaluates it at the leaves to as many digits as are asked for. It is slow (a second for a graph on which the balls take
-a fifth of a millisecond) and independent of every derivative rule in this package, so it is a witness for small cases.
+a fifth of a millisecond) and independent of every derivative rule in this package, so it checks small cases.
 SymPy is imported only when it is asked.
 """
 

@@ -1,4 +1,4 @@
-"""Does a gradient pass by a value that does not exist? Then nothing is said of an engine whose answer is not a number.
+"""Values that do not exist on a gradient's way; then nothing is said of an engine whose answer is not a number.
 
 Where an operator has no value (a logarithm of -1), its derivative is not a number in floating point either, and zeros
 that arrive there are multiplied by it: what nothing depends on is not a number in every engine.

@@ -1,4 +1,4 @@
-"""Does a scenario come to a point where the derivative is a limit, though its formula has no value there?"""
+"""Points of a scenario where the derivative is a limit, though its formula has no value there."""
 
 from __future__ import annotations
 

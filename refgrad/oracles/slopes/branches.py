@@ -1,4 +1,4 @@
-"""At which points does a scenario take another branch than next to them? There a kink lies between.
+"""Points at which a scenario takes another branch than next to them: a kink lies between.
 
 The choices that a value depends on are read from the rows: each comparison of a formula, and those that ``abs``,
 ``maximum`` or ``floor`` imply; for a reduction with ties, which entries attain the extremum.

@@ -1,4 +1,4 @@
-"""Which primitives of JAX have a rule of forward or reverse mode, and which of them does a call reach?"""
+"""The primitives of JAX that have a rule of forward or reverse mode, and those that a call reaches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of a behaviour: its scenarios, or its probe."""
+"""The check of a behaviour: its scenarios, or its measurement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refgrad.grading.checks.operators.operator_check import Avoided, is_broken, 
 from refgrad.grading.checks.statements.behaviours import Behaviour
 from refgrad.grading.judging.evidence import Evidence, Remark
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
-from refgrad.grading.measurements import Probing, probe
+from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
@@ -47,8 +47,8 @@ class BehaviourCheck(Check):
 
     def run(self, bench: Bench) -> Verdict:
         """Try each scenario that the engine can run; what an operator does by itself is not the behaviour's fault."""
-        if self.behaviour.probing is not None:
-            return self._probed(bench, self.behaviour.probing)
+        if self.behaviour.measurement is not None:
+            return self._measured(bench, self.behaviour.measurement)
         given = self.behaviour.scenarios
         tried = [bench.reliance.isolated(s) for s in given] if self.chapter in ABOUT_OPERATORS else given
         scenarios = [s for s in tried if bench.reliance.runnable(s)]
@@ -69,9 +69,9 @@ class BehaviourCheck(Check):
         scenario = next(trial.scenario for trial in counted if trial.finding is finding)
         return bench.shown(self, Demonstration(scenario, finding), examples=len(trials))
 
-    def _probed(self, bench: Bench, probing: Probing) -> Verdict:
-        """Run the probe; its program is the reproduction, made to show what was found."""
-        shown = probe(bench.engine, probing, bench.settings)
+    def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
+        """Take the measurement; its program is the reproduction, made to show what was found."""
+        shown = take_measurement(bench.engine, measurement, bench.settings)
         if shown.scenario is None:
             verdict = bench.verdict(self, shown.outcome, examples=shown.examples)
         else:

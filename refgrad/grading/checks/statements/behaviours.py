@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from refgrad.grading.judging.verdict import Level
-from refgrad.grading.measurements import Probing
+from refgrad.grading.measurements import Measurement
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
 
@@ -24,7 +24,7 @@ class BehaviourError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """A statement about engines, with the scenarios that test it, or a probe that does what no scenario can."""
+    """A statement about engines, with the scenarios that test it, or a measurement of what no scenario can show."""
 
     id: str
     chapter: str
@@ -33,15 +33,15 @@ class Behaviour:
     rationale: str
     source: str
     scenarios: tuple[Scenario, ...] = ()
-    probing: Probing | None = None
+    measurement: Measurement | None = None
 
     @property
     def tested_by(self) -> str:
-        """How many scenarios test it, or which probe, with those of its parameters that are words."""
-        if self.probing is None:
+        """How many scenarios test it, or which measurement, with those of its parameters that are words."""
+        if self.measurement is None:
             return f"{len(self.scenarios)} scenario{'s' * (len(self.scenarios) > 1)}"
-        words = [word for word in self.probing.parameters.values() if isinstance(word, str)]
-        return f"probe {' '.join([self.probing.name, *words])}"
+        words = [word for word in self.measurement.parameters.values() if isinstance(word, str)]
+        return f"measurement {' '.join([self.measurement.name, *words])}"
 
 
 @cache
@@ -69,24 +69,24 @@ def _behaviour(path: Path, name: str, row: Mapping[str, Any]) -> Behaviour:
     if row["level"] not in get_args(Level):
         raise fault(f"has the level {row['level']!r}; there are {list(get_args(Level))}")
     try:
-        scenarios, probing = _tested({key: value for key, value in row.items() if key not in TOLD})
+        scenarios, measurement = _tested({key: value for key, value in row.items() if key not in TOLD})
     except ScenarioError as error:
         raise fault(f"a scenario is malformed: {error}") from error
     except ValueError as error:
         raise fault(str(error)) from error
     told = (row["level"], row["statement"], row["rationale"], row["source"])
-    return Behaviour(f"{path.stem}/{name}", path.stem, *told, scenarios, probing)
+    return Behaviour(f"{path.stem}/{name}", path.stem, *told, scenarios, measurement)
 
 
-def _tested(rest: Mapping[str, Any]) -> tuple[tuple[Scenario, ...], Probing | None]:
-    """Return what tests a behaviour: scenarios, or a probe with its parameters.
+def _tested(rest: Mapping[str, Any]) -> tuple[tuple[Scenario, ...], Measurement | None]:
+    """Return what tests a behaviour: scenarios, or a measurement with its parameters.
 
     Raises ScenarioError for a malformed scenario, and ValueError for anything else that is odd.
     """
     if ("probe" in rest) == ("scenarios" in rest):
         raise ValueError("must have 'scenarios' or a 'probe', and not both")
     if "probe" in rest:
-        return (), Probing(rest["probe"], {key: value for key, value in rest.items() if key != "probe"})
+        return (), Measurement(rest["probe"], {key: value for key, value in rest.items() if key != "probe"})
     if odd := set(rest) - {"scenarios"}:
         raise ValueError(f"has the unknown key {min(odd)!r}")
     if not rest["scenarios"]:

@@ -1,4 +1,4 @@
-"""How are entries brought into order, which one stands at a given place, and where does the most extreme one stand?
+"""Entries in order along an axis: sorting, the entry at a given place, and the place of an extremum.
 
 Neighbours are compared and exchanged by minimum and maximum until all are in order, so that the steps do not depend on
 the entries (D. E. Knuth, The Art of Computer Programming 3, 5.3.4).

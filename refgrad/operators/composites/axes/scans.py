@@ -1,4 +1,4 @@
-"""How are running sums, products and extrema formed along an axis, and differences in return?"""
+"""Running sums, products and extrema along an axis, and differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a composite take an array apart along axes, and put it together again?"""
+"""Arrays taken apart along axes, and put together again."""
 
 from __future__ import annotations
 

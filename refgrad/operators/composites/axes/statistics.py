@@ -1,4 +1,4 @@
-"""How do arrays spread along axes, and how large are they: variances, norms and covariances?"""
+"""Spreads and sizes along axes: variances, norms and covariances."""
 
 from __future__ import annotations
 

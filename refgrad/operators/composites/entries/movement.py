@@ -1,4 +1,4 @@
-"""How are entries moved, repeated and joined: padding, tiling, rolling, turning, splitting, folding axes together?"""
+"""Entries moved, repeated and joined: padding, tiling, rolling, turning, splitting, folding axes together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an array come of the entries of others, each copied from a place, once, more often or not at all?"""
+"""Arrays made of the entries of others, each copied from a place, once, more often or not at all."""
 
 from __future__ import annotations
 

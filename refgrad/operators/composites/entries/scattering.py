@@ -1,4 +1,4 @@
-"""How are the entries of one array written into another, or added to it, at places that are known beforehand?"""
+"""Entries of one array written into another, or added to it, at places that are known beforehand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are entries picked out, or replaced by a number, at places or truth values that are known beforehand?"""
+"""Entries picked out, or replaced by a number, at places or truth values that are known beforehand."""
 
 from __future__ import annotations
 

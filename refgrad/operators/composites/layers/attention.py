@@ -1,4 +1,4 @@
-"""How do layers mix vectors: gates, tables of vectors, and attention?"""
+"""Layers that mix vectors: gates, tables of vectors, and attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far are scores of classes from the class that is right? Classes are the second axis, or the only one."""
+"""Losses of scores of classes. Classes are the second axis, or the only one."""
 
 from __future__ import annotations
 

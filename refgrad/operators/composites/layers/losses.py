@@ -1,4 +1,4 @@
-"""How far are predictions from what they should be: losses of numbers, probabilities and margins?"""
+"""Losses of numbers, probabilities and margins."""
 
 from __future__ import annotations
 

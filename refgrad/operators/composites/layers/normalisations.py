@@ -1,4 +1,4 @@
-"""How are arrays brought to a common scale: softmax and its kin, and the layers that normalise?"""
+"""Arrays brought to a common scale: softmax and its kin, and the layers that normalise."""
 
 from __future__ import annotations
 

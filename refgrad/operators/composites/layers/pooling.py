@@ -1,4 +1,4 @@
-"""What stands for a window: its mean, its largest entry, its norm, or a point between two entries?"""
+"""What stands for a window: its mean, its largest entry, its norm, or a point between two entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do windows slide over the last axes of an array: convolutions, their transposes, columns of windows?"""
+"""Windows that slide over the last axes of an array: convolutions, their transposes, columns of windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are products summed over axes that arrays share: inner and outer products, einsum, chains of matrices?"""
+"""Products summed over axes that arrays share: inner and outer products, einsum, chains of matrices."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What are the factors, spectra, norms and exponentials of small matrices, in steps that can be certified?
+"""Factors, spectra, norms and exponentials of small matrices, in steps that can be certified.
 
-As in :mod:`refgrad.operators.composites.matrices.linear_algebra`, the steps are those of algebra, in reflected coordinates.
+As in ``linear_algebra``, the steps are those of algebra, in reflected coordinates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What are determinants, inverses and solutions of small matrices, in steps that can be certified?
+"""Determinants, inverses and solutions of small matrices, in steps that can be certified.
 
 Matrices have at most three rows (four for a determinant) and the formulas are those of algebra: no pivot is searched,
 so no step depends on what the entries are.

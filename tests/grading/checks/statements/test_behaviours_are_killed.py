@@ -13,28 +13,28 @@ from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviou
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
-from tests.faulty_engines.life_accumulation_faults import LIFE_ACCUMULATION_FAULTS
-from tests.faulty_engines.life_fault import LifeFault, broken_engine
-from tests.faulty_engines.life_gradient_faults import LIFE_GRADIENT_FAULTS
-from tests.faulty_engines.life_hook_faults import LIFE_HOOK_FAULTS
-from tests.faulty_engines.life_mode_faults import LIFE_MODE_FAULTS
-from tests.faulty_engines.life_release_faults import LIFE_RELEASE_FAULTS
-from tests.faulty_engines.life_removals import LIFE_REMOVALS
-from tests.faulty_engines.life_writing_faults import LIFE_WRITING_FAULTS
 from tests.faulty_engines.remembering import remembered_scenarios
+from tests.faulty_engines.stateful_accumulation_faults import STATEFUL_ACCUMULATION_FAULTS
+from tests.faulty_engines.stateful_fault import StatefulFault, broken_engine
+from tests.faulty_engines.stateful_gradient_faults import STATEFUL_GRADIENT_FAULTS
+from tests.faulty_engines.stateful_hook_faults import STATEFUL_HOOK_FAULTS
+from tests.faulty_engines.stateful_mode_faults import STATEFUL_MODE_FAULTS
+from tests.faulty_engines.stateful_release_faults import STATEFUL_RELEASE_FAULTS
+from tests.faulty_engines.stateful_removals import STATEFUL_REMOVALS
+from tests.faulty_engines.stateful_writing_faults import STATEFUL_WRITING_FAULTS
 from tests.grading.rules_removed import REMOVED
 
 BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType({b.id: b for b in all_behaviours() if b.scenarios})
 ALL_FAULTS = (
-    *LIFE_ACCUMULATION_FAULTS,
-    *LIFE_GRADIENT_FAULTS,
-    *LIFE_HOOK_FAULTS,
-    *LIFE_MODE_FAULTS,
-    *LIFE_RELEASE_FAULTS,
-    *LIFE_WRITING_FAULTS,
-    *LIFE_REMOVALS,
+    *STATEFUL_ACCUMULATION_FAULTS,
+    *STATEFUL_GRADIENT_FAULTS,
+    *STATEFUL_HOOK_FAULTS,
+    *STATEFUL_MODE_FAULTS,
+    *STATEFUL_RELEASE_FAULTS,
+    *STATEFUL_WRITING_FAULTS,
+    *STATEFUL_REMOVALS,
 )
-FAULTS: Mapping[str, LifeFault] = MappingProxyType({fault.name: fault for fault in ALL_FAULTS})
+FAULTS: Mapping[str, StatefulFault] = MappingProxyType({fault.name: fault for fault in ALL_FAULTS})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,7 +50,7 @@ def test_every_behaviour_with_scenarios_has_a_fault_that_takes_its_rule_away() -
 
 def test_faults_have_names_of_their_own_and_each_removal_is_of_use() -> None:
     assert len(FAULTS) == len(ALL_FAULTS)
-    assert {fault.name for fault in LIFE_REMOVALS} <= set(REMOVED.values())
+    assert {fault.name for fault in STATEFUL_REMOVALS} <= set(REMOVED.values())
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)

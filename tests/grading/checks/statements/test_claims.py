@@ -138,7 +138,7 @@ def forgetful(function, primals):
 
 
 UNTOLD = {"graph"}
-"""Features that no scenario can show: probes of introspection look at them."""
+"""Features that no scenario can show: measurements of introspection look at them."""
 
 
 def test_every_feature_every_policy_and_every_dtype_has_a_claim() -> None:

@@ -14,46 +14,46 @@ from refgrad.engine.graph.sweep import Sweep
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.grading.bench import Bench
 from refgrad.grading.judging.verdict import Verdict
-from tests.faulty_engines.life_fault import LifeFault, broken_engine
-from tests.faulty_engines.life_faults import LIFE_FAULTS
-from tests.faulty_engines.life_verdicts import STANDARD, life_verdict, step_count
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.remembering import remembered_scenarios
+from tests.faulty_engines.stateful_fault import StatefulFault, broken_engine
+from tests.faulty_engines.stateful_faults import STATEFUL_FAULTS
+from tests.faulty_engines.stateful_verdicts import STANDARD, stateful_verdict, step_count
 
 EXAMPLES_AT_MOST = 300
 EXAMPLES_IN_THE_MIDDLE = 20
 STEPS_AT_MOST = 12
 STEPS_ON_AVERAGE = 8
 
-NO_FAULT = LifeFault("is right", "the engine as it stands")
-IN_PIECES = LifeFault("is right, in pieces", "the sweep that faults replace pieces of", sweeping(OpenSweep))
+NO_FAULT = StatefulFault("is right", "the engine as it stands")
+IN_PIECES = StatefulFault("is right, in pieces", "the sweep that faults replace pieces of", sweeping(OpenSweep))
 
-Judged = Callable[[LifeFault], Verdict]
+Judged = Callable[[StatefulFault], Verdict]
 
-each_fault = pytest.mark.parametrize("fault", LIFE_FAULTS, ids=[fault.name for fault in LIFE_FAULTS])
+each_fault = pytest.mark.parametrize("fault", STATEFUL_FAULTS, ids=[fault.name for fault in STATEFUL_FAULTS])
 
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Judged]:
     """Return what judges a fault, once only."""
     with remembered_scenarios():
-        yield cache(life_verdict)
+        yield cache(stateful_verdict)
 
 
 def test_faults_have_names_and_sources_of_their_own() -> None:
-    assert len(LIFE_FAULTS) >= 100
-    assert len({fault.name for fault in LIFE_FAULTS}) == len(LIFE_FAULTS)
-    assert all(fault.source for fault in LIFE_FAULTS)
+    assert len(STATEFUL_FAULTS) >= 100
+    assert len({fault.name for fault in STATEFUL_FAULTS}) == len(STATEFUL_FAULTS)
+    assert all(fault.source for fault in STATEFUL_FAULTS)
 
 
 @pytest.mark.parametrize("sound", [NO_FAULT, IN_PIECES], ids=lambda fault: fault.name)
-def test_the_engine_without_a_fault_passes(sound: LifeFault, judged: Judged) -> None:
+def test_the_engine_without_a_fault_passes(sound: StatefulFault, judged: Judged) -> None:
     verdict = judged(sound)
     assert (verdict.verdict, verdict.examples) == ("passed", STANDARD.effort.per_graph_check)
 
 
 @each_fault
-def test_a_broken_rule_is_seen_soon_and_shown_in_a_few_steps(fault: LifeFault, judged: Judged) -> None:
+def test_a_broken_rule_is_seen_soon_and_shown_in_a_few_steps(fault: StatefulFault, judged: Judged) -> None:
     verdict = judged(fault)
     assert verdict.failed
     assert verdict.examples <= EXAMPLES_AT_MOST
@@ -61,7 +61,7 @@ def test_a_broken_rule_is_seen_soon_and_shown_in_a_few_steps(fault: LifeFault, j
 
 
 def test_most_are_seen_at_once_and_their_counterexamples_are_short(judged: Judged) -> None:
-    verdicts = [judged(fault) for fault in LIFE_FAULTS]
+    verdicts = [judged(fault) for fault in STATEFUL_FAULTS]
     assert median(verdict.examples for verdict in verdicts) <= EXAMPLES_IN_THE_MIDDLE
     assert mean(map(step_count, verdicts)) <= STEPS_ON_AVERAGE
 
@@ -69,14 +69,14 @@ def test_most_are_seen_at_once_and_their_counterexamples_are_short(judged: Judge
 @pytest.mark.slow
 @pytest.mark.usefixtures("judged")
 @each_fault
-def test_a_grader_that_takes_no_operator_for_granted_sees_it_too(fault: LifeFault) -> None:
-    verdict = life_verdict(fault, Bench)
+def test_a_grader_that_takes_no_operator_for_granted_sees_it_too(fault: StatefulFault) -> None:
+    verdict = stateful_verdict(fault, Bench)
     assert verdict.failed
     assert verdict.examples <= EXAMPLES_AT_MOST
 
 
 @each_fault
-def test_nothing_of_a_fault_outlasts_it(fault: LifeFault) -> None:
+def test_nothing_of_a_fault_outlasts_it(fault: StatefulFault) -> None:
     def state() -> list[object]:
         return [RECORDING.get(), LAST_WRITE.number, *({**vars(kind)} for kind in (Tensor, Node, Sweep))]
 

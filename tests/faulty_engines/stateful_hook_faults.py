@@ -12,8 +12,8 @@ from refgrad.engine.autograd import _keep as keep
 from refgrad.engine.graph.hooks import Handle, Watch
 from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Node
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 
@@ -270,44 +270,50 @@ def constants_keep() -> Region:
     return patch.object(Tensor, "retain_grad", accepting)
 
 
-LIFE_HOOK_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault("calls hooks on every contribution", "Oneflow-Inc/oneflow#7685", sweeping(HooksEveryContribution)),
-    LifeFault("calls hooks of what is used twice twice", "Oneflow-Inc/oneflow#7685", sweeping(ShowsTwice)),
-    LifeFault("ignores what hooks return", "pytorch/pytorch#38951", sweeping(IgnoresAnswers)),
-    LifeFault("passes on what was there before a hook replaced it", "pytorch/pytorch#139742", sweeping(AnswersStay)),
-    LifeFault("adds what hooks return", "PyTorch documentation: used in place of the gradient", sweeping(AddsAnswers)),
-    LifeFault("calls no hooks on leaves", "pytorch/pytorch#35802", sweeping(SkipsLeaves)),
-    LifeFault("calls hooks on leaves only", "Oneflow-Inc/oneflow#7685", sweeping(LeavesOnly)),
-    LifeFault(
+STATEFUL_HOOK_FAULTS: tuple[StatefulFault, ...] = (
+    StatefulFault("calls hooks on every contribution", "Oneflow-Inc/oneflow#7685", sweeping(HooksEveryContribution)),
+    StatefulFault("calls hooks of what is used twice twice", "Oneflow-Inc/oneflow#7685", sweeping(ShowsTwice)),
+    StatefulFault("ignores what hooks return", "pytorch/pytorch#38951", sweeping(IgnoresAnswers)),
+    StatefulFault(
+        "passes on what was there before a hook replaced it", "pytorch/pytorch#139742", sweeping(AnswersStay)
+    ),
+    StatefulFault(
+        "adds what hooks return", "PyTorch documentation: used in place of the gradient", sweeping(AddsAnswers)
+    ),
+    StatefulFault("calls no hooks on leaves", "pytorch/pytorch#35802", sweeping(SkipsLeaves)),
+    StatefulFault("calls hooks on leaves only", "Oneflow-Inc/oneflow#7685", sweeping(LeavesOnly)),
+    StatefulFault(
         "calls hooks last first", "PyTorch documentation: hooks run in the order of registration", sweeping(LastFirst)
     ),
-    LifeFault("calls the first of several hooks", "generic: one hook a tensor", sweeping(FirstHookOnly)),
-    LifeFault("shows hooks what was before those before them", "generic: a loop forgets", sweeping(ShowsAllTheSame)),
-    LifeFault("forgets hooks that were called", "pytorch/pytorch#38951", sweeping(HooksOnce)),
-    LifeFault("calls no hooks where it records gradients", "pytorch/pytorch#35802", sweeping(NotWhenRecording)),
-    LifeFault("cannot remove hooks", "generic: a handle of nothing", removing(not_removed)),
-    LifeFault("removes all hooks of a tensor with one", "generic: one list a tensor", removing(all_removed)),
-    LifeFault("removes the first hook of a tensor", "generic: a list without names", removing(first_removed)),
-    LifeFault("replaces a hook by the next", "generic: one hook a tensor", one_hook_each),
-    LifeFault("numbers hooks by how many there are", "generic: a number is used again", numbered_by_count),
-    LifeFault(
+    StatefulFault("calls the first of several hooks", "generic: one hook a tensor", sweeping(FirstHookOnly)),
+    StatefulFault(
+        "shows hooks what was before those before them", "generic: a loop forgets", sweeping(ShowsAllTheSame)
+    ),
+    StatefulFault("forgets hooks that were called", "pytorch/pytorch#38951", sweeping(HooksOnce)),
+    StatefulFault("calls no hooks where it records gradients", "pytorch/pytorch#35802", sweeping(NotWhenRecording)),
+    StatefulFault("cannot remove hooks", "generic: a handle of nothing", removing(not_removed)),
+    StatefulFault("removes all hooks of a tensor with one", "generic: one list a tensor", removing(all_removed)),
+    StatefulFault("removes the first hook of a tensor", "generic: a list without names", removing(first_removed)),
+    StatefulFault("replaces a hook by the next", "generic: one hook a tensor", one_hook_each),
+    StatefulFault("numbers hooks by how many there are", "generic: a number is used again", numbered_by_count),
+    StatefulFault(
         "removes another hook with one that is gone", "refgrad's own engine, until this table", numbered_by_highest
     ),
-    LifeFault(
+    StatefulFault(
         "takes hooks on constants",
         "PyTorch refuses: cannot register a hook on a tensor that doesn't require gradient",
         hooks_on_constants,
     ),
-    LifeFault(
+    StatefulFault(
         "lets constants keep gradients",
         "PyTorch refuses: can't retain_grad on Tensor that has requires_grad=False",
         constants_keep,
     ),
-    LifeFault("keeps no gradients of computed tensors", "Oneflow-Inc/oneflow#7685", keeping(nothing)),
-    LifeFault("replaces a kept gradient in every backward", "chainer/chainer#1680", keeping(the_last)),
-    LifeFault("keeps the gradient of the first backward", "generic: a gradient is stored once", keeping(once)),
-    LifeFault(
+    StatefulFault("keeps no gradients of computed tensors", "Oneflow-Inc/oneflow#7685", keeping(nothing)),
+    StatefulFault("replaces a kept gradient in every backward", "chainer/chainer#1680", keeping(the_last)),
+    StatefulFault("keeps the gradient of the first backward", "generic: a gradient is stored once", keeping(once)),
+    StatefulFault(
         "keeps gradients as they were before hooks", "PyTorch: retain_grad comes last", sweeping(KeepsBeforeHooks)
     ),
-    LifeFault("keeps what arrives first of a gradient", "karpathy/nn-zero-to-hero#52", sweeping(KeepsTheFirst)),
+    StatefulFault("keeps what arrives first of a gradient", "karpathy/nn-zero-to-hero#52", sweeping(KeepsTheFirst)),
 )

@@ -19,8 +19,8 @@ from refgrad.engine.graph import sweep
 from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
 from refgrad.engine.graph.sweep import Cotangents, reachable
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 GRAD: Any = Tensor.grad
 
@@ -232,35 +232,35 @@ def starts_anywhere() -> AbstractContextManager[Any]:
     return patch.object(autograd, "backward", lenient)
 
 
-LIFE_ACCUMULATION_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault("overwrites what other paths have sent", "karpathy/nn-zero-to-hero#52", sweeping(Overwrites)),
-    LifeFault("keeps what the first path sends only", "karpathy/micrograd 9fd9cc0", sweeping(KeepsTheFirst)),
-    LifeFault("adds in place to what both operands were handed", "rsokl/MyGrad 407b2764", sweeping(AddsInPlace)),
-    LifeFault("has one scratch buffer for cotangents", "pytorch/pytorch#119334", sweeping(OneScratchBuffer)),
-    LifeFault(
+STATEFUL_ACCUMULATION_FAULTS: tuple[StatefulFault, ...] = (
+    StatefulFault("overwrites what other paths have sent", "karpathy/nn-zero-to-hero#52", sweeping(Overwrites)),
+    StatefulFault("keeps what the first path sends only", "karpathy/micrograd 9fd9cc0", sweeping(KeepsTheFirst)),
+    StatefulFault("adds in place to what both operands were handed", "rsokl/MyGrad 407b2764", sweeping(AddsInPlace)),
+    StatefulFault("has one scratch buffer for cotangents", "pytorch/pytorch#119334", sweeping(OneScratchBuffer)),
+    StatefulFault(
         "starts from what the last backward left on the way",
         "karpathy/micrograd pull request 102",
         starts_from_what_was_left,
     ),
-    LifeFault("walks over a node before all has arrived there", "karpathy/micrograd 9fd9cc0", walks_too_early),
-    LifeFault("forgets one of several leaves", "FluxML/Zygote 687b3756", forgets_one_leaf),
-    LifeFault("replaces the gradient in every backward", "chainer/chainer#1680", replaces),
-    LifeFault("lets leaves share the memory of their gradients", "Oneflow-Inc/oneflow#9497", shares),
-    LifeFault("loses what the third backward brings", "generic: a counter that wraps", loses_the_third),
-    LifeFault("cannot forget a gradient", "karpathy/micrograd pull request 102", cannot_zero),
-    LifeFault("forgets all gradients when one is to be forgotten", "generic: one list for all leaves", zeroes_all),
-    LifeFault(
+    StatefulFault("walks over a node before all has arrived there", "karpathy/micrograd 9fd9cc0", walks_too_early),
+    StatefulFault("forgets one of several leaves", "FluxML/Zygote 687b3756", forgets_one_leaf),
+    StatefulFault("replaces the gradient in every backward", "chainer/chainer#1680", replaces),
+    StatefulFault("lets leaves share the memory of their gradients", "Oneflow-Inc/oneflow#9497", shares),
+    StatefulFault("loses what the third backward brings", "generic: a counter that wraps", loses_the_third),
+    StatefulFault("cannot forget a gradient", "karpathy/micrograd pull request 102", cannot_zero),
+    StatefulFault("forgets all gradients when one is to be forgotten", "generic: one list for all leaves", zeroes_all),
+    StatefulFault(
         "forgets a gradient that is to become zeros",
         "PyTorch documentation: set_to_none is another thing than zeros",
         templates={"zero_grad_to_zeros": "setattr({leaf}, 'grad', None)"},
     ),
-    LifeFault("loses the gradient of a leaf that is written to", "FluxML/Zygote#1113", follows_memory),
-    LifeFault("takes every seed for ones", "chainer/chainer#1178", seeds_are(ones)),
-    LifeFault("loses the signs of seeds", "bugs of checkers: seeds of one pass it", seeds_are(positive)),
-    LifeFault("stretches seeds of another shape", "generic: a seed that is broadcast", seeds_are(stretched)),
-    LifeFault("takes a missing seed for ones", "MyGrad sums silently by design", seeds_are(implicit)),
-    LifeFault("uses a tensor's first seed for good", "generic: a cached seed", remembered_seeds),
-    LifeFault(
+    StatefulFault("loses the gradient of a leaf that is written to", "FluxML/Zygote#1113", follows_memory),
+    StatefulFault("takes every seed for ones", "chainer/chainer#1178", seeds_are(ones)),
+    StatefulFault("loses the signs of seeds", "bugs of checkers: seeds of one pass it", seeds_are(positive)),
+    StatefulFault("stretches seeds of another shape", "generic: a seed that is broadcast", seeds_are(stretched)),
+    StatefulFault("takes a missing seed for ones", "MyGrad sums silently by design", seeds_are(implicit)),
+    StatefulFault("uses a tensor's first seed for good", "generic: a cached seed", remembered_seeds),
+    StatefulFault(
         "does nothing, silently, when asked to start from a constant",
         "PyTorch refuses: element 0 of tensors does not require grad",
         starts_anywhere,

@@ -13,13 +13,13 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.scenario import parse
-from tests.faulty_engines.fault import is_probed
-from tests.faulty_engines.life_fault import LifeFault, broken_engine
+from tests.faulty_engines.fault import is_measured
+from tests.faulty_engines.stateful_fault import StatefulFault, broken_engine
 
 STANDARD = Settings("standard")
 
 
-class LifeBench(Bench):
+class StatefulBench(Bench):
     """Grades lifecycles only: that the engine's operators are right by themselves is taken for granted.
 
     To see for oneself takes most of the time of a run, and has nothing to do with lifecycles.
@@ -30,15 +30,15 @@ class LifeBench(Bench):
         return self.verdict(check, "passed") if isinstance(check, CheckOfOperator) else Bench.grade(self, check)
 
 
-def life_verdict(fault: LifeFault, bench: type[Bench] = LifeBench) -> Verdict:
+def stateful_verdict(fault: StatefulFault, bench: type[Bench] = StatefulBench) -> Verdict:
     """Return the verdict of the standard profile's random lifecycles on the engine that has the fault."""
     with broken_engine(fault) as engine:
         return bench(engine, STANDARD).grade(LifecycleCheck())
 
 
-def broken_behaviours(fault: LifeFault) -> Counter[str]:
-    """Return how many behaviours the engine fails, by chapter; probed ones have broken engines of their own."""
-    checks = [check for check in all_checks() if isinstance(check, BehaviourCheck) and not is_probed(check)]
+def broken_behaviours(fault: StatefulFault) -> Counter[str]:
+    """Return how many behaviours the engine fails, by chapter; measured ones have broken engines of their own."""
+    checks = [check for check in all_checks() if isinstance(check, BehaviourCheck) and not is_measured(check)]
     with broken_engine(fault) as engine:
         bench = Bench(engine, STANDARD)
         return Counter(verdict.chapter for verdict in map(bench.grade, checks) if verdict.failed)

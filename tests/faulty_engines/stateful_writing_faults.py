@@ -18,8 +18,8 @@ from refgrad.engine.graph import tensor as tensor_module
 from refgrad.engine.graph.modes import is_grad_enabled
 from refgrad.engine.graph.node import Node, note_write
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 
@@ -264,70 +264,72 @@ def blames_the_shape() -> Region:
     return patch.object(errors, "LEAF_IN_PLACE", errors.write_shape((), (2,)))
 
 
-LIFE_WRITING_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault(
+STATEFUL_WRITING_FAULTS: tuple[StatefulFault, ...] = (
+    StatefulFault(
         "never asks whether a saved value was overwritten",
         "PyTorch documentation: in-place correctness checks",
         checking(for_freed_only),
     ),
-    LifeFault(
+    StatefulFault(
         "asks only whether a saved result was overwritten",
         "generic: half of the checks",
         checking(results_only),
     ),
-    LifeFault(
+    StatefulFault(
         "asks only whether a saved operand was overwritten",
         "generic: half of the checks",
         checking(operands_only),
     ),
-    LifeFault(
+    StatefulFault(
         "takes a write from before it saved for one after",
         "generic: a flag in place of a version",
         checking(for_any_write),
     ),
-    LifeFault("refuses after any write to anything", "generic: one version for all", checking(for_writes_anywhere)),
-    LifeFault(
+    StatefulFault("refuses after any write to anything", "generic: one version for all", checking(for_writes_anywhere)),
+    StatefulFault(
         "asks once only whether a saved value was overwritten",
         "generic: a check that is remembered",
         sweeping(FreesInSilence),
     ),
-    LifeFault("does not note writes that it does not record", "pytorch/pytorch#14707", noting_recorded_writes),
-    LifeFault("does not note writes to a part", "pytorch/pytorch#57006", part_unnoticed),
-    LifeFault(
+    StatefulFault("does not note writes that it does not record", "pytorch/pytorch#14707", noting_recorded_writes),
+    StatefulFault("does not note writes to a part", "pytorch/pytorch#57006", part_unnoticed),
+    StatefulFault(
         "overwrites leaves that require grad",
         "PyTorch refuses: a leaf Variable that requires grad is being used in an in-place operation",
         before(leaf_too),
     ),
-    LifeFault(
+    StatefulFault(
         "never overwrites leaves that require grad", "PyTorch tutorials: updates of weights", before(never_a_leaf)
     ),
-    LifeFault("does not overwrite leaves, constants included", "generic: too strict", before(not_a_constant)),
-    LifeFault("saves the memory that it overwrites", "pytorch/pytorch#7763", before(same_memory)),
-    LifeFault("forgets where an overwritten value came from", "generic: a write makes a leaf", before(cut_off)),
-    LifeFault("lets a tensor outgrow its shape", "generic: a shape nobody checks", adopting(outgrows)),
-    LifeFault("cuts off what it overwrites inside of no_grad", "pytorch/pytorch#14707", adopting(becomes_constant)),
-    LifeFault("records no writes to constants", "pytorch/pytorch#14707", adopting(cannot_become_recorded)),
-    LifeFault(
+    StatefulFault("does not overwrite leaves, constants included", "generic: too strict", before(not_a_constant)),
+    StatefulFault("saves the memory that it overwrites", "pytorch/pytorch#7763", before(same_memory)),
+    StatefulFault("forgets where an overwritten value came from", "generic: a write makes a leaf", before(cut_off)),
+    StatefulFault("lets a tensor outgrow its shape", "generic: a shape nobody checks", adopting(outgrows)),
+    StatefulFault("cuts off what it overwrites inside of no_grad", "pytorch/pytorch#14707", adopting(becomes_constant)),
+    StatefulFault("records no writes to constants", "pytorch/pytorch#14707", adopting(cannot_become_recorded)),
+    StatefulFault(
         "records no writes to computed tensors",
         "generic: a write that the graph does not see",
         taking_over(stays_where_it_is),
     ),
-    LifeFault("multiplies a tensor with itself by its new value", "chainer/chainer#2062", taking_over(onto_itself)),
-    LifeFault(
+    StatefulFault("multiplies a tensor with itself by its new value", "chainer/chainer#2062", taking_over(onto_itself)),
+    StatefulFault(
         "takes hooks along when it overwrites",
         "PyTorch documentation: hooks stay with the value",
         taking_over(hooks_come_along),
     ),
-    LifeFault(
+    StatefulFault(
         "forgets to keep a gradient once it overwrites",
         "PyTorch: retain_grad moves to the new value",
         taking_over(keeps_no_more),
     ),
-    LifeFault("loses the kept gradient of what it overwrites", "FluxML/Zygote#1113", taking_over(loses_what_was_kept)),
-    LifeFault("writes to new memory", "generic: x = x + 1 for x += 1", overwriting(in_new_memory)),
-    LifeFault("sends gradients to what was copied over", "pytorch/pytorch#57006", copying(with_old_history)),
-    LifeFault("sends no gradients to what it copies", "generic: a copy of the array", copying(without_new_history)),
-    LifeFault("sends gradients to the part that was written over", "pytorch/pytorch#57006", part_with_old_history),
-    LifeFault("calls an overwritten value a freed one", "generic: the wrong error", says_freed),
-    LifeFault("calls a write to a leaf one of another shape", "generic: the wrong error", blames_the_shape),
+    StatefulFault(
+        "loses the kept gradient of what it overwrites", "FluxML/Zygote#1113", taking_over(loses_what_was_kept)
+    ),
+    StatefulFault("writes to new memory", "generic: x = x + 1 for x += 1", overwriting(in_new_memory)),
+    StatefulFault("sends gradients to what was copied over", "pytorch/pytorch#57006", copying(with_old_history)),
+    StatefulFault("sends no gradients to what it copies", "generic: a copy of the array", copying(without_new_history)),
+    StatefulFault("sends gradients to the part that was written over", "pytorch/pytorch#57006", part_with_old_history),
+    StatefulFault("calls an overwritten value a freed one", "generic: the wrong error", says_freed),
+    StatefulFault("calls a write to a leaf one of another shape", "generic: the wrong error", blames_the_shape),
 )

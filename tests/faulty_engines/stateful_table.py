@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from statistics import mean, median
 
 from refgrad.grading.judging.verdict import Verdict
-from tests.faulty_engines.life_fault import LifeFault
-from tests.faulty_engines.life_faults import LIFE_FAULTS
-from tests.faulty_engines.life_verdicts import STANDARD, broken_behaviours, life_verdict, step_count
 from tests.faulty_engines.remembering import remembered_scenarios
+from tests.faulty_engines.stateful_fault import StatefulFault
+from tests.faulty_engines.stateful_faults import STATEFUL_FAULTS
+from tests.faulty_engines.stateful_verdicts import STANDARD, broken_behaviours, stateful_verdict, step_count
 
 HEAD = """\
 ## Lifecycles
@@ -27,13 +27,13 @@ column counts the behaviours that fail as well, by chapter.
 """
 
 
-def life_table() -> Iterator[str]:
+def stateful_table() -> Iterator[str]:
     """Yield the lines of the table, its head first."""
     with remembered_scenarios():
-        yield from lines({fault: life_verdict(fault) for fault in LIFE_FAULTS})
+        yield from lines({fault: stateful_verdict(fault) for fault in STATEFUL_FAULTS})
 
 
-def lines(verdicts: Mapping[LifeFault, Verdict]) -> Iterator[str]:
+def lines(verdicts: Mapping[StatefulFault, Verdict]) -> Iterator[str]:
     """Yield the head and the line of each fault, given the verdicts on lifecycles."""
     examples = [verdict.examples for verdict in verdicts.values()]
     steps = [step_count(verdict) for verdict in verdicts.values()]
@@ -46,10 +46,10 @@ def lines(verdicts: Mapping[LifeFault, Verdict]) -> Iterator[str]:
         mean=mean(steps),
         longest=max(steps),
     )
-    yield from (life_row(fault, verdict) for fault, verdict in verdicts.items())
+    yield from (stateful_row(fault, verdict) for fault, verdict in verdicts.items())
 
 
-def life_row(fault: LifeFault, verdict: Verdict) -> str:
+def stateful_row(fault: StatefulFault, verdict: Verdict) -> str:
     """Return the line of one fault."""
     behaviours = ", ".join(f"{chapter} {count}" for chapter, count in broken_behaviours(fault).items())
     found = (str(verdict.examples), str(step_count(verdict))) if verdict.failed else ("**not found**", "")

@@ -27,7 +27,7 @@ LOOKING: Final[Mapping[str, str]] = MappingProxyType({
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LifeFault:
+class StatefulFault:
     """One rule of the life of a graph that an engine breaks.
 
     ``name`` continues the words "an engine that"; ``source`` is the real bug, or the kind of bug, that it is modelled
@@ -42,7 +42,7 @@ class LifeFault:
 
 
 @contextmanager
-def broken_engine(fault: LifeFault) -> Iterator[Engine]:
+def broken_engine(fault: StatefulFault) -> Iterator[Engine]:
     """Yield the reference engine, started anew, which has the fault inside of the block; nothing of it outlasts that.
 
     Recording is on at the beginning, and afterwards what it was before. What was overwritten is forgotten, as tensors

@@ -14,7 +14,7 @@ from refgrad.engine.functions.methods import backward
 from refgrad.engine.graph.modes import RECORDING, _Switched, is_grad_enabled
 from refgrad.engine.graph.node import AccumulateGrad
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 
@@ -184,72 +184,80 @@ def overwriting_records() -> Region:
     return patch.object(in_place, "is_grad_enabled", lambda: True)
 
 
-LIFE_MODE_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault("records inside of no_grad", "pytorch/pytorch#14707", ignores_no_grad),
-    LifeFault("records nothing after a no_grad region", "generic: the mode is not restored", leaving(stays)),
-    LifeFault(
+STATEFUL_MODE_FAULTS: tuple[StatefulFault, ...] = (
+    StatefulFault("records inside of no_grad", "pytorch/pytorch#14707", ignores_no_grad),
+    StatefulFault("records nothing after a no_grad region", "generic: the mode is not restored", leaving(stays)),
+    StatefulFault(
         "records after any region, the one around it notwithstanding",
         "generic: regions are left by switching recording on",
         leaving(always_records),
     ),
-    LifeFault(
+    StatefulFault(
         "does not restore the mode after an exception",
         "PyTorch documentation: no_grad is a context manager",
         leaving(unless_left_by_error),
     ),
-    LifeFault("keeps recording after an enable_grad region", "generic: restored by halves", leaving(keeps_recording)),
-    LifeFault("ignores enable_grad inside of no_grad", "PyTorch documentation: enable_grad", ignores_enable_grad),
-    LifeFault(
+    StatefulFault(
+        "keeps recording after an enable_grad region", "generic: restored by halves", leaving(keeps_recording)
+    ),
+    StatefulFault("ignores enable_grad inside of no_grad", "PyTorch documentation: enable_grad", ignores_enable_grad),
+    StatefulFault(
         "makes constants of leaves inside of no_grad",
         "PyTorch documentation: factory functions are not affected by no_grad",
         leaves_need_recording,
     ),
-    LifeFault(
+    StatefulFault(
         "does nothing when it should go back inside of no_grad", "generic: the mode is asked", backward_needs_recording
     ),
-    LifeFault("refuses to go back inside of no_grad", "generic: the mode is asked", backward_refuses),
-    LifeFault("records reshapes inside of no_grad", "pytorch/pytorch#14707", reshapes_are_recorded),
-    LifeFault(
+    StatefulFault("refuses to go back inside of no_grad", "generic: the mode is asked", backward_refuses),
+    StatefulFault("records reshapes inside of no_grad", "pytorch/pytorch#14707", reshapes_are_recorded),
+    StatefulFault(
         "refuses to overwrite leaves inside of no_grad", "PyTorch tutorials: updates of weights", overwriting_records
     ),
-    LifeFault("keeps the graph of what it detaches", "generic: detach is forgotten", detaching(not_at_all)),
-    LifeFault("copies what it detaches", "PyTorch documentation: detach shares the storage", detaching(by_copy)),
-    LifeFault(
+    StatefulFault("keeps the graph of what it detaches", "generic: detach is forgotten", detaching(not_at_all)),
+    StatefulFault("copies what it detaches", "PyTorch documentation: detach shares the storage", detaching(by_copy)),
+    StatefulFault(
         "does not see writes by way of a detached alias",
         "PyTorch documentation: in-place correctness checks",
         detaching(without_note),
     ),
-    LifeFault("lets detached tensors require grad", "generic: a flag is copied along", detaching(as_leaf)),
-    LifeFault("cuts off what it detaches from", "PyTorch: detach_ is another thing than detach", detaching(itself_too)),
-    LifeFault(
+    StatefulFault("lets detached tensors require grad", "generic: a flag is copied along", detaching(as_leaf)),
+    StatefulFault(
+        "cuts off what it detaches from", "PyTorch: detach_ is another thing than detach", detaching(itself_too)
+    ),
+    StatefulFault(
         "cannot start to record for a constant",
         "generic: a flag nobody reads",
         templates={"set_requires_grad": "{requires_grad} or {x}.requires_grad_(False)"},
     ),
-    LifeFault("cannot stop to record for a leaf", "generic: a frozen parameter that is trained", requiring(start_only)),
-    LifeFault(
+    StatefulFault(
+        "cannot stop to record for a leaf", "generic: a frozen parameter that is trained", requiring(start_only)
+    ),
+    StatefulFault(
         "makes constants of computed tensors",
         "PyTorch refuses: you can only change requires_grad flags of leaf variables",
         requiring(cuts_results),
     ),
-    LifeFault(
+    StatefulFault(
         "forgets the gradient of a leaf that it freezes", "generic: one field for both", requiring(drops_gradient)
     ),
-    LifeFault(
+    StatefulFault(
         "loses touch with a leaf that was frozen for a while", "generic: a node made anew", requiring(starts_anew)
     ),
-    LifeFault("adds to the gradient of a frozen leaf", "generic: a frozen parameter that is trained", still_receives),
-    LifeFault(
+    StatefulFault(
+        "adds to the gradient of a frozen leaf", "generic: a frozen parameter that is trained", still_receives
+    ),
+    StatefulFault(
         "says that frozen leaves are none",
         "PyTorch documentation: is_leaf",
         showing("is_leaf", lambda tensor: isinstance(tensor.node, AccumulateGrad)),
     ),
-    LifeFault(
+    StatefulFault(
         "says that nothing but leaves requires grad",
         "generic: the flag of results is not set",
         showing("requires_grad", lambda tensor: isinstance(tensor.node, AccumulateGrad)),
     ),
-    LifeFault(
+    StatefulFault(
         "says that no operation has made a tensor whose gradient is kept",
         "PyTorch documentation: retain_grad makes no leaf",
         showing("grad_fn", lambda tensor: None if tensor.retains_grad or tensor.is_leaf else tensor.node),

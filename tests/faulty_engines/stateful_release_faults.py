@@ -13,8 +13,8 @@ from refgrad.engine.autograd import _swept as swept
 from refgrad.engine.graph.node import Contributions, Node
 from refgrad.engine.graph.sweep import Cotangents
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 
 class AlwaysFrees(OpenSweep):
@@ -152,30 +152,30 @@ def says_overwritten() -> AbstractContextManager[Any]:
     return patch.object(errors, "FREED", errors.overwritten("{node}", "out", 1))
 
 
-LIFE_RELEASE_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault("frees graphs that should be kept", "generic: retain_graph is not looked at", sweeping(AlwaysFrees)),
-    LifeFault(
+STATEFUL_RELEASE_FAULTS: tuple[StatefulFault, ...] = (
+    StatefulFault("frees graphs that should be kept", "generic: retain_graph is not looked at", sweeping(AlwaysFrees)),
+    StatefulFault(
         "never frees a graph, nor says so",
         "PyTorch refuses: Trying to backward through the graph a second time",
         sweeping(NeverFrees),
     ),
-    LifeFault("frees the output's node only", "PyTorch forum, loss.backward() twice", sweeping(FreesTheRoot)),
-    LifeFault("keeps the output's node only", "generic: retain_graph is not passed on", sweeping(KeepsTheRoot)),
-    LifeFault("frees what several results share, kept or not", "tracel-ai/burn#3957", sweeping(FreesWhatIsShared)),
-    LifeFault("frees nodes that saved nothing", "MyGrad clears every node that it walks", sweeping(FreesTooMuch)),
-    LifeFault(
+    StatefulFault("frees the output's node only", "PyTorch forum, loss.backward() twice", sweeping(FreesTheRoot)),
+    StatefulFault("keeps the output's node only", "generic: retain_graph is not passed on", sweeping(KeepsTheRoot)),
+    StatefulFault("frees what several results share, kept or not", "tracel-ai/burn#3957", sweeping(FreesWhatIsShared)),
+    StatefulFault("frees nodes that saved nothing", "MyGrad clears every node that it walks", sweeping(FreesTooMuch)),
+    StatefulFault(
         "sends zeros through a freed graph",
         "PyTorch refuses: Trying to backward through the graph a second time",
         sweeping(SendsZeros),
     ),
-    LifeFault("leaves out what was freed", "tracel-ai/burn#3982", sweeping(SkipsWhatWasFreed)),
-    LifeFault("spoils a saved result in its first backward", "chainer/chainer#2062", sweeping(SpoilsWhatItSaved)),
-    LifeFault("wipes the values of what it frees", "tracel-ai/burn#3957", sweeping(WipesWhatItFrees)),
-    LifeFault("frees the graph that a gradient is recorded of", "ekmett/ad#12", frees_with_create_graph),
-    LifeFault(
+    StatefulFault("leaves out what was freed", "tracel-ai/burn#3982", sweeping(SkipsWhatWasFreed)),
+    StatefulFault("spoils a saved result in its first backward", "chainer/chainer#2062", sweeping(SpoilsWhatItSaved)),
+    StatefulFault("wipes the values of what it frees", "tracel-ai/burn#3957", sweeping(WipesWhatItFrees)),
+    StatefulFault("frees the graph that a gradient is recorded of", "ekmett/ad#12", frees_with_create_graph),
+    StatefulFault(
         "frees what a deleted tensor's node has saved",
         "PyTorch documentation: deleting a name changes nothing that backward needs",
         frees_with_deleted_names,
     ),
-    LifeFault("calls a freed graph an overwritten one", "generic: the wrong error", says_overwritten),
+    StatefulFault("calls a freed graph an overwritten one", "generic: the wrong error", says_overwritten),
 )

@@ -13,8 +13,8 @@ from refgrad.engine.autograd import grad
 from refgrad.engine.graph.modes import is_grad_enabled
 from refgrad.engine.graph.node import Contributions, Node
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 
@@ -89,32 +89,32 @@ def records_only_where_all_does() -> Region:
     return patch.object(autograd, "_swept", asking)
 
 
-LIFE_GRADIENT_FAULTS: tuple[LifeFault, ...] = (
-    LifeFault(
+STATEFUL_GRADIENT_FAULTS: tuple[StatefulFault, ...] = (
+    StatefulFault(
         "takes what it saved for constants when it records gradients",
         "pytorch/pytorch#186256",
         sweeping(SavedAreConstants),
     ),
-    LifeFault(
+    StatefulFault(
         "takes cotangents for constants when it records gradients", "ekmett/ad#12", sweeping(CotangentsAreConstants)
     ),
-    LifeFault(
+    StatefulFault(
         "takes all but the first contribution for constants when it records gradients",
         "HIPS/autograd 677af2e",
         sweeping(ContributionsAreConstants),
     ),
-    LifeFault(
+    StatefulFault(
         "adds recorded gradients to leaves, too",
         "PyTorch documentation: grad does not accumulate",
         returning(deposited),
     ),
-    LifeFault("clears a leaf's gradient when it records another", "generic: one field for both", returning(taken)),
-    LifeFault(
+    StatefulFault("clears a leaf's gradient when it records another", "generic: one field for both", returning(taken)),
+    StatefulFault(
         "adds a leaf's gradient to a recorded one", "PyTorch documentation: grad does not accumulate", returning(added)
     ),
-    LifeFault("forgets how a gradient was computed", "PyTorch documentation: create_graph", returning(cut_off)),
-    LifeFault("begins a new graph with every recorded gradient", "ekmett/ad#12", returning(new_leaf)),
-    LifeFault(
+    StatefulFault("forgets how a gradient was computed", "PyTorch documentation: create_graph", returning(cut_off)),
+    StatefulFault("begins a new graph with every recorded gradient", "ekmett/ad#12", returning(new_leaf)),
+    StatefulFault(
         "records no gradients inside of no_grad", "PyTorch documentation: create_graph", records_only_where_all_does
     ),
 )
