@@ -93,6 +93,7 @@ def same(one: Any, other: Any) -> bool:
     return first.shape == second.shape and np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
 
 
+@pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_program_prints_what_was_observed(name: str) -> None:

@@ -60,7 +60,7 @@ def _reason(primitive: Primitive) -> str | None:
 
 
 def _nothing_real(primitive: Primitive) -> str | None:
-    """Call a primitive of derivative zero with one number and with two: does it take and give real ones?"""
+    """Call a primitive of derivative zero with one number and with two, to see whether it takes and gives real ones."""
     for count in (1, 2):
         try:
             result = primitive.bind(*[jax.numpy.float32(0.5)] * count)
