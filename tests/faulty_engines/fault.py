@@ -1,4 +1,4 @@
-"""What is known of a faulty engine, and how does the harness drive it?"""
+"""What is known of a faulty engine, and how it is graded."""
 
 from __future__ import annotations
 

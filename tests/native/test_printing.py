@@ -1,4 +1,4 @@
-"""A printed program shows what the harness observed: it is made of the statements that were executed."""
+"""A printed program shows what was observed: it is made of the statements that were executed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def printed(program: str) -> list[Any]:
 
 
 def observed(scenario: Scenario, engine: Engine) -> list[Any]:
-    """Return what the harness observed of the same, in the same form."""
+    """Return what was observed of the same, in the same form."""
     failing = failing_steps(scenario, engine.adapter.policy)
     shown: list[Any] = []
     for at, (step, seen) in enumerate(zip(scenario.steps, observe(scenario, engine), strict=True)):
