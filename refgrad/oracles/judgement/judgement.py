@@ -1,9 +1,9 @@
 """Judgements of observed arrays, given the certified truth: right, inaccurate, wrong, or not to be decided.
 
-Entries are compared one by one, and no tolerance depends on the size of the array that an entry stands in. An entry passes within
-``ALLOWANCE`` times its rounding budget (and one unit roundoff of its own size). Where the truth itself is an interval,
-at a kink, any element of it is legal. The allowance was measured: over 1,040,314 random graphs (59 of the rows) the
-largest ratio of a correct engine's error to its budget was 1.915.
+Entries are compared one by one: no tolerance depends on the size of the array that an entry stands in. An entry passes
+within ``ALLOWANCE`` times its rounding budget (and one unit roundoff of its own size). Where the truth itself is an
+interval, at a kink, any element of it is legal. The allowance was measured: over 1,040,314 random graphs (59 of the
+rows) the largest ratio of a correct engine's error to its budget was 1.915.
 """
 
 from __future__ import annotations
