@@ -8,7 +8,7 @@ That precision is the scenario's: the coarsest of the engine's dtype and those o
 float32 with float64 computes in the wider one after promotion, but what is made of the float32 leaves alone, and the
 gradients that return to them, are rounded to float32, and they reach everything behind. A result is never promised
 more bits than the least precise number on its way; which of them those are depends on an engine's rules of promotion
-(whether a 0-d array counts, for one), and no entry is condemned for such a rule.
+(whether a 0-d array counts, for one), and no entry is called wrong for such a rule.
 """
 
 from __future__ import annotations

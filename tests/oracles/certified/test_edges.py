@@ -183,7 +183,7 @@ def judged(scenario: Scenario, gradients: Mapping[str, npt.NDArray[np.float64]])
     return violation(scenario, contributions, gradients, {n: oracle.gradient(n, contributions) for n in gradients})
 
 
-def test_no_legal_choice_is_ever_condemned() -> None:
+def test_no_legal_choice_is_ever_called_wrong() -> None:
     profile = Profile(edges=0.7, max_backwards=1, operators=frozenset(operator_table()) - {"power", "xlogy", "sinc"})
     for seed in range(150):
         scenario = random_scenario(seed, profile)

@@ -178,24 +178,24 @@ SMOOTH = MappingProxyType({"exp": np.exp, "tanh": np.tanh, "arctan": np.arctan, 
 @pytest.mark.parametrize("operator", sorted(SMOOTH))
 def test_scipy_finds_the_same_derivative_of_a_smooth_function(operator: str) -> None:
     x = np.array([0.9, 1.7, 3.1])
-    witness = derivative(SMOOTH[operator], x, initial_step=0.25, tolerances={"rtol": 1e-10})
+    reference = derivative(SMOOTH[operator], x, initial_step=0.25, tolerances={"rtol": 1e-10})
     found = difference([f"y = {operator} x", "l = sum y"], x=x)["x"]
-    assert witness.success.all()
-    assert (np.abs(found.value - witness.df) <= found.error + 1e-8 * np.abs(witness.df)).all()
+    assert reference.success.all()
+    assert (np.abs(found.value - reference.df) <= found.error + 1e-8 * np.abs(reference.df)).all()
 
 
 def test_scipy_finds_the_same_derivative_on_the_border_of_a_domain() -> None:
     """Told to step to the right alone, as ours finds out by itself."""
-    witness = derivative(np.vectorize(lambda x: x**2.5), 0.0, step_direction=1)
+    reference = derivative(np.vectorize(lambda x: x**2.5), 0.0, step_direction=1)
     found = difference(["l = power x y"], x=0.0, y=2.5)["x"]
-    assert abs(found.value - witness.df) <= found.error + 1e-6
+    assert abs(found.value - reference.df) <= found.error + 1e-6
 
 
 def test_scipy_finds_the_same_jacobian_of_a_product() -> None:
     x = np.array([0.4, 1.3])
-    witness = jacobian(lambda p: np.exp(p[0]) * np.sin(p[1]), x)
+    reference = jacobian(lambda p: np.exp(p[0]) * np.sin(p[1]), x)
     found = difference(["a = exp p", "b = sin q", "l = multiply a b"], p=x[0], q=x[1])
-    for name, slope in zip("pq", witness.df.ravel(), strict=True):
+    for name, slope in zip("pq", reference.df.ravel(), strict=True):
         assert abs(found[name].value - slope) <= found[name].error + 1e-8
 
 
