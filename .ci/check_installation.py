@@ -1,4 +1,4 @@
-"""Does an installed refgrad, away from its checkout, find its data and its engines?"""
+"""Checks that an installed refgrad, away from its checkout, finds its data and its engines."""
 
 import sys
 from importlib.resources import files

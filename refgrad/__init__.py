@@ -1,4 +1,4 @@
-"""What is refgrad? A conformance suite for automatic differentiation, with a reference engine that passes it.
+"""refgrad: a conformance suite for automatic differentiation, with a reference engine that passes it.
 
 Importing this package loads nothing else: no engine, no oracle, no test runner. The names below are loaded when
 they are first asked for; everything else is imported from its part, such as `refgrad.engine` or `refgrad.strategies`.

@@ -1,4 +1,4 @@
-"""Where on this machine are the language-independent specifications, `specs/`?"""
+"""Where on this machine the language-independent specifications, `specs/`, are."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Is the gradient of a function of one's own right, whichever engine computes it?"""
+"""Checks of the gradients of users' own functions, whichever engine computes them."""
 
 from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.gradients import check_gradients

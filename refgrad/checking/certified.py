@@ -1,4 +1,4 @@
-"""Is a gradient right, the function being a scenario? A quick screen acquits; what it does not, the balls judge."""
+"""The judge of a function that is a scenario: a quick screen, and certified balls where it does not pass."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from refgrad.checking.discrepancy import Discrepancy, flattened, index
 from refgrad.checking.subject import Array, Arrays, Seeds, Subject, SubjectError
-from refgrad.oracles.curves import ROUNDING_SAFETY, BoundedSlopes, Floats
-from refgrad.oracles.judgement import ALLOWANCE
-from refgrad.oracles.lines import Along, noise_along, slopes_along
-from refgrad.oracles.slopes import SCALES
+from refgrad.oracles.judgement.judgement import ALLOWANCE
+from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats
+from refgrad.oracles.slopes.lines import Along, noise_along, slopes_along
+from refgrad.oracles.slopes.slopes import SCALES
 
 FULL_INPUTS = 200
 """Up to this many entries each is differentiated by; beyond, random directions are."""

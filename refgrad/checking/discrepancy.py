@@ -1,4 +1,4 @@
-"""What is said of one entry of a gradient that is not simply right?"""
+"""What is said of one entry of a gradient that is not simply right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the gradient of a function of one's own right?"""
+"""``check_gradients``: the check of the gradient of a user's function, or of a function of an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a wrong gradient told: what, where, by how much, how to see it, and what to do?"""
+"""The message about a wrong gradient: what, where, by how much, how to see it, and what to do."""
 
 from __future__ import annotations
 

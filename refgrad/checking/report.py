@@ -1,4 +1,4 @@
-"""What did a check find, and how is it said?"""
+"""The result of a check of gradients, and its text."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """A quick test of a whole gradient along one random direction, in float64. If it passes, nothing more need be asked.
 
 One forward sweep of dual numbers (a value and its derivative along a direction), whole arrays at a time, costs a small
-part of a certified gradient. It can only acquit: what it does not find right is judged entry by entry in balls, so it
+part of a certified gradient. It can only pass: what it does not find right is judged entry by entry in balls, so it
 raises no false alarm.
 
 The direction weighs each entry by a random number over the claimed gradient itself (or more, for an entry that is
 small among its neighbours), so that each entry's relative error counts alike, and the sum is right to within ``T``. An
 error in a single entry is never missed if it is relatively larger than ``missed_below``, whatever the entry's size.
 Where several entries are wrong, their errors can cancel: given all other random numbers, the sum falls into the
-interval that acquits with probability at most 1.5 times ``missed_below`` / e, for the largest relative error e.
+interval that passes with probability at most 1.5 times ``missed_below`` / e, for the largest relative error e.
 
 T is derived: each of the n terms of the sum, which are no larger than 2, is rounded in each operation, once on the way
 forward and once on the way back. Roundings add up like random steps (Higham and Mary, A new approach to probabilistic
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
-from refgrad.oracles.judgement import ALLOWANCE
+from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.scenario import Constant, Leaf, Scenario
 
 Array = npt.NDArray[Any]
@@ -41,7 +41,7 @@ FEWEST_MISSED = 8.0
 LEAST_WEIGHT = 1.5
 LARGEST_WEIGHT = 2.0
 LEAST_SHARE = 2 / (LEAST_WEIGHT * FEWEST_MISSED)
-"""Of a small entry in the sum: a sum that is off by 2 T is not acquitted."""
+"""Of a small entry in the sum: a sum that is off by 2 T does not pass."""
 
 HALF = 0.5
 SMALL = 0.125

@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.ingredients import starts_at_leaf
-from refgrad.grading.checks.isolation import (
+from refgrad.grading.checks.isolation.alone import (
     alone,
     shows_arrays,
     with_one_leaf,
@@ -21,7 +19,9 @@ from refgrad.grading.checks.isolation import (
     with_own_operands,
     without_constants,
 )
-from refgrad.grading.checks.seedless import without_seeds
+from refgrad.grading.checks.isolation.ingredients import starts_at_leaf
+from refgrad.grading.checks.isolation.seedless import without_seeds
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features

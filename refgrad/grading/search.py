@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from refgrad.generation import Counterexample, find_counterexample, shrink
-from refgrad.grading.checks.ingredients import rare_ingredients
+from refgrad.grading.checks.isolation.ingredients import rare_ingredients
 from refgrad.grading.judging.evidence import Evidence, Fact, Tally
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
 from refgrad.scenario import Scenario

@@ -1,4 +1,4 @@
-"""How are many points evaluated at once? A batch axis behind all others runs along with every entry.
+"""Evaluation of many points at once: a batch axis behind all others runs along with every entry.
 
 The batch axis goes last, so that broadcasting needs no change. A value that does not depend on a batched leaf stays
 unbatched. A structural operator says in its row how it meets the extra axis: ``trailing`` functions ignore it,

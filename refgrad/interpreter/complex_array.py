@@ -1,4 +1,4 @@
-"""How does complex arithmetic round, and how are both parts of its results kept right to the last bits?
+"""Complex arrays whose arithmetic keeps both parts of its results right to the last bits.
 
 An array that is shaken moves every result of every numpy function by as much as rounding may have done, up or down at
 random: the spread of a computation under shaking is what rounding can do to it, whatever it cancels on its way

@@ -1,4 +1,4 @@
-"""Of which steps does a composite operator consist, applied to given arrays?
+"""The steps of which a composite operator consists, applied to given arrays.
 
 Its function runs once on numpy arrays, and every operator that it calls is noted.
 """

@@ -1,4 +1,4 @@
-"""How is the forward part of a scenario evaluated, whatever its numbers are?"""
+"""Evaluation of the forward part of a scenario, whatever its numbers are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a scenario written out in operators that have a formula or a structure?
+"""Scenarios written out in operators that have a formula or a structure.
 
 Oracles reason about single steps (does it choose, is it analytic, how long is the path), so they are given the steps of
 a composite instead of the composite.

@@ -1,4 +1,4 @@
-"""How are scenarios evaluated in ordinary floating-point numbers?"""
+"""Evaluation of scenarios in ordinary floating-point numbers."""
 
 from __future__ import annotations
 

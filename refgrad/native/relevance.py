@@ -1,4 +1,4 @@
-"""Which steps and leaves of a scenario does an output depend on?"""
+"""The steps and leaves of a scenario that an output depends on."""
 
 from __future__ import annotations
 

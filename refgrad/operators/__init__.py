@@ -1,4 +1,4 @@
-"""Which operators are there, and what are they? The table that everything else derives from."""
+"""The table of operators, from which everything else derives."""
 
 from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.expression import Expression, ExpressionError

@@ -1,4 +1,4 @@
-"""What does a composite operator (softmax, a convolution, a determinant …) consist of? Other operators of the table.
+"""Composite operators (softmax, a convolution, a determinant …), which consist of other operators of the table.
 
 A composite has no rule of its own. Every number system, every oracle and the reference engine run its steps, so what is
 certified is what the steps say; engines are held to it by the value and the derivatives of their own one function.

@@ -1,4 +1,4 @@
-"""How is an operator told to a reader: what it takes, where it is defined, and what holds at its edges?"""
+"""The description of an operator for readers: what it takes, where it is defined, and what holds at its edges."""
 
 from __future__ import annotations
 

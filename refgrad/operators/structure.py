@@ -1,4 +1,4 @@
-"""What does a structural operator (sum, reshape, matmul …) consist of?
+"""The parts of a structural operator (sum, reshape, matmul …).
 
 One numpy function and one reverse rule, written beside each other. The function is plain numpy and is run on float64
 arrays and on object arrays of balls, symbols or anything else that can be added and multiplied. The rule is for the

@@ -1,4 +1,4 @@
-"""What is an operator, and which operators are there? The rows of ``specs/operators/*.toml`` as values."""
+"""The operators: the rows of ``specs/operators/*.toml`` as values."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""What is the true derivative, found independently of every engine?"""
+"""The true derivative, found independently of every engine."""
 
-from refgrad.oracles.ball_series import derivatives_along
-from refgrad.oracles.certified import Certified, CertifiedOracle
-from refgrad.oracles.definedness import undefined_between
-from refgrad.oracles.directional import directional_derivative
-from refgrad.oracles.finite_differences import Difference, finite_differences
-from refgrad.oracles.judgement import EntryError, Judgement, judge
-from refgrad.oracles.limits import limits_met
-from refgrad.oracles.subgradients import Violation, violation
+from refgrad.oracles.certified.certified import Certified, CertifiedOracle
+from refgrad.oracles.certified.directional import directional_derivative
+from refgrad.oracles.cross_checks.ball_series import derivatives_along
+from refgrad.oracles.cross_checks.finite_differences import Difference, finite_differences
+from refgrad.oracles.judgement.definedness import undefined_between
+from refgrad.oracles.judgement.judgement import EntryError, Judgement, judge
+from refgrad.oracles.judgement.limits import limits_met
+from refgrad.oracles.judgement.subgradients import Violation, violation
 
 __all__ = [
     "Certified",

@@ -1,4 +1,4 @@
-"""Which steps of a scenario do some outputs depend on?"""
+"""The steps of a scenario that some outputs depend on."""
 
 from __future__ import annotations
 

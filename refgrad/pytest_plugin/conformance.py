@@ -131,7 +131,7 @@ class CheckItem(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,
     ) -> Any:
-        """Return the text of the verdict, not a traceback through the harness; of another error, a plain traceback."""
+        """Return the text of the verdict, not a traceback through refgrad; of another error, a plain traceback."""
         if isinstance(excinfo.value, CheckFailedError):
             return excinfo.value.text
         shown = super().repr_failure(excinfo, style)

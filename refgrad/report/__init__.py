@@ -1,4 +1,4 @@
-"""What is told of a run, and how? Documents (ENGINE.json), texts of verdicts, pages, and scripts of findings."""
+"""What is told of a run: documents (ENGINE.json), texts of verdicts, pages, and scripts of findings."""
 
 from refgrad.report.confirmation import Confirmation, confirm
 from refgrad.report.document import (

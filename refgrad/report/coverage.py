@@ -1,4 +1,4 @@
-"""Which rows of the table does an engine have, and which of the engine's own operators does no row reach?
+"""The rows of the table that an engine has, and those of the engine's own operators that no row reaches.
 
 ``python -m refgrad.report.coverage [FILE...]`` prints the page about all installed engines, and about those of which
 ``refgrad coverage --json`` wrote a file, in an environment of theirs.

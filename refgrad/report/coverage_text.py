@@ -1,4 +1,4 @@
-"""How is what is covered of an engine shown in a terminal?"""
+"""The coverage of an engine, as text for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do templates become Markdown?"""
+"""Templates that become Markdown."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
 from refgrad.native.adapter.fields import AdapterField, defaults, rows
 from refgrad.native.adapter.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start

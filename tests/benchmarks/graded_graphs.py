@@ -20,7 +20,7 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
-from refgrad.oracles.judgement import SMALLEST_NORMAL, VAGUE_ABOVE
+from refgrad.oracles.judgement.judgement import SMALLEST_NORMAL, VAGUE_ABOVE
 from refgrad.scenario import Constant, Leaf, Scenario
 
 Floats = npt.NDArray[np.float64]

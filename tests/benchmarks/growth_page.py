@@ -11,9 +11,9 @@ import platform
 import sys
 from collections.abc import Iterator
 
-from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import probe
+from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviours
+from refgrad.grading.measurements import take_measurement
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Engine, start
 
@@ -59,8 +59,8 @@ def page(engines: list[Engine], settings: Settings) -> Iterator[str]:
 
 def cell(behaviour: Behaviour, engine: Engine, settings: Settings) -> str:
     """Return what a behaviour shows on an engine."""
-    assert behaviour.probing is not None
-    shown = probe(engine, behaviour.probing, settings)
+    assert behaviour.measurement is not None
+    shown = take_measurement(engine, behaviour.measurement, settings)
     if shown.growth is None:
         return shown.outcome
     size, seconds = list(shown.growth.times.items())[-1]

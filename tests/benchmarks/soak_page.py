@@ -18,7 +18,7 @@ from typing import Any, Final
 from refgrad.generation import shrink
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import engine_version, find_adapter
-from refgrad.oracles.judgement import ALLOWANCE
+from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.scenario import parse
 from tests.benchmarks.graded_graphs import engine
 from tests.benchmarks.soak import BINS_PER_OCTAVE, graphs, read_lines
@@ -193,19 +193,19 @@ def _reasons(operators: Any) -> str:
 def _findings(findings: list[dict[str, Any]]) -> str:
     """Show each finding by what it shrinks to; those that shrink to the same operators are shown once."""
     shown: dict[tuple[str, ...], tuple[str, list[int]]] = {}
-    acquitted: Counter[str] = Counter()
+    corrected: Counter[str] = Counter()
     for found in findings:
         scenario = parse(found["scenario"])
         bench = engine(found["engine"])
         now = examine(scenario, bench)
         if not now.failed:
-            acquitted[f"{now.outcome}: {PLACE.sub('…', now.message)}"] += 1
+            corrected[f"{now.outcome}: {PLACE.sub('…', now.message)}"] += 1
             continue
         small = shrink(scenario, lambda candidate, bench=bench: examine(candidate, bench).failed)  # type: ignore[misc]
         key = (found["engine"], *sorted(small.operators))
         text = f"{found['engine']}: {examine(small, bench).message}\n\n```\n{small.text}```"
         shown.setdefault(key, (text, []))[1].append(found["seed"])
-    excused = [f"- {count} graphs: {said}" for said, count in acquitted.most_common()]
+    excused = [f"- {count} graphs: {said}" for said, count in corrected.most_common()]
     mended = ["Of these graphs the suite as it is now says something else: the fault was its own.", "\n".join(excused)]
     return (
         "\n\n".join(mended if excused else [])

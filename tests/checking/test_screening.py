@@ -1,4 +1,4 @@
-"""Tests of the screen: it acquits right gradients, and never one with an error that it promises to see."""
+"""Tests of the screen: it passes right gradients, and never one with an error that it promises to see."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def screened(graph: Graph, claimed: dict[str, Array], seed: int = 0) -> bool:
     return passes(graph.scenario, ((graph.output, graph.cotangent),), claimed, np.random.default_rng(seed))
 
 
-def test_almost_every_right_gradient_is_acquitted() -> None:
-    acquitted = sum(screened(graph, gradients(graph)) for graph in generated(GRAPHS, near=False))
-    assert acquitted > 0.9 * GRAPHS
+def test_almost_every_right_gradient_passes() -> None:
+    passed = sum(screened(graph, gradients(graph)) for graph in generated(GRAPHS, near=False))
+    assert passed > 0.9 * GRAPHS
 
 
 def test_an_error_in_one_entry_is_never_missed_however_small_the_entry() -> None:

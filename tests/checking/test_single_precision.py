@@ -59,7 +59,7 @@ def test_right_functions_raise_no_alarm(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_right_functions_are_acquitted_and_not_only_left_alone(seed: int) -> None:
+def test_right_functions_pass_and_are_not_only_left_alone(seed: int) -> None:
     report = check_gradients(layer, inputs(seed, (4, 3), (3, 5), (5,)))
     assert (report.outcome, report.method) == ("right", "certified")
 

@@ -1,4 +1,4 @@
-"""What is known of a faulty engine, and how does the harness drive it?"""
+"""What is known of a faulty engine, and how it is graded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.behaviour_checks import BehaviourCheck
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.claim_checks import ClaimCheck
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.checks.statements.claim_checks import ClaimCheck
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter, spell
 from refgrad.native.engine import start
@@ -91,15 +91,17 @@ def adapter(fault: Fault) -> TapeAdapter:
 
 
 def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) -> dict[str, Verdict]:
-    """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (all but probes, if None)."""
+    """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (None: all but measurements)."""
     bench = Bench(start(adapter(fault)), Settings(profile))
-    checks = [check for check in all_checks() if not is_probed(check)]
+    checks = [check for check in all_checks() if not is_measured(check)]
     return {check.id: bench.grade(check) for check in checks if only is None or check.id in only}
 
 
-def is_probed(check: Check) -> bool:
-    """Whether a check has broken engines of its own, in ``tests/grading/measurements/`` or in the test of claims."""
-    return isinstance(check, ClaimCheck) or (isinstance(check, BehaviourCheck) and check.behaviour.probing is not None)
+def is_measured(check: Check) -> bool:
+    """Whether a check has broken engines of its own, in ``tests/grading/measurements/`` or ``test_claims.py``."""
+    return isinstance(check, ClaimCheck) or (
+        isinstance(check, BehaviourCheck) and check.behaviour.measurement is not None
+    )
 
 
 DRAWN = frozenset({"operators", "edges", "contracts", "second_order", "third_order", "forward_mode", "graphs"})

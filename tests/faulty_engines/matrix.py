@@ -15,8 +15,8 @@ from refgrad.grading.judging.verdict import Verdict
 from tests.faulty_engines.fault import GRAPHS, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import FAULTS
 from tests.faulty_engines.gradchecked import Answer, answers, protocol
-from tests.faulty_engines.life_table import life_table
 from tests.faulty_engines.remembering import remembered_scenarios
+from tests.faulty_engines.stateful_table import stateful_table
 
 PROFILE = "standard"
 
@@ -36,7 +36,7 @@ behaviours fail, whose scenarios are written down), *steps* the length of the sm
 |---|---|---|---:|---:|---|---|
 """
 
-FURTHER_TABLES: tuple[Callable[[], Iterable[str]], ...] = (life_table,)
+FURTHER_TABLES: tuple[Callable[[], Iterable[str]], ...] = (stateful_table,)
 """What follows: the lines of a table for each kind of fault that is no fault of a tape."""
 
 

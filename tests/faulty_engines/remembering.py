@@ -9,7 +9,8 @@ from functools import lru_cache
 import pytest
 
 from refgrad.grading import reliance
-from refgrad.grading.checks import graphs, lifecycles, operators, rules
+from refgrad.grading.checks import graphs, lifecycles
+from refgrad.grading.checks.operators import derivatives, rules
 from refgrad.grading.judging import examination
 
 ROOM = 10_000
@@ -20,8 +21,8 @@ def remembered_scenarios() -> Iterator[None]:
     """Keep scenarios and their truths inside the block: they follow from seeds and scenarios alone."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (operators, "operator_scenario"),
-            (operators, "edge_scenario"),
+            (derivatives, "operator_scenario"),
+            (derivatives, "edge_scenario"),
             (reliance, "required_features"),
             (graphs, "random_scenario"),
             (graphs, "operator_scenario"),

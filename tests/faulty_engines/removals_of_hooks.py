@@ -15,8 +15,8 @@ from refgrad.engine.graph.modes import is_grad_enabled
 from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
 from refgrad.engine.graph.sweep import Cotangents
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 
@@ -116,20 +116,22 @@ def calls_all_hooks() -> Iterator[None]:
         yield
 
 
-REMOVALS_OF_HOOKS: tuple[LifeFault, ...] = (
-    LifeFault("shows hooks what a leaf has gathered", "PyTorch: another hook comes after that", sweeping(ShowsTotals)),
-    LifeFault("writes what hooks return over what came", "Oneflow-Inc/oneflow#9497", sweeping(WritesAnswers)),
-    LifeFault("calls no hooks on outputs", "generic: the sweep begins behind them", sweeping(NotAtOutputs)),
-    LifeFault("calls hooks that nothing arrives at", "pytorch/pytorch#11751", calls_all_hooks),
-    LifeFault("takes nothing for zeros where a hook returns it", "generic: None is falsy", answers_zeros),
-    LifeFault("forgets hooks of tensors without a name", "generic: hooks of the tensor", hooks_die_with_names),
-    LifeFault("keeps the gradients of all computed tensors", "MyGrad keeps them by design", sweeping(KeepsAll)),
-    LifeFault(
+REMOVALS_OF_HOOKS: tuple[StatefulFault, ...] = (
+    StatefulFault(
+        "shows hooks what a leaf has gathered", "PyTorch: another hook comes after that", sweeping(ShowsTotals)
+    ),
+    StatefulFault("writes what hooks return over what came", "Oneflow-Inc/oneflow#9497", sweeping(WritesAnswers)),
+    StatefulFault("calls no hooks on outputs", "generic: the sweep begins behind them", sweeping(NotAtOutputs)),
+    StatefulFault("calls hooks that nothing arrives at", "pytorch/pytorch#11751", calls_all_hooks),
+    StatefulFault("takes nothing for zeros where a hook returns it", "generic: None is falsy", answers_zeros),
+    StatefulFault("forgets hooks of tensors without a name", "generic: hooks of the tensor", hooks_die_with_names),
+    StatefulFault("keeps the gradients of all computed tensors", "MyGrad keeps them by design", sweeping(KeepsAll)),
+    StatefulFault(
         "adds to kept gradients in place",
         "Oneflow-Inc/oneflow#9497",
         lambda: patch.object(autograd, "_keep", keeps_without_copy),
     ),
-    LifeFault(
+    StatefulFault(
         "says that nothing requires grad inside of no_grad",
         "generic: the mode is asked",
         lambda: patch.object(Tensor, "requires_grad", property(lambda x: x.node is not None and is_grad_enabled())),

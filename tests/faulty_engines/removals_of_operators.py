@@ -18,8 +18,8 @@ from refgrad.engine.graph.node import AccumulateGrad, Node
 from refgrad.engine.graph.sweep import reachable
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.operators import operator_table
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 Operator = Callable[..., Any]
@@ -229,16 +229,16 @@ def spoils_what_it_frees() -> Iterator[None]:
         yield
 
 
-REMOVALS_OF_OPERATORS: tuple[LifeFault, ...] = (
-    LifeFault("records constants", "generic: a flag nobody reads", records_constants),
-    LifeFault("computes in single precision what it does not record", "generic: another path", rounds_in_regions),
-    LifeFault("writes results over operands", "pytorch/pytorch#7763", overwrites_operands),
-    LifeFault("hands out its operand where it adds zeros", "rsokl/MyGrad 407b2764", hands_out_operands),
-    LifeFault("computes an expression once for all", "generic: a graph that is built once", computes_once),
-    LifeFault("gives the sum of all entries an axis", "HIPS/autograd#36", full_sums_keep_an_axis),
-    LifeFault("does not hear of hooks that come after a result", "generic: a copy of the list", deaf_to_late_hooks),
-    LifeFault("lets go of graphs when a no_grad region begins", "generic: one mode for all", regions_end_graphs),
-    LifeFault("frees graphs that a backward has not walked", "tracel-ai/burn#3982", frees_everything),
-    LifeFault("counts what the output does not depend on", "generic: a tape without an order", counts_everything),
-    LifeFault("lets values go with what it frees", "tracel-ai/burn#3957", spoils_what_it_frees),
+REMOVALS_OF_OPERATORS: tuple[StatefulFault, ...] = (
+    StatefulFault("records constants", "generic: a flag nobody reads", records_constants),
+    StatefulFault("computes in single precision what it does not record", "generic: another path", rounds_in_regions),
+    StatefulFault("writes results over operands", "pytorch/pytorch#7763", overwrites_operands),
+    StatefulFault("hands out its operand where it adds zeros", "rsokl/MyGrad 407b2764", hands_out_operands),
+    StatefulFault("computes an expression once for all", "generic: a graph that is built once", computes_once),
+    StatefulFault("gives the sum of all entries an axis", "HIPS/autograd#36", full_sums_keep_an_axis),
+    StatefulFault("does not hear of hooks that come after a result", "generic: a copy of the list", deaf_to_late_hooks),
+    StatefulFault("lets go of graphs when a no_grad region begins", "generic: one mode for all", regions_end_graphs),
+    StatefulFault("frees graphs that a backward has not walked", "tracel-ai/burn#3982", frees_everything),
+    StatefulFault("counts what the output does not depend on", "generic: a tape without an order", counts_everything),
+    StatefulFault("lets values go with what it frees", "tracel-ai/burn#3957", spoils_what_it_frees),
 )

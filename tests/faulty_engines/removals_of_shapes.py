@@ -14,7 +14,6 @@ from refgrad.engine.operators import fitting
 from refgrad.engine.operators.naming import node_name
 from refgrad.operators import operator_table
 from refgrad.operators.structures.shapes import sum_to
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.shape_faults import (
     along_first_axis,
@@ -24,6 +23,7 @@ from tests.faulty_engines.shape_faults import (
     without_negative_steps,
     written_back,
 )
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 Change = Callable[[list[Any], Any, Any], list[Any]]
@@ -58,49 +58,49 @@ def of_matrices_only(right: list[Any], _: Any, node: Any) -> list[Any]:
     return [share * (len(shape) > 1) for share, shape in zip(right, node.shapes, strict=True)]
 
 
-REMOVALS_OF_SHAPES: tuple[LifeFault, ...] = (
-    LifeFault("averages where it should undo broadcasting", "variant of nd4j#2424", averages),
-    LifeFault(
+REMOVALS_OF_SHAPES: tuple[StatefulFault, ...] = (
+    StatefulFault("averages where it should undo broadcasting", "variant of nd4j#2424", averages),
+    StatefulFault(
         "expands sums over several axes at the end",
         "harvard-edge/cs249r_book#1867",
         rule(lambda _, g, node: [expanded_at_the_end(node, g)], "sum"),
     ),
-    LifeFault(
+    StatefulFault(
         "divides means by the size of the whole array",
         "harvard-edge/cs249r_book#1867",
         rule(lambda right, g, _: [right[0] / g.size], "mean"),
     ),
-    LifeFault(
+    StatefulFault(
         "permutes axes back by the permutation itself",
         "generic: right for every permutation but cycles of three and more",
         rule(lambda _, g, node: [np.transpose(g, node.attributes["axes"])], "transpose"),
     ),
-    LifeFault(
+    StatefulFault(
         "overwrites what is read repeatedly",
         "tensorflow/tensorflow#7397",
         rule(lambda _, g, node: [written_back(node, array_index(node), g)], "index"),
     ),
-    LifeFault(
+    StatefulFault(
         "puts back in forward order what was read backwards",
         "generic: slices with negative steps",
         rule(lambda _, g, node: [without_negative_steps(node, g)], "index"),
     ),
-    LifeFault(
+    StatefulFault(
         "puts back along the first axis what was taken along another",
         "HIPS/autograd 747b48b",
         rule(lambda _, g, node: [along_first_axis(node, g)], "take"),
     ),
-    LifeFault(
+    StatefulFault(
         "cuts what it sends through a concatenation into equal parts",
         "tracel-ai/burn#402",
         rule(lambda right, g, node: equal_parts(node, right, g), "concatenate"),
     ),
-    LifeFault(
+    StatefulFault(
         "serves two operands of a concatenation or stack",
         "HIPS/autograd#242",
         rule(lambda right, _g, _: [*right[:2], *(share * 0 for share in right[2:])], "concatenate", "stack"),
     ),
-    LifeFault(
+    StatefulFault(
         "sends vectors nothing through products", "rank combinations of matmul", rule(of_matrices_only, "matmul")
     ),
 )

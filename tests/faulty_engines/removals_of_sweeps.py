@@ -17,8 +17,8 @@ from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
 from refgrad.engine.graph.sweep import Cotangents, reachable
 from refgrad.engine.graph.tensor import Tensor
-from tests.faulty_engines.life_fault import LifeFault
 from tests.faulty_engines.open_sweep import OpenSweep, sweeping
+from tests.faulty_engines.stateful_fault import StatefulFault
 
 Region = AbstractContextManager[Any]
 
@@ -177,33 +177,37 @@ def spoiled(outputs: list[Tensor]) -> None:
         output.array = np.zeros_like(output.array)
 
 
-REMOVALS_OF_SWEEPS: tuple[LifeFault, ...] = (
-    LifeFault(
+REMOVALS_OF_SWEEPS: tuple[StatefulFault, ...] = (
+    StatefulFault(
         "gives nothing to a leaf that it starts from", "generic: the shortest graph", sweeping(LeavesAreNoOutputs)
     ),
-    LifeFault("stops where an operand is a constant", "generic: one None for all", sweeping(StopsAtConstants)),
-    LifeFault("stops where an operand is a condition", "tinygrad/tinygrad#3037", sweeping(StopsAtConditions)),
-    LifeFault("makes every gradient float64", "generic: an array of the default dtype", sweeping(Float64Only)),
-    LifeFault("takes results that it saved for constants", "pytorch/pytorch#186256", sweeping(ResultsAreConstants)),
-    LifeFault("says once that a graph was freed", "generic: a mark that is cleared", fails_once),
-    LifeFault("keeps for good what was kept once", "generic: a flag of the node", keeps_for_good),
-    LifeFault("begins with gradients of ones", "generic: memory that is not cleared", begins_with_ones),
-    LifeFault("serves leaves that the output does not depend on", "generic: a list of all leaves", serves_every_leaf),
-    LifeFault("asks for a seed of every output", "chainer/chainer#1680", seeded(asked_of_all)),
-    LifeFault("asks for a seed of every array", "PyTorch: numel, not ndim, decides", seeded(asked_of_arrays)),
-    LifeFault("frees a graph and then looks at the seed", "generic: checks come too late", seeded(refused_too_late)),
-    LifeFault(
+    StatefulFault("stops where an operand is a constant", "generic: one None for all", sweeping(StopsAtConstants)),
+    StatefulFault("stops where an operand is a condition", "tinygrad/tinygrad#3037", sweeping(StopsAtConditions)),
+    StatefulFault("makes every gradient float64", "generic: an array of the default dtype", sweeping(Float64Only)),
+    StatefulFault("takes results that it saved for constants", "pytorch/pytorch#186256", sweeping(ResultsAreConstants)),
+    StatefulFault("says once that a graph was freed", "generic: a mark that is cleared", fails_once),
+    StatefulFault("keeps for good what was kept once", "generic: a flag of the node", keeps_for_good),
+    StatefulFault("begins with gradients of ones", "generic: memory that is not cleared", begins_with_ones),
+    StatefulFault(
+        "serves leaves that the output does not depend on", "generic: a list of all leaves", serves_every_leaf
+    ),
+    StatefulFault("asks for a seed of every output", "chainer/chainer#1680", seeded(asked_of_all)),
+    StatefulFault("asks for a seed of every array", "PyTorch: numel, not ndim, decides", seeded(asked_of_arrays)),
+    StatefulFault(
+        "frees a graph and then looks at the seed", "generic: checks come too late", seeded(refused_too_late)
+    ),
+    StatefulFault(
         "records nothing after a backward that failed",
         "generic: a mode is not restored",
         failing(lambda _: RECORDING.set(False)),
     ),
-    LifeFault("spoils the output of a backward that fails", "generic: half of an update", failing(spoiled)),
-    LifeFault(
+    StatefulFault("spoils the output of a backward that fails", "generic: half of an update", failing(spoiled)),
+    StatefulFault(
         "loses touch with a leaf whose gradient is reset",
         "MyGrad clears the graph with the gradient",
         templates={"zero_grad": "setattr({leaf}, 'node', type({leaf}.node)({leaf}.shape, {leaf}.dtype))"},
     ),
-    LifeFault(
+    StatefulFault(
         "leaves tangents in leaves",
         "generic: one field for both",
         templates={

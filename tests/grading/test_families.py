@@ -10,7 +10,7 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
-from refgrad.grading.checks.operator_check import CheckOfOperator
+from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.grading.checks.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine

@@ -1,4 +1,4 @@
-"""A printed program shows what the harness observed: it is made of the statements that were executed."""
+"""A printed program shows what was observed: it is made of the statements that were executed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from refgrad.generation import (
     random_scenario,
     second_order_scenario,
 )
-from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
@@ -67,7 +67,7 @@ def printed(program: str) -> list[Any]:
 
 
 def observed(scenario: Scenario, engine: Engine) -> list[Any]:
-    """Return what the harness observed of the same, in the same form."""
+    """Return what was observed of the same, in the same form."""
     failing = failing_steps(scenario, engine.adapter.policy)
     shown: list[Any] = []
     for at, (step, seen) in enumerate(zip(scenario.steps, observe(scenario, engine), strict=True)):
@@ -93,6 +93,7 @@ def same(one: Any, other: Any) -> bool:
     return first.shape == second.shape and np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
 
 
+@pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_program_prints_what_was_observed(name: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from jsonschema import Draft202012Validator
 
-from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, ProcessRunner, start
 from refgrad.native.observation import Observation, ProtocolError, read_answer, read_array, read_data

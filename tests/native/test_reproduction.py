@@ -1,4 +1,4 @@
-"""Is a reproduction a program of the engine's own library that shows what the harness observed?"""
+"""A reproduction is a program of the engine's own library that shows what was observed."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.scenario import parse
 from tests.native.tiny_engine import tiny_adapter
 
-LIFE = """
+STATEFUL = """
 x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad
 c = leaf float64[2] {0x1p+1 0x1.8p+1}
 s = leaf float64[] {0x1p-1}
@@ -104,7 +104,7 @@ def printed(program: str) -> str:
 
 def test_every_step_is_printed_as_a_program_that_runs() -> None:
     engine = start(find_adapter("refgrad"))
-    program = reproduce(parse(LIFE), engine)
+    program = reproduce(parse(STATEFUL), engine)
     assert program.endswith(f"\n\n{PROGRAM}")
     assert printed(program).splitlines()[2:6] == [
         "False",
@@ -119,14 +119,14 @@ def test_every_step_is_printed_as_a_program_that_runs() -> None:
 def test_an_engine_that_has_it_all_shows_what_it_must(name: str) -> None:
     pytest.importorskip(name, reason=f"needs refgrad[{name}]", exc_type=ImportError)
     engine = start(find_adapter(name))
-    assert required_features(parse(LIFE)) <= engine.adapter.features
-    assert examine(parse(LIFE), engine).outcome == "passed"
-    assert "Trying to backward" in printed(reproduce(parse(LIFE), engine))
+    assert required_features(parse(STATEFUL)) <= engine.adapter.features
+    assert examine(parse(STATEFUL), engine).outcome == "passed"
+    assert "Trying to backward" in printed(reproduce(parse(STATEFUL), engine))
 
 
 def test_an_engine_without_templates_lacks_the_features() -> None:
     needed = {"detach", "no_grad", "hooks", "unhook", "in_place", "in_place_at_index", "retain_grad", "read_is_leaf"}
-    assert needed <= required_features(parse(LIFE)) - tiny_adapter().features
+    assert needed <= required_features(parse(STATEFUL)) - tiny_adapter().features
 
 
 def reference(**changes: Any) -> Engine:

@@ -1,4 +1,4 @@
-"""How small can an engine be that the harness drives? A tape in a few lines, for the harness's own tests."""
+"""An engine as small as one can be that refgrad drives: a tape in a few lines, for the tests."""
 
 from __future__ import annotations
 

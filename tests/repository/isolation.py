@@ -1,4 +1,4 @@
-"""How does a test ask a fresh interpreter about a copy of the package?"""
+"""Questions that tests put to a fresh interpreter, about a copy of the package."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Which files make up this repository?"""
+"""The files that make up this repository."""
 
 import ast
 import subprocess

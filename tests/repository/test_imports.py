@@ -1,4 +1,4 @@
-"""Does importing refgrad load only what it has to?"""
+"""Importing refgrad loads only what it has to."""
 
 import ast
 from collections import defaultdict
@@ -23,8 +23,6 @@ LIVE_WITHOUT_THE_ENGINE = (
     "strategies",
     "lifecycle",
     "native",
-    "harness",
-    "harness",
     "grading",
 )
 

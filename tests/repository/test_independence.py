@@ -6,8 +6,8 @@ from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 # The rounding budget models how engines compute, so it alone may read the rules that engines use.
 BUDGET = {
-    "refgrad/oracles/ball_derivatives.py: rule",
-    "refgrad/oracles/series_rounding.py: usual_series",
+    "refgrad/oracles/certified/ball_derivatives.py: rule",
+    "refgrad/oracles/certified/series_rounding.py: usual_series",
 }
 
 

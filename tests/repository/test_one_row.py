@@ -1,4 +1,4 @@
-"""Is one row in `specs/operators/` all that an elementwise operator needs?"""
+"""One row in `specs/operators/` is all that an elementwise operator needs."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Does CI run the very commands that README.md gives?"""
+"""CI runs the very commands that README.md gives."""
 
 import importlib.util
 from types import ModuleType

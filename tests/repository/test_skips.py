@@ -1,8 +1,7 @@
-"""Does everything that is skipped, or expected to fail, say why?"""
+"""Everything that is skipped, or expected to fail, says why."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -51,9 +50,13 @@ def needs_an_engine(test: ast.FunctionDef) -> bool:
     return any(not isinstance(name, ast.Constant) or name.value in registered_engines() for name in asked)
 
 
-@pytest.mark.parametrize("path", python_files(TESTS), ids=name_of)
-def test_a_test_that_needs_an_engine_is_marked(path: Path) -> None:
-    assert list(unmarked(syntax_tree(path))) == []
+def test_a_test_that_needs_an_engine_is_marked() -> None:
+    assert found_in_tests(unmarked) == []
+
+
+def found_in_tests(search: Callable[[ast.Module], Iterator[str]]) -> list[str]:
+    """What a search finds in all files of tests, as `FILE, line 3: ...`."""
+    return [f"{name_of(path)}, {found}" for path in python_files(TESTS) for found in search(syntax_tree(path))]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +73,8 @@ def test_this_very_check_sees_what_lacks_a_mark(source: str, count: int) -> None
     assert len(list(unmarked(ast.parse(source)))) == count
 
 
-@pytest.mark.parametrize("path", python_files(TESTS), ids=name_of)
-def test_a_skip_or_an_expected_failure_has_a_reason(path: Path) -> None:
-    assert list(unexplained(syntax_tree(path))) == []
+def test_a_skip_or_an_expected_failure_has_a_reason() -> None:
+    assert found_in_tests(unexplained) == []
 
 
 @pytest.mark.parametrize(

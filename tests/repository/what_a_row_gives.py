@@ -1,4 +1,4 @@
-"""What does each part of refgrad make of an elementwise operator of one argument, told of it by nothing but its row?"""
+"""What each part of refgrad makes of an elementwise operator of one argument, told of it by nothing but its row."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which public functions of a library are differentiable, as far as simple calls can tell?
+"""Trials of a library's public functions: which are differentiable, as far as simple calls can tell.
 
 No library lists them. So each function is called with combinations of a few kinds of arguments until it has given
 something differentiable a few times, and functions that answer all calls alike are one under several names.

@@ -1,4 +1,4 @@
-"""Which scenario is a function of one's own?"""
+"""Users' functions as scenarios."""
 
 from refgrad.checking.tracing.recorder import Untraceable
 from refgrad.checking.tracing.trace import Trace, trace

@@ -1,4 +1,4 @@
-"""Which rows of the operator table does a call of a library amount to?
+"""The rows of the operator table that a call of a library amounts to.
 
 A call is looked up by the name that numpy or PyTorch give it. Elementwise rows are found in the table by their names
 and aliases; only calls whose arguments are spelled in another way than the row's, or that several rows make up, stand

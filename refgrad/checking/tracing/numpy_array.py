@@ -1,4 +1,4 @@
-"""What does a function call while it runs on numpy's arrays? An array of its own records what numpy is asked to do.
+"""An array that records what a function asks of numpy.
 
 It holds no numbers of its own: the recorder has them. What it does not know, it refuses, and the trace is given up.
 """

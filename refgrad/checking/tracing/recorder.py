@@ -1,4 +1,4 @@
-"""Which scenario does a run of a function amount to? Steps are recorded as the traced values pass through calls."""
+"""The scenario that a run of a function amounts to, recorded as traced values pass through calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a function call while it runs on PyTorch's tensors? A mode sees every call, method and property.
+"""A mode of PyTorch that sees every call, method and property of its tensors while a function runs.
 
 The library comes as an argument, out of its adapter: nothing here imports it.
 """

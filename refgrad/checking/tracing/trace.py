@@ -1,4 +1,4 @@
-"""Can a function be written as a scenario, and does that scenario say the same as the function?"""
+"""Traces of functions as scenarios, compared with the functions themselves."""
 
 from __future__ import annotations
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from refgrad.grading.checks.behaviour_checks import BehaviourCheck
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.claim_checks import ClaimCheck
-from refgrad.grading.checks.claims import all_claims
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.lifecycles import LifecycleCheck
-from refgrad.grading.checks.operators import EdgeCheck, OperatorCheck, SecondOrderCheck
-from refgrad.grading.checks.rules import ContractCheck, ForwardModeCheck, ThirdOrderCheck
+from refgrad.grading.checks.operators.derivatives import EdgeCheck, OperatorCheck, SecondOrderCheck
+from refgrad.grading.checks.operators.rules import ContractCheck, ForwardModeCheck, ThirdOrderCheck
+from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.checks.statements.claim_checks import ClaimCheck
+from refgrad.grading.checks.statements.claims import all_claims
 from refgrad.operators import operator_table
 
 

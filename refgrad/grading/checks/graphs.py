@@ -16,7 +16,7 @@ from refgrad.generation import (
     with_dtypes,
 )
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators import KEPT_DTYPES, bends, sound
+from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Level, Verdict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from refgrad.generation import ALL_FEATURES, LIFECYCLE_OPERATORS, lifecycle_profile, lifecycle_scenario
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators import sound
+from refgrad.grading.checks.operators.derivatives import sound
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.verdict import Level, Verdict
 from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleCheck(Check):
-    """Random lives of a graph, with all that an engine offers in them."""
+    """Random lifecycles of a graph, with all that an engine offers in them."""
 
     level: Level = "MUST"
 

@@ -13,8 +13,8 @@ from refgrad.lifecycle import Gradient, Value
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.observation import Array, Observation
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
-from refgrad.oracles.certified import HIGHEST_BITS, TRUTH_BITS, Certified
-from refgrad.oracles.judgement import ALLOWANCE
+from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
+from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.scenario import Grad, Jvp
 from refgrad.scenario.formats import FORMATS, Format
 

@@ -1,6 +1,6 @@
-"""What can be asked of an engine that no scenario can say? How it copes with size, what it keeps, what it recorded."""
+"""Measurements, for what no scenario can show: how an engine copes with size, what it keeps, what it recorded."""
 
-from refgrad.grading.measurements.registry import PROBES, Probing, ProbingError, probe, script
+from refgrad.grading.measurements.registry import METHODS, Measurement, MeasurementError, script, take_measurement
 from refgrad.grading.measurements.shown import Shown
 
-__all__ = ["PROBES", "Probing", "ProbingError", "Shown", "probe", "script"]
+__all__ = ["METHODS", "Measurement", "MeasurementError", "Shown", "script", "take_measurement"]

@@ -1,4 +1,4 @@
-"""How does a time grow with a size, whatever the machine and whoever else uses it?
+"""How a time grows with a size, whatever the machine and whoever else uses it.
 
 Times are processor times of the engine's process, so that it does not matter who waits for whom. Of several
 measurements the least counts: nothing makes a program faster than it is. An exponent that accuses is believed only if

@@ -1,4 +1,4 @@
-"""Has the graph that an engine shows the right nodes and edges?"""
+"""The nodes and edges of the graph that an engine shows, compared with those that are due."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _random_graph(seed: int, engine: Engine, operators: frozenset[str]) -> Scena
     return Scenario(tuple(step for step in made.steps if isinstance(step, Leaf | Apply)))
 
 
-def _random_life(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
+def _random_lifecycle(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
     """Return a graph some parts of which are not recorded."""
     features = engine.adapter.features & REGIONS
     return lifecycle_scenario(seed, lifecycle_profile(features=features, operators=operators & ONE_NODE_EACH))
@@ -122,7 +122,7 @@ def _random_life(seed: int, engine: Engine, operators: frozenset[str]) -> Scenar
 MAKERS: Final[Mapping[str, Maker | None]] = MappingProxyType({
     "none": None,
     "graphs": _random_graph,
-    "lives": _random_life,
+    "lives": _random_lifecycle,
     "operators": _random_graph,
 })
 """What is tried besides the graphs of the row: the last one is made of all operators that have a slope."""
@@ -142,7 +142,7 @@ def check_graphs(parameters: Mapping[str, Any]) -> None:
         raise ValueError(f"a graph is malformed: {error}") from error
 
 
-def probe_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
     """Hold what an engine records of the row's graphs, and of random ones, against what the lifecycle model says."""
     adapter = engine.adapter
     if not isinstance(adapter, TapeAdapter) or adapter.node is None or adapter.parents is None:

@@ -1,4 +1,4 @@
-"""Which large graphs have values and gradients that are known in closed form?
+"""Large graphs whose values and gradients are known in closed form.
 
 Every number is a whole one, or a half, so that nothing is rounded unless the library computes in less than float64.
 """

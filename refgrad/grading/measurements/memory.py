@@ -1,4 +1,4 @@
-"""How much memory does a process hold, and is what an engine computes part of what Python knows of?
+"""Meters of the memory of a process, and whether what an engine computes is part of what Python knows of.
 
 Numpy tells :mod:`tracemalloc` of its arrays, so that engines which use it are measured to the byte. Others are measured
 by the resident set of the process, once the C library has given back what is free.

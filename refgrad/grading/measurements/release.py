@@ -1,4 +1,4 @@
-"""Does an engine let go of a graph when it must?"""
+"""Whether an engine releases a graph when it must."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_release(parameters: Mapping[str, Any]) -> None:
         raise ValueError(f"has the unknown case {parameters['after']!r}; there are {sorted(RELEASES)}")
 
 
-def probe_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Shown:
+def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Shown:
     """See how much is left of a graph after what the row says."""
     release, library = RELEASES[parameters["after"]], Library(engine)
     operators = (release.operator,) if engine.adapter.scalars_only else (release.operator, "sum")
@@ -138,7 +138,7 @@ def check_nothing(_: Mapping[str, Any]) -> None:
     """Accept that there are no parameters."""
 
 
-def probe_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Shown:
+def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Shown:
     """See whether an intermediate tensor dies when the output that was made of it does."""
     library = Library(engine)
     lacking = library.lacks(("multiply",)) or ("" if library.tape else "graph of its own")

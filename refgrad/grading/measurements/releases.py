@@ -1,4 +1,4 @@
-"""After which actions must an engine have let go of a graph?
+"""The actions after which an engine must have released a graph.
 
 The graph is a chain of ``steps`` products of an array of ones with itself, and its sum: every step saves an array.
 """

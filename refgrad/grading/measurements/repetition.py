@@ -1,4 +1,4 @@
-"""Does an engine hold no more after many iterations than after a few?"""
+"""Whether an engine holds no more after many iterations than after a few."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_repetition(parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name!r} must be a number of at least {100 * ROUNDS}")
 
 
-def probe_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
     """Do the same many times, and see whether memory goes on to grow."""
     repetition, library = REPETITIONS[parameters["case"]], Library(engine)
     operators = ("add", "multiply") if engine.adapter.scalars_only else ("add", "multiply", "sum")

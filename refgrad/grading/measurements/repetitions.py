@@ -1,4 +1,4 @@
-"""What must be possible again and again without holding more and more?"""
+"""What must be possible again and again without holding more and more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an engine cope with large graphs: right numbers, no recursion, and time in proportion to the size?"""
+"""Whether an engine copes with large graphs: right numbers, no recursion, and time in proportion to the size."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def check_scale(parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name!r} must be at least {FITTED} sizes that grow")
 
 
-def probe_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
     """Try a family of graphs over growing sizes, ``sizes``, or ``smoke`` in that profile."""
     graph = LARGE_GRAPHS[parameters["graph"]]
     sizes = parameters["smoke" if settings.profile == "smoke" else "sizes"]

@@ -1,4 +1,4 @@
-"""What does a probe show?"""
+"""The result of a measurement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refgrad.scenario import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a probe found, the program of the engine's own library that shows it, and how much was tried.
+    """What a measurement found, the program of the engine's own library that shows it, and how much was tried.
 
     A message says nothing that depends on how fast or how busy the machine was. What was measured does, ``figures`` and
     ``growth``: reports do not have it. ``fact`` is what a message says, as data, where its program shows that.

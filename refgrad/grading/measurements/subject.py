@@ -1,4 +1,4 @@
-"""Which graph do programs about memory build, and how are they run and shown?"""
+"""The graph that programs about memory build, and how they are run and shown."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from refgrad.native.adapter.kinds import AnyAdapter
 
 
 class Reached(Protocol):
-    """Which entries of an inventory does one call reach?"""
+    """The entries of an inventory that one call reaches."""
 
     def __call__(self, function: Callable[..., Any], primals: Sequence[Any]) -> Iterable[str]:
         """Call ``function(*primals)``, all of which are to be differentiated, and return the entries that it reaches.

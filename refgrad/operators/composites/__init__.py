@@ -1,4 +1,4 @@
-"""Which composite operators are there? One entry a row of ``specs/operators`` that has no formula and no structure."""
+"""The table of composites: one entry a row of ``specs/operators`` that has no formula and no structure."""
 
 from __future__ import annotations
 
@@ -6,24 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from refgrad.operators.composite import Composite
-from refgrad.operators.composites import (
-    attention,
-    classification,
-    contractions,
-    factorizations,
-    gamma_functions,
-    linear_algebra,
-    losses,
-    movement,
-    normalisations,
-    ordering,
-    pooling,
-    scans,
-    scattering,
-    selection,
-    statistics,
-    windows,
-)
+from refgrad.operators.composites import gamma_functions
+from refgrad.operators.composites.axes import ordering, scans, statistics
+from refgrad.operators.composites.entries import movement, scattering, selection
+from refgrad.operators.composites.layers import attention, classification, losses, normalisations, pooling, windows
+from refgrad.operators.composites.matrices import contractions, factorizations, linear_algebra
 
 COMPOSITES: Mapping[str, Composite] = MappingProxyType({
     **attention.COMPOSITES,

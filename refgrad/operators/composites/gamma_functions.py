@@ -1,4 +1,4 @@
-"""Which functions are made of logarithms of the gamma function?"""
+"""Functions made of logarithms of the gamma function."""
 
 from __future__ import annotations
 

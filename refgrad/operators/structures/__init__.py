@@ -1,4 +1,4 @@
-"""Which structural operators are there? One entry a row of ``specs/operators`` that is not a formula."""
+"""The table of structures: one entry a row of ``specs/operators`` that is not a formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are entries picked out of an array, and put back in reverse?"""
+"""Entries picked out of an array, and put back in reverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are matrix products formed for every combination of ranks, and how do they run in reverse?"""
+"""Matrix products for every combination of ranks, forward and in reverse."""
 
 from __future__ import annotations
 

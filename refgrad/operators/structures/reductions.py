@@ -1,4 +1,4 @@
-"""How are arrays reduced along axes, and how does a cotangent spread back?"""
+"""Reductions along axes, and the spread of a cotangent in reverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do operators that only move entries (reshape, transpose, concatenate …) work, forward and in reverse?"""
+"""Operators that only move entries (reshape, transpose, concatenate …), forward and in reverse."""
 
 from __future__ import annotations
 

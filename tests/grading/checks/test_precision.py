@@ -11,7 +11,7 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
-from refgrad.grading.checks.operators import OperatorCheck
+from refgrad.grading.checks.operators.derivatives import OperatorCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter

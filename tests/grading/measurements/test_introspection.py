@@ -1,4 +1,4 @@
-"""Does the probe of recorded graphs see nodes and edges that are missing, double or out of place, and nothing else?"""
+"""The measurement of graphs sees nodes and edges that are missing, double or out of place, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from io import StringIO
 
 import pytest
 
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import Shown, probe
+from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.measurements import Shown, take_measurement
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
 from tests.grading.measurements.broken_graphs import GRAPH_FAULTS, GraphFault
@@ -19,9 +19,9 @@ LONGEST = 8
 
 
 def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
-    probing = BEHAVIOURS[behaviour].probing
-    assert probing is not None
-    return probe(engine, probing, Settings(profile))
+    measurement = BEHAVIOURS[behaviour].measurement
+    assert measurement is not None
+    return take_measurement(engine, measurement, Settings(profile))
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)

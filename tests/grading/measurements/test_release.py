@@ -1,4 +1,4 @@
-"""Does the probe of memory see what is kept, by either meter, and nothing else?"""
+"""The measurement of memory sees what is kept, by either meter, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from io import StringIO
 
 import pytest
 
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import Shown, probe
+from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.measurements import Shown, take_measurement
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
 from refgrad.grading.measurements.repetition import is_leak, least_growth
 from refgrad.native.adapter import find_adapter
@@ -18,13 +18,13 @@ from refgrad.native.library import Library
 from tests.grading.measurements.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
-QUICK = [name for name, b in BEHAVIOURS.items() if b.probing is not None and b.probing.name == "release"]
+QUICK = [name for name, b in BEHAVIOURS.items() if b.measurement is not None and b.measurement.name == "release"]
 
 
 def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
-    probing = BEHAVIOURS[behaviour].probing
-    assert probing is not None
-    return probe(engine, probing, Settings(profile))
+    measurement = BEHAVIOURS[behaviour].measurement
+    assert measurement is not None
+    return take_measurement(engine, measurement, Settings(profile))
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)

@@ -1,4 +1,4 @@
-"""Does the probe of scale see what is slow or deep, whatever the machine, and nothing else?"""
+"""The measurement of scale sees what is slow or deep, whatever the machine, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.engine.graph import sweep
-from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import Shown, probe, scale
+from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.measurements import Shown, scale, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
 from refgrad.native.adapter import TapeAdapter, find_adapter
@@ -33,9 +33,9 @@ BEHAVIOURS = {b.id: b for b in all_behaviours() if b.chapter == "scale"}
 
 
 def shown(behaviour: str) -> Shown:
-    probing = BEHAVIOURS[f"scale/{behaviour}"].probing
-    assert probing is not None
-    return probe(start(find_adapter("refgrad")), probing, SMOKE)
+    measurement = BEHAVIOURS[f"scale/{behaviour}"].measurement
+    assert measurement is not None
+    return take_measurement(start(find_adapter("refgrad")), measurement, SMOKE)
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
@@ -48,18 +48,18 @@ def test_the_reference_engine_copes_with_everything(name: str) -> None:
 @pytest.mark.parametrize("engine", ["refgrad", pytest.param("torch", marks=pytest.mark.engines)])
 def test_two_engines_cope_with_it_at_full_size(engine: str, name: str) -> None:
     pytest.importorskip(engine, reason=f"needs {engine}")
-    probing = BEHAVIOURS[name].probing
-    assert probing is not None
-    assert probe(start(find_adapter(engine)), probing, Settings("standard")).outcome == "passed"
+    measurement = BEHAVIOURS[name].measurement
+    assert measurement is not None
+    assert take_measurement(start(find_adapter(engine)), measurement, Settings("standard")).outcome == "passed"
 
 
 def test_an_engine_that_lacks_what_a_graph_needs_is_not_asked() -> None:
-    probing = BEHAVIOURS["scale/second_order"].probing
-    assert probing is not None
+    measurement = BEHAVIOURS["scale/second_order"].measurement
+    assert measurement is not None
     adapter = find_adapter("refgrad")
     assert isinstance(adapter, TapeAdapter)
     engine = Engine(replace(adapter, grad=None))
-    assert probe(engine, probing, SMOKE) == Shown("unsupported", "the engine has no double_backward")
+    assert take_measurement(engine, measurement, SMOKE) == Shown("unsupported", "the engine has no double_backward")
 
 
 def test_recursion_is_told_with_the_size_that_it_fails_at_and_a_program_that_fails_so(

@@ -13,7 +13,7 @@ import refgrad.engine as reference_engine
 from refgrad.generation import forward_scenario, operator_scenario, without_tangents
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.seedless import without_seeds
+from refgrad.grading.checks.isolation.seedless import without_seeds
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict

@@ -24,7 +24,7 @@ from refgrad.operators.functions.intervals import INTERVAL_ABSENT, INTERVAL_FUNC
 from refgrad.operators.functions.python_floats import PYTHON_ABSENT, PYTHON_FLOATS
 from refgrad.operators.functions.series import series_functions, series_precision
 from refgrad.operators.functions.symbols import SYMBOL_FUNCTIONS
-from refgrad.oracles.symbolic import LARGEST_NUMBER
+from refgrad.oracles.cross_checks.symbolic import LARGEST_NUMBER
 
 Point = tuple[float, ...]
 Value = Any

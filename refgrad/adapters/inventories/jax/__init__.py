@@ -1,4 +1,4 @@
-"""Which differentiable operators does JAX say that it has? Its primitives, and its public functions."""
+"""The differentiable operators that JAX says it has: its primitives, and its public functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which public functions of JAX give something that is differentiable, as far as simple calls can tell?"""
+"""The public functions of JAX whose results are differentiable, as far as simple calls can tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which primitives of JAX have a rule of forward or reverse mode, and which of them does a call reach?"""
+"""The primitives of JAX that have a rule of forward or reverse mode, and those that a call reaches."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _reason(primitive: Primitive) -> str | None:
 
 
 def _nothing_real(primitive: Primitive) -> str | None:
-    """Call a primitive of derivative zero with one number and with two: does it take and give real ones?"""
+    """Call a primitive of derivative zero with one number and with two, to see whether it takes and gives real ones."""
     for count in (1, 2):
         try:
             result = primitive.bind(*[jax.numpy.float32(0.5)] * count)

@@ -1,4 +1,4 @@
-"""Which differentiable operators does PyTorch say that it has? Its table of derivatives, and its public functions."""
+"""The differentiable operators that PyTorch says it has: its table of derivatives, and its public functions."""
 
 from __future__ import annotations
 

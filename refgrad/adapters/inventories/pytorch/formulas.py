@@ -1,4 +1,4 @@
-"""Which operators have a derivative of their own in PyTorch, and whose nodes are in a graph?"""
+"""The operators that have a derivative of their own in PyTorch, and those whose nodes are in a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did PyTorch record of a result? The names of its nodes."""
+"""The names of the nodes that PyTorch recorded for a result."""
 
 from __future__ import annotations
 

@@ -1,0 +1,174 @@
+"""Checks of one operator: value and gradient, its edges, and its second derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from refgrad.generation import edge_scenario, operator_scenario, second_order_scenario
+from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
+from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.judging.verdict import Finding, Verdict
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+KEPT_DTYPES: Final = "dtypes/gradients_keep"
+"""The behaviour without which nothing that an engine does in another dtype than float64 is right."""
+
+WEIGHT: Final = "multiply"
+"""The operator by which a gradient is made to depend on another leaf."""
+
+FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
+"""The behaviours without which no gradient of a gradient can be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCheck(CheckOfOperator):
+    """Value and gradient of one operator at points where it is smooth."""
+
+    CHAPTER: ClassVar[str] = "operators"
+    CLAIM: ClassVar[str] = "value and gradient are right, for any shape, attribute and seed."
+
+    def run(self, bench: Bench) -> Verdict:
+        """Try the operator where behaviours use it, and then in scenarios of its own."""
+        name = self.operator.name
+        if not bench.offers(self.operator):
+            return bench.lacks(self, name)
+        profile = bench.profile(seeds=True, operators=frozenset({name}), edges=0.0)
+        verdict = bench.search(
+            self,
+            lambda seed: bench.reliance.isolated(operator_scenario(seed, name, profile)),
+            bench.settings.effort.per_operator,
+            given=self._met_in_behaviours(bench),
+        )
+        return verdict if verdict.failed else self._in_single_precision(verdict, bench)
+
+    def _in_single_precision(self, verdict: Verdict, bench: Bench) -> Verdict:
+        """Return the verdict on an operator that float64 shows no fault of, after half as many scenarios of float32."""
+        dtypes = set(bench.engine.adapter.dtypes)
+        if not {"float32", "float64"} <= dtypes or bench.reliance.failing(KEPT_DTYPES):
+            return verdict
+        name = self.operator.name
+        profile = bench.profile(seeds=True, operators=frozenset({name}), dtype="float32")
+        found = bench.search(
+            self,
+            lambda seed: bench.reliance.isolated(with_own_operands(operator_scenario(seed, name, profile))),
+            bench.settings.effort.per_operator // 2,
+            variant="/float32",
+        )
+        return found if found.failed else replace(verdict, examples=verdict.examples + found.examples)
+
+    def _met_in_behaviours(self, bench: Bench) -> Iterable[Scenario]:
+        """Return the operator's applications in behaviours, each alone: what fails so is not the behaviour's fault."""
+        name = self.operator.name
+        met = [s for b in all_behaviours() for s in b.scenarios]
+        tried = [a for s in met if name in s.operators for a in applications_alone(s, name)]
+        doubles = (s for s in tried if all(leaf.value.dtype in {"float64", "bool"} for leaf in s.leaves))
+        return dict.fromkeys(s for s in map(bench.reliance.isolated, doubles) if bench.reliance.runnable(s))
+
+
+@dataclass(frozen=True, slots=True)
+class DependentCheck(CheckOfOperator):
+    """A check of one operator that says nothing new where its value and gradient are wrong already."""
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
+        """Whether a failure is not what the operator's own check tells."""
+        return avoided(bench, self.operator).allows(scenario)
+
+    def excuses(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Whether a failure is no more than the operator's inaccuracy, or that of another one in the scenario."""
+        if finding.outcome != "inaccurate":
+            return False
+        table = operator_table()
+        verdicts = (verdict_on(bench, table[name]) for name in sorted(scenario.operators))
+        return is_known_inaccuracy(scenario, finding, verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeCheck(DependentCheck):
+    """Gradient of one operator at its declared edges, where any legal convention will do."""
+
+    CHAPTER: ClassVar[str] = "edges"
+    CLAIM: ClassVar[str] = "at its edges the gradient is an element of the subdifferential."
+
+    def run(self, bench: Bench) -> Verdict:
+        """Put the operator onto its edges."""
+        name = self.operator.name
+        if not bench.offers(self.operator):
+            return bench.lacks(self, name)
+        if is_broken(verdict_on(bench, self.operator)):
+            return bench.blocked(self, f"operators/{name}")
+        without = avoided(bench, self.operator)
+        profile = bench.profile(seeds=True, operators=frozenset({name}), edges=1.0, **without.fields)
+        return bench.search(
+            self,
+            lambda seed: bench.reliance.isolated(edge_scenario(seed, name, profile)),
+            bench.settings.effort.per_edge,
+            cause=without.cause,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SecondOrderCheck(DependentCheck):
+    """Gradients of one operator's gradients, at points where it is smooth."""
+
+    CHAPTER: ClassVar[str] = "second_order"
+    CLAIM: ClassVar[str] = "its gradient can be differentiated, and the second derivatives are right."
+
+    def run(self, bench: Bench) -> Verdict:
+        """Differentiate twice; the operator's output is multiplied by a leaf only if that is known to work."""
+        name = self.operator.name
+        if not bench.offers(self.operator):
+            return bench.lacks(self, name)
+        if "double_backward" not in bench.engine.adapter.features:
+            return bench.lacks(self, "double_backward")
+        cause = obstacle(bench, self.operator, FOUNDATIONS)
+        if cause:
+            return bench.blocked(self, cause)
+        weighted = None if name == WEIGHT or bends(bench, operator_table()[WEIGHT]) else False
+        without = avoided(bench, self.operator)
+        profile = bench.profile(operators=frozenset({name}), **without.fields)
+        return bench.search(
+            self,
+            lambda seed: bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted)),
+            bench.settings.effort.per_second_order,
+            cause=without.cause,
+        )
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Whether a gradient is recorded at all."""
+        return len(scenario.gradients) >= 1 and DependentCheck.owns(self, scenario, finding, bench)
+
+
+def verdict_on(bench: Bench, operator: Operator) -> Verdict:
+    """Return the verdict on an operator's value and gradient."""
+    return bench.grade(OperatorCheck(operator))
+
+
+def obstacle(bench: Bench, operator: Operator, foundations: Iterable[str]) -> str:
+    """Return the id of the check that fails and that another one of the operator cannot do without, or nothing."""
+    if is_broken(verdict_on(bench, operator)):
+        return f"operators/{operator.name}"
+    return next(filter(None, map(bench.reliance.failing, foundations)), "")
+
+
+def avoided(bench: Bench, operator: Operator) -> Avoided:
+    """Return what the operator's further scenarios are to do without."""
+    return Avoided.of([verdict_on(bench, operator)])
+
+
+def sound(bench: Bench, operator: Operator) -> bool:
+    """Whether an operator is there and right by itself: what fails on it in a graph is the graph's doing."""
+    if not bench.offers(operator) or verdict_on(bench, operator).verdict != "passed":
+        return False
+    return not (operator.edges and bench.grade(EdgeCheck(operator)).failed)
+
+
+def bends(bench: Bench, operator: Operator) -> bool:
+    """Whether an operator is right by itself at first and at second order."""
+    return sound(bench, operator) and bench.grade(SecondOrderCheck(operator)).verdict == "passed"

@@ -1,0 +1,156 @@
+"""Checks of one operator's rules: what a backward touches, third derivatives, and forward mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from refgrad.generation import LAYOUTS, contract_scenario, forward_scenario, third_order_scenario, without_tangents
+from refgrad.grading.checks.operators.derivatives import (
+    FOUNDATIONS,
+    DependentCheck,
+    SecondOrderCheck,
+    avoided,
+    bends,
+    obstacle,
+    sound,
+)
+from refgrad.grading.judging.evidence import Remark
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.reliance import SEEDS_STAY
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+NEEDED: Final = "multiply"
+"""The operator by which the other walk reaches one leaf alone, and by which a gradient is bent once more."""
+
+WELCOME: Final = ("sum", *LAYOUTS)
+"""The operators by which the output's cotangent is one array seen often, and by which operands are views."""
+
+NEEDED_FEATURES: Final = ("accumulate", "retain_graph")
+
+CONTRACT_FOUNDATIONS: Final = ("sharing/", "values/", "leaves/", "accumulation/", "retain_graph/")
+"""The behaviours without which a second walk is wrong whatever the operator's rule does."""
+
+APART: Final = "contracts/gradients_of_leaves_are_apart"
+"""The behaviour that says whether an engine shares gradients' memory as a rule, or for single operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractCheck(DependentCheck):
+    """What else one operator's backward rule may touch: nothing."""
+
+    CHAPTER: ClassVar[str] = "contracts"
+    CLAIM: ClassVar[str] = (
+        "its backward leaves operands and seeds as they are, gives the same when it is walked again, and no two "
+        "gradients share memory."
+    )
+
+    def run(self, bench: Bench) -> Verdict:
+        """Walk the rule twice, with another walk in between, and read everything that must not change."""
+        name, features = self.operator.name, bench.engine.adapter.features
+        lacking = [feature for feature in NEEDED_FEATURES if feature not in features]
+        lacking += [] if bench.offers(self.operator) else [name]
+        if lacking:
+            return bench.lacks(self, *lacking)
+        cause = self._obstacle(bench)
+        if cause:
+            return bench.blocked(self, cause)
+        welcome = {other for other in WELCOME if sound(bench, operator_table()[other])}
+        without = avoided(bench, self.operator)
+        profile = bench.profile(operators=frozenset({name, NEEDED, *welcome}), **without.fields)
+        verdict = bench.search(
+            self,
+            lambda seed: bench.reliance.seeded(contract_scenario(seed, name, profile)),
+            bench.settings.effort.per_contract,
+            cause=without.cause,
+        )
+        return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
+
+    def _obstacle(self, bench: Bench) -> str:
+        cause = obstacle(bench, self.operator, ())
+        if not cause and not sound(bench, operator_table()[NEEDED]):
+            cause = f"operators/{NEEDED}"
+        cause = cause or obstacle(bench, self.operator, CONTRACT_FOUNDATIONS)
+        apart = bench.reliance.reliable_on(APART, frozenset({"add", "multiply"}))
+        return cause or ("" if apart else APART)
+
+
+def _without_watching(verdict: Verdict) -> Verdict:
+    """Say that seeds were not looked at, because a behaviour tells already that the engine writes to them."""
+    said = f"seeds are not watched: {SEEDS_STAY} fails already"
+    told = f"{verdict.message}; {said}" if verdict.message else said
+    return replace(verdict, message=told, cause=verdict.cause or SEEDS_STAY)
+
+
+@dataclass(frozen=True, slots=True)
+class ThirdOrderCheck(DependentCheck):
+    """Gradients of gradients of one operator's gradients, at points where it is smooth."""
+
+    CHAPTER: ClassVar[str] = "third_order"
+    CLAIM: ClassVar[str] = "its second derivatives can be differentiated, and the third ones are right."
+    LEVEL: ClassVar[Level] = "SHOULD"
+
+    def run(self, bench: Bench) -> Verdict:
+        """Differentiate thrice, where second derivatives are right."""
+        name = self.operator.name
+        second = bench.grade(SecondOrderCheck(self.operator))
+        if second.verdict in {"unsupported", "inconclusive"}:
+            return replace(
+                bench.verdict(self, second.verdict, Remark(text=second.message), cause=second.cause),
+                evidence=second.evidence,
+            )
+        if second.failed and second.verdict != "inaccurate":
+            return bench.blocked(self, second.id)
+        if not bends(bench, operator_table()[NEEDED]):
+            return bench.blocked(self, f"second_order/{NEEDED}")
+        without = avoided(bench, self.operator)
+        profile = bench.profile(operators=frozenset({name, NEEDED}), **without.fields)
+        return bench.search(
+            self,
+            lambda seed: bench.reliance.seeded(third_order_scenario(seed, name, profile)),
+            bench.settings.effort.per_third_order,
+            cause=without.cause,
+        )
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Whether a gradient of a gradient is recorded."""
+        return len(scenario.gradients) >= 2 and DependentCheck.owns(self, scenario, finding, bench)  # noqa: PLR2004
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardModeCheck(DependentCheck):
+    """Directional derivatives of one operator, and its gradient at the same point."""
+
+    CHAPTER: ClassVar[str] = "forward_mode"
+    CLAIM: ClassVar[str] = "forward mode gives its directional derivatives, whichever operands move."
+    LEVEL: ClassVar[Level] = "SHOULD"
+
+    def run(self, bench: Bench) -> Verdict:
+        """Push tangents through an operator whose backward is right, and pull a cotangent back at the same point."""
+        name = self.operator.name
+        lacking = [] if "forward_mode" in bench.engine.adapter.features else ["forward_mode"]
+        lacking += [] if bench.offers(self.operator) else [name]
+        if lacking:
+            return bench.lacks(self, *lacking)
+        cause = obstacle(bench, self.operator, FOUNDATIONS)
+        if cause:
+            return bench.blocked(self, cause)
+        without = avoided(bench, self.operator)
+        profile = bench.profile(operators=frozenset({name}), **without.fields)
+        return bench.search(
+            self,
+            lambda seed: bench.reliance.seeded(forward_scenario(seed, name, profile)),
+            bench.settings.effort.per_forward_mode,
+            cause=without.cause,
+        )
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Whether it is about forward mode: what fails without tangents, too, is for others to tell."""
+        if not scenario.jvps or not DependentCheck.owns(self, scenario, finding, bench):
+            return False
+        return not examine(without_tangents(scenario), bench.engine).failed

@@ -1,0 +1,109 @@
+"""The check of a behaviour: its scenarios, or its measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.operators.derivatives import SecondOrderCheck, verdict_on
+from refgrad.grading.checks.operators.operator_check import Avoided, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.statements.behaviours import Behaviour
+from refgrad.grading.judging.evidence import Evidence, Remark
+from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
+from refgrad.grading.measurements import Measurement, take_measurement
+from refgrad.grading.search import Demonstration
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+ABOUT_OPERATORS: Final = frozenset({"shapes"})
+"""Chapters of behaviours whose scenarios try one operator each."""
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviourCheck(Check):
+    """One behaviour, on the scenarios that its row gives."""
+
+    behaviour: Behaviour
+
+    @property
+    def id(self) -> str:
+        """``CHAPTER/NAME``."""
+        return self.behaviour.id
+
+    @property
+    def level(self) -> Level:
+        """The behaviour's own."""
+        return self.behaviour.level
+
+    @property
+    def statement(self) -> str:
+        """The behaviour's own."""
+        return self.behaviour.statement
+
+    def run(self, bench: Bench) -> Verdict:
+        """Try each scenario that the engine can run; what an operator does by itself is not the behaviour's fault."""
+        if self.behaviour.measurement is not None:
+            return self._measured(bench, self.behaviour.measurement)
+        given = self.behaviour.scenarios
+        tried = [bench.reliance.isolated(s) for s in given] if self.chapter in ABOUT_OPERATORS else given
+        scenarios = [s for s in tried if bench.reliance.runnable(s)]
+        if not scenarios:
+            return bench.lacks(self, *bench.reliance.lacking(tried[0]))
+        return self._judged(bench, [_Trial.of(scenario, self, bench) for scenario in scenarios])
+
+    def _judged(self, bench: Bench, trials: Sequence[_Trial]) -> Verdict:
+        """Return the worst that the scenarios show, as far as no operator is to blame."""
+        counted = [trial for trial in trials if not trial.blamed]
+        finding = worst(trial.finding for trial in counted)
+        blamed = [trial.blamed for trial in trials if trial.blamed]
+        if blamed and not finding.failed:
+            remark = Remark(text=f"cannot be judged: {blamed[0]} fails by itself")
+            return bench.verdict(self, "inconclusive", remark, cause=blamed[0], examples=len(trials))
+        if finding.outcome == "passed":
+            return bench.verdict(self, "passed", examples=len(trials))
+        scenario = next(trial.scenario for trial in counted if trial.finding is finding)
+        return bench.shown(self, Demonstration(scenario, finding), examples=len(trials))
+
+    def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
+        """Take the measurement; its program is the reproduction, made to show what was found."""
+        shown = take_measurement(bench.engine, measurement, bench.settings)
+        if shown.scenario is None:
+            verdict = bench.verdict(self, shown.outcome, examples=shown.examples)
+        else:
+            verdict = bench.shown(self, Demonstration(shown.scenario, Finding(shown.outcome)), examples=shown.examples)
+        evidence = None if shown.fact is None else Evidence(shown.fact)
+        program = shown.program or verdict.reproduction
+        return replace(verdict, message=shown.message, evidence=evidence, reproduction=program)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A scenario, what it showed, and the check of the operator that is to blame for that, if one is."""
+
+    scenario: Scenario
+    finding: Finding
+    blamed: str = ""
+
+    @classmethod
+    def of(cls, scenario: Scenario, check: Check, bench: Bench) -> _Trial:
+        """Try a scenario; what is only as inaccurate as an operator is known to be is right."""
+        finding = bench.examine(scenario, check)
+        if not finding.failed:
+            return cls(scenario, finding)
+        verdicts = list(_verdicts(bench, scenario))
+        if is_known_inaccuracy(scenario, finding, verdicts):
+            return cls(scenario, Finding("passed"))
+        wrong = (each.id for each in verdicts if is_broken(each) or not Avoided.of([each]).allows(scenario))
+        return cls(scenario, finding, next(wrong, ""))
+
+
+def _verdicts(bench: Bench, scenario: Scenario) -> Iterable[Verdict]:
+    rows = [operator_table()[name] for name in sorted(scenario.operators)]
+    yield from (verdict_on(bench, row) for row in rows)
+    if scenario.gradients:
+        yield from (bench.grade(SecondOrderCheck(row)) for row in rows)

@@ -1,0 +1,170 @@
+"""The check of what an adapter says of its engine: whether that is so, and whether it says all.
+
+What is declared must be there; what is not declared, though the adapter's own templates show it, should be declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, get_args, get_type_hints
+
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.isolation.alone import alone
+from refgrad.grading.checks.statements.claims import Claim
+from refgrad.grading.judging.evidence import Evidence, Remark
+from refgrad.grading.judging.examination import confront, examine
+from refgrad.grading.judging.narration import message
+from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Outcome, Verdict
+from refgrad.grading.search import Demonstration
+from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.native.engine import Engine, observe
+from refgrad.operators import operator_table
+from refgrad.oracles import CertifiedOracle
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheck(Check):
+    """What an adapter says of its engine, or does not say."""
+
+    claim: Claim
+    level: Level = "MUST"
+
+    @property
+    def id(self) -> str:
+        """``claims/NAME``."""
+        return self.claim.id
+
+    @property
+    def statement(self) -> str:
+        """The claim's own."""
+        return self.claim.statement
+
+    def run(self, bench: Bench) -> Verdict:
+        """Hold the claim against the engine."""
+        return _of_policy(bench, self) if self.claim.kind == "policies" else _of_offer(bench, self)
+
+
+def observable(adapter: AnyAdapter) -> frozenset[str]:
+    """Return the features that an adapter's templates can show, declared or not."""
+    nested = {"double_backward"} if isinstance(adapter, FunctionalAdapter) else set()
+    return replace(adapter, lacks=frozenset()).features | {"arrays"} | nested
+
+
+def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
+    """Judge a feature or a dtype."""
+    name, adapter = check.claim.name, bench.engine.adapter
+    declared = name in adapter.features or name in adapter.dtypes
+    if not declared and name not in observable(adapter):
+        remark = Remark(text="the adapter does not say so, and has no template that shows it")
+        return bench.verdict(check, "unsupported", remark)
+    tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})
+    if not tried:
+        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+    seen = [_Seen(scenario, examine(scenario, bench.engine)) for scenario in tried]
+    odd = next((each for each in seen if each.finding.outcome != "passed"), None)
+    if odd is not None and declared:
+        remedy = f"if there is none, {_said(name, adapter, there=False)}"
+        return _refuted(bench, check, odd, f"{name} is declared, but {odd.place}; {remedy}")
+    if odd is None and not declared:
+        told = f"{name} is there, and not declared: {_said(name, adapter, there=True)}"
+        return _undeclared(bench, check, told, tried)
+    fact = None if declared else Remark(text=f"{name} is not there, as declared")
+    return bench.verdict(check, "passed", fact, examples=len(tried))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A scenario, and what it showed."""
+
+    scenario: Scenario
+    finding: Finding
+
+    @property
+    def place(self) -> str:
+        """Where it showed that, and what."""
+        evidence = self.finding.evidence
+        return "" if evidence is None else message(evidence, self.scenario)
+
+
+def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict:
+    """Return the verdict on what is declared and does not show, unless something else is to blame."""
+    for name in sorted(seen.scenario.operators):
+        everything = next(iter(alone(name)))
+        if operator_table()[name].elementwise and examine(everything, bench.engine).failed:
+            remark = Remark(text=f"cannot be judged: {name} fails by itself")
+            return bench.verdict(check, "inconclusive", remark, cause=f"operators/{name}")
+    outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
+    shown = bench.shown(check, Demonstration(seen.scenario, replace(seen.finding, outcome=outcome)), examples=1)
+    return replace(shown, message=told)
+
+
+def _undeclared(bench: Bench, check: ClaimCheck, told: str, scenarios: Sequence[Scenario]) -> Verdict:
+    """Return the verdict on what shows, and is not declared."""
+    shown = bench.shown(check, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
+    return replace(shown, message=told, evidence=Evidence(Remark(text=told)), level="SHOULD")
+
+
+def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[str]) -> list[Scenario]:
+    """Return the scenarios that need nothing but these features, and operators that the engine has."""
+    return [s for s in scenarios if required_features(s) <= features and s.operators <= engine.operators.keys()]
+
+
+def _said(name: str, adapter: AnyAdapter, *, there: bool) -> str:
+    """Say what an adapter has to say of a feature or dtype that is there, or is not."""
+    if name in adapter.lacks:
+        return f"take {name!r} out of lacks"
+    if name in adapter.dtypes:
+        return f"leave {name!r} out of dtypes"
+    if name == "arrays":
+        return f"say scalars_only={not there}"
+    if name == "double_backward" and isinstance(adapter, FunctionalAdapter):
+        return f"say nests={there}"
+    return f"take {name!r} out of lacks" if there else f"put {name!r} into lacks"
+
+
+def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
+    """Judge a field of the policy by which of its values, the most demanding first, agree with what the engine does."""
+    name, engine = check.claim.name, bench.engine
+    if not isinstance(engine.adapter, TapeAdapter):
+        return bench.lacks(check, "tape")
+    given = engine.adapter.policy
+    policies = {value: replace(given, **{name: value}) for value in get_args(get_type_hints(Policy)[name])}
+    scenarios = [s for s in check.claim.scenarios if _tells(s, engine, policies.values())]
+    if not scenarios:
+        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+    seen = {value: _worst_under(policy, scenarios, engine) for value, policy in policies.items()}
+    agreeing = [value for value, worst in seen.items() if worst.finding.outcome == "passed"]
+    said = getattr(given, name)
+    if said not in agreeing:
+        other = f"; it does as {name}={agreeing[0]!r} says" if agreeing else ""
+        return _refuted(bench, check, seen[said], f"the policy says {name}={said!r}, but {seen[said].place}{other}")
+    if agreeing[0] != said:
+        told = f"the policy says {name}={said!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"
+        return _undeclared(bench, check, told, scenarios)
+    return bench.verdict(check, "passed", examples=len(scenarios))
+
+
+def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> _Seen:
+    """Return the scenario that shows the worst if that policy is the engine's."""
+    found = []
+    for scenario in scenarios:
+        lowered = lower(scenario, policy)
+        oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
+        finding = confront(lowered.predictions, observe(scenario, engine), oracle, engine.adapter)
+        found.append(_Seen(scenario, finding))
+    return min(found, key=lambda seen: OUTCOMES.index(seen.finding.outcome))
+
+
+def _tells(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bool:
+    """Whether the engine has all that a scenario needs, errors included that are due under some policy."""
+    adapter = engine.adapter
+    due = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
+    needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}
+    offered = needed <= adapter.features and scenario.operators <= engine.operators.keys()
+    return offered and not due & adapter.lacks

@@ -1,0 +1,1 @@
+"""Composites along axes: spreads, orders, running results."""

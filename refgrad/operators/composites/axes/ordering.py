@@ -1,0 +1,129 @@
+"""Entries in order along an axis: sorting, the entry at a given place, and the place of an extremum.
+
+Neighbours are compared and exchanged by minimum and maximum until all are in order, so that the steps do not depend on
+the entries (D. E. Knuth, The Art of Computer Programming 3, 5.3.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import floor, prod
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.composite import Composite, Operators
+from refgrad.operators.composites.axes.slicing import axis_of, slices
+
+
+def ordered(ops: Operators, x: Any, axis: int) -> list[Any]:
+    """Return the slices along an axis, entry by entry in increasing order."""
+    parts = slices(ops, x, axis)
+    for last in range(len(parts) - 1, 0, -1):
+        for place in range(last):
+            low, high = parts[place], parts[place + 1]
+            parts[place], parts[place + 1] = ops.minimum(low, high), ops.maximum(low, high)
+    return parts
+
+
+def require_entries(x: Any) -> Any:
+    """Return ``x``. Raises ValueError for an array without entries, as ``torch.quantile`` does."""
+    if 0 in x.shape:
+        raise ValueError("there is no quantile of no entries")
+    return x
+
+
+def sort(ops: Operators, x: Any, *, axis: int, descending: bool) -> Any:
+    """Entries of an axis in increasing or decreasing order."""
+    parts = ordered(ops, x, axis)
+    return ops.stack(*(parts[::-1] if descending else parts), axis=axis_of(x, axis)) if parts else x
+
+
+def topk(ops: Operators, x: Any, *, k: int, axis: int, largest: bool) -> Any:
+    """The ``k`` largest or smallest entries of an axis, the most extreme first."""
+    parts = ordered(ops, x, axis)
+    if k > len(parts):
+        raise ValueError(f"there are no {k} entries among {len(parts)}")
+    return ops.stack(*(parts[::-1] if largest else parts)[:k], axis=axis_of(x, axis))
+
+
+def kthvalue(ops: Operators, x: Any, *, k: int, axis: int, keepdims: bool) -> Any:
+    """The ``k``-th smallest entry of an axis, counted from 1."""
+    parts = ordered(ops, x, axis)
+    if k > len(parts):
+        raise ValueError(f"there are no {k} entries among {len(parts)}")
+    return _reduced(ops, x, parts[k - 1], axis, keepdims=keepdims)
+
+
+def quantile(ops: Operators, x: Any, *, q: float, axis: int, keepdims: bool) -> Any:
+    """What stands at the share ``q`` of the way from the smallest entry to the largest, linear between neighbours."""
+    parts = ordered(ops, require_entries(x), axis)
+    place = q * (len(parts) - 1)
+    low = floor(place)
+    found = parts[low]
+    if place > low:
+        found = ops.add(found, ops.multiply(place - low, ops.subtract(parts[low + 1], found)))
+    return _reduced(ops, x, found, axis, keepdims=keepdims)
+
+
+def median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
+    """The entry in the middle of the order, or the mean of the two there."""
+    parts = ordered(ops, require_entries(x), axis)
+    low, high = parts[(len(parts) - 1) // 2], parts[len(parts) // 2]
+    found = low if low is high else ops.divide(ops.add(low, high), 2.0)
+    return _reduced(ops, x, found, axis, keepdims=keepdims)
+
+
+def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
+    """The entry in the middle of the order, or the smaller of the two there."""
+    parts = ordered(ops, x, axis)
+    if not parts:
+        raise ValueError("there is no median of no entries")
+    return _reduced(ops, x, parts[(len(parts) - 1) // 2], axis, keepdims=keepdims)
+
+
+def times_argmax(ops: Operators, x: Any, *, axis: int | None) -> Any:
+    """Entries times the place of the largest along an axis, or among all in a row; the first one of a tie."""
+    return _times_place(ops, x, axis, descending=True)
+
+
+def times_argmin(ops: Operators, x: Any, *, axis: int | None) -> Any:
+    """Entries times the place of the smallest along an axis, or among all in a row; the first one of a tie."""
+    return _times_place(ops, x, axis, descending=False)
+
+
+def _times_place(ops: Operators, x: Any, axis: int | None, *, descending: bool) -> Any:
+    flat = ops.reshape(x, shape=(prod(x.shape),)) if axis is None else x
+    parts = slices(ops, flat, axis or 0)
+    if not parts:
+        raise ValueError("there is no place of the most extreme of no entries")
+    place = _place(ops, parts, descending=descending)
+    return ops.multiply(x, place if axis is None else ops.expand_dims(place, axis=axis_of(x, axis)))
+
+
+def _place(ops: Operators, parts: list[Any], *, descending: bool) -> Any:
+    """Walk along the parts and move on to each that is more extreme than those before: no step has a slope."""
+    best, place = parts[0], ops.constant(np.zeros(parts[0].shape))
+    for number, part in enumerate(parts[1:], 1):
+        ahead = ops.sign(ops.subtract(part, best) if descending else ops.subtract(best, part))
+        moves = ops.floor(ops.add(ops.multiply(ahead, 0.5), 0.75))  # 1 where it is ahead, 0 where it ties or is not
+        place = ops.add(place, ops.multiply(moves, ops.subtract(number, place)))
+        best = ops.maximum(best, part) if descending else ops.minimum(best, part)
+    return place
+
+
+def _reduced(ops: Operators, x: Any, found: Any, axis: int, *, keepdims: bool) -> Any:
+    return ops.expand_dims(found, axis=axis_of(x, axis)) if keepdims else found
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "sort": Composite(sort),
+    "topk": Composite(topk),
+    "kthvalue": Composite(kthvalue),
+    "quantile": Composite(quantile),
+    "median": Composite(median),
+    "lower_median": Composite(lower_median),
+    "times_argmax": Composite(times_argmax),
+    "times_argmin": Composite(times_argmin),
+})

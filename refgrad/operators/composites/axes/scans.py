@@ -1,0 +1,75 @@
+"""Running sums, products and extrema along an axis, and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any
+
+from refgrad.operators.composite import Composite, Operators
+from refgrad.operators.composites.axes import statistics
+from refgrad.operators.composites.axes.slicing import axis_of, length_along, slices, stretch
+
+
+def scan(step: str) -> Callable[..., Any]:
+    """Return the composite whose entry at a place is what an operator of two operands makes of all up to there."""
+
+    def scanned(ops: Operators, x: Any, *, axis: int) -> Any:
+        parts = list(accumulate(slices(ops, x, axis), getattr(ops, step)))
+        return ops.stack(*parts, axis=axis_of(x, axis)) if parts else x
+
+    return scanned
+
+
+def prefixes(ops: Operators, x: Any, axis: int, reduction: Callable[[Any], Any]) -> Any:
+    """Return what a reduction makes of the entries up to each place, of each such stretch by itself."""
+    places = range(1, length_along(x, axis) + 1)
+    parts = [reduction(stretch(ops, x, axis, 0, place)) for place in places]
+    return ops.stack(*parts, axis=axis_of(x, axis)) if parts else x
+
+
+def cumprod(ops: Operators, x: Any, *, axis: int) -> Any:
+    """Products of the entries up to each place. They are products of arrays, since engines divide by a factor there."""
+    return prefixes(ops, x, axis, lambda part: ops.prod(part, axis=axis))
+
+
+def logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
+    """Logarithms of the sums of exponentials up to each place."""
+    return prefixes(ops, x, axis, lambda part: statistics.logsumexp(ops, part, axis=axis, keepdims=False))
+
+
+def shifted_logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
+    """The same, with the largest entry of each stretch taken out before and added behind."""
+    return prefixes(ops, x, axis, lambda part: statistics.shifted_logsumexp(ops, part, axis=axis, keepdims=False))
+
+
+def diff(ops: Operators, x: Any, *, n: int, axis: int) -> Any:
+    """Differences of neighbours along an axis, ``n`` times; nothing is left of too few entries."""
+    for _ in range(n):
+        length = length_along(x, axis)
+        x = ops.subtract(stretch(ops, x, axis, 1, length), stretch(ops, x, axis, 0, max(length - 1, 0)))
+    return x
+
+
+def trapezoid(ops: Operators, y: Any, x: Any, *, axis: int) -> Any:
+    """Sum of the areas between neighbours: widths by ``x`` times mean heights by ``y``.
+
+    Raises ValueError for no places at all, though NumPy and PyTorch return zeros: PyTorch's are not recorded.
+    """
+    length = length_along(y, axis)
+    if length == 0:
+        raise ValueError("there is no integral over no places")
+    heights = ops.add(stretch(ops, y, axis, 1, length), stretch(ops, y, axis, 0, length - 1))
+    return ops.sum(ops.divide(ops.multiply(diff(ops, x, n=1, axis=axis), heights), 2.0), axis=axis)
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "cumsum": Composite(scan("add")),
+    "cumprod": Composite(cumprod),
+    "cummax": Composite(scan("maximum")),
+    "cummin": Composite(scan("minimum")),
+    "logcumsumexp": Composite(logcumsumexp, shifted_logcumsumexp),
+    "diff": Composite(diff),
+    "trapezoid": Composite(trapezoid),
+})

@@ -1,0 +1,1 @@
+"""Composites that move, pick, write and join entries without computing with them."""

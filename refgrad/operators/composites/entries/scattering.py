@@ -1,0 +1,167 @@
+"""Entries of one array written into another, or added to it, at places that are known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.composite import Composite, Operators
+from refgrad.operators.composites.entries.rearrangement import Places, copied, joined, places_of, required
+from refgrad.operators.structures.indexing import numpy_index
+
+Targets = Callable[..., tuple[Places, Places]]
+
+
+def written(targets: Targets) -> Composite:
+    """Return the operator that writes entries: ``targets(x, source, …)`` says from which places to which."""
+
+    def rule(x: Places, source: Places, **attributes: Any) -> Places:
+        to, origin = targets(x, source, **attributes)
+        required(np.unique(to).size == to.size, "an entry is written twice")
+        result = x.copy()
+        result.reshape(-1)[to.ravel()] = origin.ravel()
+        return result
+
+    return joined(rule)
+
+
+def added(targets: Targets) -> Composite:
+    """Return the operator that adds entries, ``alpha`` times if it has that attribute; duplicates add up."""
+
+    def forward(ops: Operators, x: Any, source: Any, *, alpha: float = 1.0, **attributes: Any) -> Any:
+        to, origin = targets(*places_of(x.shape, source.shape), **attributes)
+        summands = copied(ops, [source], origin.ravel() - prod(x.shape))
+        spread = ops.add_at(summands, shape=(prod(x.shape),), index=(tuple(to.ravel().tolist()),))
+        spread = ops.reshape(spread, shape=x.shape)
+        return ops.add(x, spread if alpha == 1 else ops.multiply(spread, alpha))
+
+    return Composite(forward)
+
+
+def written_or_added(targets: Targets) -> Composite:
+    """Return the operator that does the one or the other, as the attribute ``accumulate`` says."""
+
+    def forward(ops: Operators, x: Any, source: Any, *, accumulate: bool, **attributes: Any) -> Any:
+        way = added(targets) if accumulate else written(targets)
+        return way.forward(ops, x, source, **attributes)
+
+    return Composite(forward)
+
+
+def reduced(targets: Targets) -> Composite:
+    """Return the operator that brings together all entries that go to one place, by ``reduce``.
+
+    Places with as many entries as one another are reduced together, so that no neutral entry is needed.
+    """
+
+    def forward(ops: Operators, x: Any, source: Any, *, reduce: str, include_self: bool, **attributes: Any) -> Any:
+        x_places, source_places = places_of(x.shape, source.shape)
+        to, origin = targets(x_places, source_places, **attributes)
+        goals, origins = to.ravel(), origin.ravel()
+        groups: dict[int, list[list[int]]] = {}
+        order: dict[int, list[int]] = {}
+        for place in range(x_places.size):
+            contributions = origins[goals == place].tolist()
+            if include_self or not contributions:
+                contributions = [place, *contributions]
+            groups.setdefault(len(contributions), []).append(contributions)
+            order.setdefault(len(contributions), []).append(place)
+        if not groups:
+            return copied(ops, [x, source], x_places)
+        parts = [getattr(ops, reduce)(copied(ops, [x, source], np.asarray(g)), axis=(1,)) for g in groups.values()]
+        together = parts[0] if len(parts) == 1 else ops.concatenate(*parts, axis=0)
+        places = np.argsort([place for group in order.values() for place in group])
+        return ops.reshape(copied(ops, [together], places), shape=x.shape)
+
+    return Composite(forward)
+
+
+def along_axis(x: Places, source: Places, *, axis: int, indices: Any) -> tuple[Places, Places]:
+    """For the first lines along ``axis``, as many as the source has, indices of their own."""
+    wanted = np.asarray(indices, dtype=np.intp)
+    required(wanted.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
+    if x.ndim == 0:
+        x, source, wanted = x.reshape(1), source.reshape(1), wanted.reshape(1)
+    lines = tuple(slice(None) if i == axis % x.ndim else slice(n) for i, n in enumerate(wanted.shape))
+    target = x[lines]
+    fits = all(n == m for i, (n, m) in enumerate(zip(target.shape, wanted.shape, strict=True)) if i != axis % x.ndim)
+    required(fits, "there are more lines of indices than of places")
+    return np.take_along_axis(target, wanted, axis), source
+
+
+def rows(x: Places, source: Places, *, axis: int, indices: tuple[int, ...]) -> tuple[Places, Places]:
+    """The entries of an axis of the source go to indices of that axis of the array."""
+    if x.ndim == 0:
+        x, source = x.reshape(1), source.reshape(-1)
+    to = np.take(x, np.asarray(indices, dtype=np.intp), axis)
+    required(to.shape == source.shape, "there are not as many sources as places")
+    return to, source
+
+
+def first_rows(x: Places, source: Places, *, indices: Any) -> tuple[Places, Places]:
+    """Sources, stretched if need be, go to indices of the first axis."""
+    required(x.ndim > 0, "there is no first axis")
+    to = x[np.asarray(indices, dtype=np.intp)]
+    return to, np.broadcast_to(source, to.shape)
+
+
+def at_index(x: Places, source: Places, *, index: tuple[Any, ...]) -> tuple[Places, Places]:
+    """Sources, stretched if need be, go where ``x[index]`` comes from."""
+    to = x[(*numpy_index(index), ...)]
+    return to, np.broadcast_to(source, to.shape)
+
+
+def flat(x: Places, source: Places, *, indices: Any) -> tuple[Places, Places]:
+    """Sources go to row-major places of the array."""
+    wanted = np.asarray(indices, dtype=np.intp).reshape(source.shape)
+    return x.ravel().take(wanted), source
+
+
+def masked(x: Places, source: Places, *, mask: Any) -> tuple[Places, Places]:
+    """The first sources go, in order, where the mask, stretched over the array, holds."""
+    truths = np.asarray(mask, dtype=bool)
+    required(truths.size > 0 or x.size == 0, "the mask has no entries")
+    to = x[np.broadcast_to(truths, x.shape)] if x.size else x.ravel()
+    required(source.size >= to.size, "there are fewer sources than places")
+    return to, source.ravel()[: to.size]
+
+
+def sliced(x: Places, source: Places, *, axis: int, start: int, step: int) -> tuple[Places, Places]:
+    """The entries of an axis of the source go to every ``step``-th place of that axis, from ``start``."""
+    required(-x.shape[axis] <= start < x.shape[axis], "the start lies outside of the axis")
+    start %= x.shape[axis]
+    picked = range(start, x.shape[axis], step)
+    to = np.take(x, picked, axis)
+    required(to.shape == source.shape, "there are not as many sources as places")
+    return to, source
+
+
+def selected(x: Places, source: Places, *, axis: int, position: int) -> tuple[Places, Places]:
+    """The first of an axis of the source goes to one place of that axis."""
+    return np.take(x, position, axis), np.take(source, 0, axis)
+
+
+def diagonal(x: Places, source: Places, *, offset: int, axes: tuple[int, int]) -> tuple[Places, Places]:
+    """The diagonal of two axes of the source goes to another one of the array."""
+    return np.diagonal(x, offset, *axes), np.diagonal(source, offset, *axes)
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "scatter": written(along_axis),
+    "scatter_add": added(along_axis),
+    "scatter_reduce": reduced(along_axis),
+    "index_add": added(rows),
+    "index_copy": written(rows),
+    "index_reduce": reduced(rows),
+    "index_put": written_or_added(first_rows),
+    "set_at": written(at_index),
+    "put": written_or_added(flat),
+    "masked_scatter": written(masked),
+    "slice_scatter": written(sliced),
+    "select_scatter": written(selected),
+    "diagonal_scatter": written(diagonal),
+})

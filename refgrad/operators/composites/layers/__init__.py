@@ -1,0 +1,1 @@
+"""Composites that networks are made of: normalisations, windows, attention, losses."""

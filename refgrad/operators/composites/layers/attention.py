@@ -1,0 +1,98 @@
+"""Layers that mix vectors: gates, tables of vectors, and attention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from refgrad.operators.composite import Composite, Operators
+from refgrad.operators.composites.axes.slicing import length_along, stretch
+
+MASKED: Final = -1e4
+"""Lower than scores are, and a number of every format."""
+
+
+def embedding(ops: Operators, weight: Any, *, indices: Any) -> Any:
+    """Rows of a table."""
+    return ops.take(weight, axis=0, indices=indices)
+
+
+def _halves(ops: Operators, x: Any, axis: int) -> tuple[Any, Any]:
+    length = length_along(x, axis)
+    if length % 2:
+        raise ValueError(f"{length} entries do not make two halves")
+    return stretch(ops, x, axis, 0, length // 2), stretch(ops, x, axis, length // 2, length)
+
+
+def glu(ops: Operators, x: Any, *, axis: int) -> Any:
+    """The first half of an axis times the logistic function of the second."""
+    first, second = _halves(ops, x, axis)
+    return ops.multiply(first, ops.sigmoid(second))
+
+
+def swiglu(ops: Operators, x: Any, *, axis: int) -> Any:
+    """The second half of an axis times the first and its logistic function."""
+    first, second = _halves(ops, x, axis)
+    return ops.multiply(ops.silu(first), second)
+
+
+def _scores(ops: Operators, query: Any, key: Any) -> Any:
+    width = query.shape[-1]
+    if width == 0 or key.shape[-2] == 0:
+        raise ValueError("attention needs a key, and vectors that have entries")
+    axes = (*range(len(key.shape) - 2), len(key.shape) - 1, len(key.shape) - 2)
+    return ops.divide(ops.matmul(query, ops.transpose(key, axes=axes)), sqrt(width))
+
+
+def _attended(ops: Operators, scores: Any, mask: Any, value: Any) -> Any:
+    weights = ops.where(mask, ops.exp(scores), 0.0)
+    shares = ops.divide(weights, ops.sum(weights, axis=-1, keepdims=True))
+    return ops.matmul(shares, value)
+
+
+def _shifted(ops: Operators, scores: Any, mask: Any) -> Any:
+    """Scores less the largest that the mask admits; the others are not to receive a gradient from it."""
+    admitted = ops.where(mask, scores, MASKED)
+    return ops.where(mask, ops.subtract(scores, ops.max(admitted, axis=-1, keepdims=True)), 0.0)
+
+
+def _earlier(query: Any, key: Any) -> Any:
+    return np.tri(query.shape[-2], key.shape[-2], dtype=bool)
+
+
+def masked_attention(ops: Operators, query: Any, key: Any, value: Any, mask: Any) -> Any:
+    """Means of the values, weighted by softmax of the scaled products of queries with the keys that a mask admits."""
+    return _attended(ops, _scores(ops, query, key), mask, value)
+
+
+def shifted_masked_attention(ops: Operators, query: Any, key: Any, value: Any, mask: Any) -> Any:
+    """The same with scores less their largest."""
+    return _attended(ops, _shifted(ops, _scores(ops, query, key), mask), mask, value)
+
+
+def attention(ops: Operators, query: Any, key: Any, value: Any, *, is_causal: bool) -> Any:
+    """Means of the values, weighted by softmax of the scaled products of queries and keys.
+
+    If causal, a query meets only the keys that do not stand behind its own place.
+    """
+    mask = _earlier(query, key) if is_causal else np.ones((query.shape[-2], key.shape[-2]), dtype=bool)
+    return masked_attention(ops, query, key, value, ops.constant(mask))
+
+
+def shifted_attention(ops: Operators, query: Any, key: Any, value: Any, *, is_causal: bool) -> Any:
+    """The same with scores less their largest."""
+    mask = _earlier(query, key) if is_causal else np.ones((query.shape[-2], key.shape[-2]), dtype=bool)
+    return shifted_masked_attention(ops, query, key, value, ops.constant(mask))
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "embedding": Composite(embedding),
+    "glu": Composite(glu),
+    "swiglu": Composite(swiglu),
+    "scaled_dot_product_attention": Composite(attention, shifted_attention),
+    "masked_dot_product_attention": Composite(masked_attention, shifted_masked_attention),
+})

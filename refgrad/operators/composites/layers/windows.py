@@ -1,0 +1,214 @@
+"""Windows that slide over the last axes of an array: convolutions, their transposes, columns of windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.composite import Composite, Operators
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """How a window of ``size`` entries slides along one axis.
+
+    ``output_padding`` lengthens the output of a transposed convolution at its end. Raises ValueError for strides and
+    dilations below one, and paddings below zero.
+    """
+
+    size: int
+    stride: int = 1
+    padding: int = 0
+    dilation: int = 1
+    output_padding: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse windows that do not move on, or whose entries do."""
+        if min(self.stride, self.dilation) < 1 or min(self.padding, self.output_padding) < 0:
+            raise ValueError(f"a stride and a dilation are at least 1, and paddings are at least 0: {self}")
+
+    @property
+    def extent(self) -> int:
+        """How far a window reaches."""
+        return self.dilation * (self.size - 1) + 1
+
+    def count(self, length: int, *, ceil: bool = False) -> int:
+        """How many windows there are; with ``ceil`` one may reach beyond the padding, but has to begin before it.
+
+        Source: PyTorch, the documentation of Conv1d and of MaxPool1d. Raises ValueError where none fits.
+        """
+        room = length + 2 * self.padding - self.extent
+        if room < 0 or length < 1 or self.size < 1:
+            raise ValueError(f"no window of {self.extent} fits into {length} entries")
+        if not ceil:
+            return room // self.stride + 1
+        count = -(-room // self.stride) + 1
+        return count - 1 if (count - 1) * self.stride >= length + self.padding else count
+
+    def places(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """The places of each window's entries in the padded array."""
+        return tuple(tuple(i * self.stride + k * self.dilation for k in range(self.size)) for i in range(count))
+
+    def inside(self, number: int, length: int) -> slice:
+        """Return what a window, counted by ``number``, has of the array without its padding."""
+        start = number * self.stride - self.padding
+        stop = min(start + self.extent, length)
+        return slice(start + -(min(start, 0) // self.dilation) * self.dilation, stop, self.dilation)
+
+
+def padded(ops: Operators, x: Any, axis: int, before: int, after: int) -> Any:
+    """Put zeros before and behind the entries of an axis."""
+    ends = [ops.constant(np.zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]))) for n in (before, after)]
+    parts = [part for part in (ends[0], x, ends[1]) if part.shape[axis]]
+    return ops.concatenate(*parts, axis=axis) if len(parts) > 1 else x
+
+
+def windowed(ops: Operators, x: Any, slidings: Sequence[Sliding]) -> Any:
+    """Return each window of the last axes: in place of the axis of length L two, the windows and their entries."""
+    first = len(x.shape) - len(slidings)
+    for number, sliding in enumerate(slidings):
+        axis = first + 2 * number
+        count = sliding.count(x.shape[axis])
+        x = padded(ops, x, axis, sliding.padding, sliding.padding)
+        x = ops.take(x, axis=axis, indices=sliding.places(count))
+    return x
+
+
+def stacked(x: Any, spatial: int) -> tuple[int, ...]:
+    """Return the shape of ``x`` as (batch, channels, ...). Raises ValueError unless there is at most one batch axis."""
+    if not spatial + 1 <= len(x.shape) <= spatial + 2 or 0 in x.shape:
+        raise ValueError(f"{x.shape} is no shape of channels with {spatial} axes")
+    return x.shape if len(x.shape) == spatial + 2 else (1, *x.shape)
+
+
+def convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequence[Sliding]) -> Any:
+    """Sum over windows of ``x`` (…, c, *L) times ``weight`` (o, c / groups, *K), plus ``bias`` (o)."""
+    spatial = len(slidings)
+    batch, channels, *_ = shape = stacked(x, spatial)
+    out, depth = weight.shape[:2]
+    if 0 in weight.shape or channels % depth or out % (channels // depth):
+        raise ValueError(f"{channels} channels do not fall into groups of {depth}")
+    groups, size = channels // depth, math.prod(weight.shape[1:])
+    windows = windowed(ops, ops.reshape(x, shape=shape), slidings)
+    counts = windows.shape[2::2]
+    places, entries = [2 + 2 * i for i in range(spatial)], [3 + 2 * i for i in range(spatial)]
+    windows = ops.reshape(windows, shape=(batch, groups, depth, *windows.shape[2:]))
+    rows = ops.transpose(windows, axes=(0, 1, *(1 + i for i in places), 2, *(1 + i for i in entries)))
+    rows = ops.reshape(rows, shape=(batch, groups, math.prod(counts), size))
+    columns = ops.transpose(ops.reshape(weight, shape=(groups, out // groups, size)), axes=(0, 2, 1))
+    result = ops.transpose(ops.matmul(rows, columns), axes=(0, 1, 3, 2))
+    result = ops.reshape(result, shape=(batch, out, *counts))
+    result = ops.add(result, ops.reshape(bias, shape=(out, *(1 for _ in counts))))
+    return ops.reshape(result, shape=(*x.shape[: len(x.shape) - spatial - 1], out, *counts))
+
+
+def conv1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Cross-correlation along the last axis; the channels tell the number of groups."""
+    return convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
+
+
+def conv2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Cross-correlation along the last two axes; the channels tell the number of groups."""
+    return convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
+
+
+def slidings_of(numbers: Mapping[str, int], sizes: Sequence[int]) -> tuple[Sliding, Sliding]:
+    """Return how windows slide along the height and along the width."""
+    height, width = sizes
+    both = {name: numbers[name] for name in ("dilation", "output_padding") if name in numbers}
+    return (
+        Sliding(height, numbers["stride_h"], numbers["padding_h"], **both),
+        Sliding(width, numbers["stride_w"], numbers["padding_w"], **both),
+    )
+
+
+def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequence[Sliding]) -> Any:
+    """Add every entry of ``x`` (…, c, *L) times ``weight`` (c, o / groups, *K) to its window, plus ``bias`` (o)."""
+    spatial = len(slidings)
+    batch, channels, *counts = shape = stacked(x, spatial)
+    depth, out = weight.shape[1], bias.shape[0]
+    if 0 in (*weight.shape, out) or out % depth or channels % (out // depth):
+        raise ValueError(f"{out} channels do not fall into groups of {depth}")
+    if any(sliding.output_padding >= max(sliding.stride, sliding.dilation) for sliding in slidings):
+        raise ValueError("the output is padded by less than a stride or a dilation")
+    groups = out // depth
+    rows = ops.reshape(x, shape=(batch, groups, channels // groups, math.prod(counts)))
+    columns = ops.reshape(weight, shape=(groups, channels // groups, math.prod(weight.shape[1:])))
+    windows = ops.matmul(ops.transpose(rows, axes=(0, 1, 3, 2)), columns)
+    windows = ops.reshape(windows, shape=(batch, groups, *counts, depth, *weight.shape[2:]))
+    places, entries = range(2, 2 + spatial), range(3 + spatial, 3 + 2 * spatial)
+    order = [axis for pair in zip(places, entries, strict=True) for axis in pair]
+    windows = ops.transpose(windows, axes=(0, 1, 2 + spatial, *order))
+    windows = ops.reshape(windows, shape=(batch, out, *(windows.shape[3:])))
+    result = _added_up(ops, windows, slidings)
+    result = ops.add(result, ops.reshape(bias, shape=(out, *(1 for _ in counts))))
+    return ops.reshape(result, shape=(*x.shape[: len(x.shape) - len(shape[1:])], *result.shape[1:]))
+
+
+def _added_up(ops: Operators, windows: Any, slidings: Sequence[Sliding]) -> Any:
+    """Add windows (b, o, L₁, K₁, L₂, K₂ …) to the places where they lie, and cut the padding off."""
+    lead, counts, spatial = windows.shape[:2], windows.shape[2::2], len(slidings)
+    lengths = [(n - 1) * s.stride + s.extent + s.output_padding for n, s in zip(counts, slidings, strict=True)]
+    if any(length <= 2 * s.padding for length, s in zip(lengths, slidings, strict=True)):
+        raise ValueError("the padding leaves nothing")
+    index: list[Any] = []
+    for axis, (count, sliding) in enumerate(zip(counts, slidings, strict=True)):
+        shape = (*(1 for _ in range(2 * axis)), count, sliding.size, *(1 for _ in range(2 * (spatial - axis - 1))))
+        index.append(_nested(np.reshape(sliding.places(count), shape).tolist()))
+    whole = ops.add_at(windows, shape=(*lead, *lengths), index=(slice(None), slice(None), *index))
+    kept = (slice(s.padding, length - s.padding) for length, s in zip(lengths, slidings, strict=True))
+    return ops.index(whole, index=(slice(None), slice(None), *kept))
+
+
+def _nested(items: Any) -> Any:
+    return tuple(map(_nested, items)) if isinstance(items, list) else items
+
+
+def conv_transpose1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """The transpose of a cross-correlation along the last axis; the channels tell the number of groups."""
+    return transposed_convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
+
+
+def conv_transpose2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """The transpose of a cross-correlation along the last two axes; the channels tell the number of groups."""
+    return transposed_convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
+
+
+def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
+    """Sums of products of ``x`` with the reversed ``y``: everywhere, or where one lies within the other.
+
+    Raises ValueError where one is empty.
+    """
+    n, m = x.shape[0], y.shape[0]
+    if not n * m:
+        raise ValueError("nothing is convolved with nothing")
+    places = tuple(tuple(range(i, i + m)) for i in range(n))
+    whole = ops.add_at(ops.multiply(ops.expand_dims(x, axis=1), y), shape=(n + m - 1,), index=(places,))
+    if mode == "full":
+        return whole
+    shortest = min(n, m)
+    start, length = (shortest - 1, max(n, m) - shortest + 1) if mode == "valid" else ((shortest - 1) // 2, max(n, m))
+    return ops.index(whole, index=(slice(start, start + length),))
+
+
+def im2col(ops: Operators, x: Any, *, height: int, width: int, **numbers: int) -> Any:
+    """Each window of ``x`` (c, h, w) as a column: (c · height · width, windows)."""
+    stacked(x, 2)
+    windows = windowed(ops, x, slidings_of(numbers, (height, width)))
+    columns = ops.transpose(windows, axes=(0, 2, 4, 1, 3))
+    return ops.reshape(columns, shape=(math.prod(columns.shape[:3]), math.prod(columns.shape[3:])))
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "conv1d": Composite(conv1d),
+    "conv2d": Composite(conv2d),
+    "conv_transpose1d": Composite(conv_transpose1d),
+    "conv_transpose2d": Composite(conv_transpose2d),
+    "convolve": Composite(convolve),
+    "im2col": Composite(im2col),
+})

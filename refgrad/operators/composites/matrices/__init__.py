@@ -1,0 +1,1 @@
+"""Composites of matrices and of sums of products."""

@@ -1,0 +1,1 @@
+"""The certified oracle: reverse sweeps in balls and in power series of balls, and the rounding budget."""

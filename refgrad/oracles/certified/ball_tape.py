@@ -1,0 +1,279 @@
+"""A scenario's certified gradient: a reverse sweep over scalar operations in FLINT balls.
+
+The ordinary forward interpreter runs on object arrays of :class:`Ball`; each scalar operation that a ball goes through
+is recorded with its local partials. The sweep back over that tape knows nothing of arrays, so it shares no rule for
+broadcasting, reducing or indexing with any engine. Cost: linear in the number of scalar operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from functools import partial as bound
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from refgrad.operators import Operator, operator_table
+from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
+from refgrad.oracles.certified.quotients import is_product, with_quotient_noise
+from refgrad.scenario import Grad, Jvp, Leaf
+
+Edges = tuple[tuple[int, Any], ...]
+ObjectArray = npt.NDArray[np.object_]
+Differentiate = Callable[[Grad, Mapping[str, Any]], ObjectArray]
+CONSTANT = -1
+ONE = 1
+
+
+class Ball:
+    """A scalar that records what happens to it: a FLINT ball, or a series of them, and its place on the tape.
+
+    The place of a constant is -1.
+    """
+
+    __slots__ = ("slot", "tape", "value")
+
+    def __init__(self, value: arb, slot: int, tape: list[Edges]) -> None:
+        """Wrap a value that stands at ``slot`` of ``tape``."""
+        self.value = value
+        self.slot = slot
+        self.tape = tape
+
+    def _scaled(self, value: arb, slope: Any) -> Ball:
+        if self.slot < 0:
+            return Ball(value, CONSTANT, self.tape)
+        self.tape.append(((self.slot, slope),))
+        return Ball(value, len(self.tape) - 1, self.tape)
+
+    def _joined(self, other: Ball, value: arb, by_self: Any, by_other: Any) -> Ball:
+        if other.slot < 0:
+            return self._scaled(value, by_self)
+        if self.slot < 0:
+            return other._scaled(value, by_other)
+        self.tape.append(((self.slot, by_self), (other.slot, by_other)))
+        return Ball(value, len(self.tape) - 1, self.tape)
+
+    def __add__(self, other: Ball | int) -> Ball:
+        """Sum; integers come from numpy's neutral elements."""
+        if type(other) is not Ball:
+            return Ball(self.value + other, self.slot, self.tape)
+        return self._joined(other, self.value + other.value, ONE, ONE)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Ball | int) -> Ball:
+        """Product."""
+        if type(other) is not Ball:
+            return self._scaled(self.value * other, other)
+        return self._joined(other, self.value * other.value, other.value, self.value)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, count: int) -> Ball:
+        """Quotient by a whole number, as a mean needs it."""
+        return self._scaled(self.value / count, 1 / arb(count))
+
+
+class BallTape:
+    """The number system of certified evaluation, and the tape that it records."""
+
+    def __init__(self, arithmetic: Arithmetic, differentiate: Differentiate) -> None:
+        """Start an empty tape; ``differentiate`` finds the balls of a recorded gradient, given the values so far."""
+        self.arithmetic = arithmetic
+        self.differentiate = differentiate
+        self.edges: list[Edges] = []
+        self.leaf_slots: dict[str, int] = {}
+        self.gradient_slots: dict[str, int] = {}
+
+    @cached_property
+    def maximum(self) -> np.ufunc:
+        """The larger of two balls, reducible as numpy's is."""
+        return np.frompyfunc(self._extremum("maximum"), 2, 1)
+
+    @cached_property
+    def minimum(self) -> np.ufunc:
+        """The smaller of two balls, reducible as numpy's is."""
+        return np.frompyfunc(self._extremum("minimum"), 2, 1)
+
+    def leaf(self, leaf: Leaf) -> npt.NDArray[Any]:
+        """Return a leaf's entries as balls; boolean leaves stay plain."""
+        array = leaf.value.to_numpy()
+        if array.dtype == np.bool_:
+            return array.astype(object)
+        numbers = self.arithmetic.leaf(leaf.name, array.astype(np.float64).ravel().tolist())
+        if not leaf.requires_grad:
+            return filled(array.shape, [Ball(number, CONSTANT, self.edges) for number in numbers])
+        self.leaf_slots[leaf.name] = len(self.edges)
+        return filled(array.shape, self._entered(numbers))
+
+    def gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
+        """Return a recorded gradient, which stands on the tape like a leaf: how it came about is no part of it."""
+        balls, number = self.differentiate(step, values), self.arithmetic.number
+        self.gradient_slots[step.name] = len(self.edges)
+        entries = [x if type(x) is number else number(x) for x in balls.ravel().tolist()]
+        return filled(balls.shape, self._entered(entries))
+
+    def tangent(self, step: Jvp, values: Mapping[str, Any]) -> ObjectArray:
+        """Return a directional derivative, as constants; it is not a number where the output or what it is made of is.
+
+        Nothing is said by way of recorded gradients.
+        """
+        starts: dict[int, Any] = {
+            slot: arb.nan()
+            for name, start in self.gradient_slots.items()
+            for slot in range(start, start + values[name].size)
+        }
+        for leaf, constant in step.tangents:
+            numbers = constant.to_numpy().astype(np.float64).ravel().tolist()
+            starts.update(enumerate(map(self.arithmetic.enter, numbers), self.leaf_slots[leaf]))
+        tangents = self.push(starts)
+        arrived = [self._tangent(ball, tangents) for ball in values[step.output].ravel().tolist()]
+        return filled(values[step.output].shape, arrived)
+
+    def _tangent(self, ball: Any, tangents: list[Any]) -> Ball:
+        number = self.arithmetic.number
+        if type(ball) is not Ball:
+            return Ball(number(0), CONSTANT, self.edges)
+        found = tangents[ball.slot] if ball.slot >= 0 else None
+        if found is None:
+            found = 0
+        elif not self.arithmetic.is_finite(ball.value):
+            found = arb.nan()
+        return Ball(found if type(found) is number else number(found), CONSTANT, self.edges)
+
+    def _entered(self, numbers: list[Any]) -> list[Ball]:
+        tape = self.edges
+        start = len(tape)
+        tape.extend([()] * len(numbers))
+        return [Ball(number, slot, tape) for slot, number in enumerate(numbers, start)]
+
+    def detached(self, value: ObjectArray) -> ObjectArray:
+        """Return the same balls as constants."""
+        still = self.arithmetic.still
+        entries = value.ravel().tolist()
+        balls = [Ball(still(x.value), CONSTANT, self.edges) if type(x) is Ball else x for x in entries]
+        return filled(value.shape, balls)
+
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
+        """Apply an operator to arrays of balls."""
+        if operator.structure is not None:
+            result = self._lifted(_as_objects(operator.structure.forward(self, *arguments, **attributes)))
+            quotients = self.arithmetic.allows_quotients() and is_product(operator)
+            return with_quotient_noise(self, arguments, result) if quotients else result
+        derivative = self.arithmetic.derivative(operator)
+        if attributes:
+            derivative = bound(derivative, **attributes)
+        if len(arguments) == 1:
+            (x,) = arguments
+            return filled(x.shape, self._unary(derivative, x.ravel().tolist()))
+        shape = np.broadcast_shapes(*(a.shape for a in arguments))
+        columns = [(a if a.shape == shape else np.broadcast_to(a, shape)).ravel().tolist() for a in arguments]
+        if len(columns) == 2:  # noqa: PLR2004 (the common case, without the general one's packing)
+            return filled(shape, self._binary(derivative, *columns))
+        return filled(shape, [self._many(derivative, balls) for balls in zip(*columns, strict=True)])
+
+    def _unary(self, derivative: Derivative, balls: list[Ball]) -> list[Ball]:
+        tape, number = self.edges, self.arithmetic.number
+        results = []
+        for ball in balls:
+            value, slope = derivative(ball.value)
+            slot = CONSTANT
+            if ball.slot >= 0:
+                slot = len(tape)
+                tape.append(((ball.slot, slope),))
+            results.append(Ball(value if type(value) is number else number(value), slot, tape))
+        return results
+
+    def _binary(self, derivative: Derivative, lefts: list[Ball], rights: list[Ball]) -> list[Ball]:
+        tape, number = self.edges, self.arithmetic.number
+        results = []
+        for left, right in zip(lefts, rights, strict=True):
+            value, by_left, by_right = derivative(left.value, right.value)
+            slot = len(tape)
+            if left.slot >= 0:
+                first = (left.slot, by_left)
+                tape.append((first, (right.slot, by_right)) if right.slot >= 0 else (first,))
+            elif right.slot >= 0:
+                tape.append(((right.slot, by_right),))
+            else:
+                slot = CONSTANT
+            results.append(Ball(value if type(value) is number else number(value), slot, tape))
+        return results
+
+    def _many(self, derivative: Derivative, balls: tuple[Any, ...]) -> Ball:
+        value, *partials = derivative(*[b.value if type(b) is Ball else b for b in balls])
+        tape = self.edges
+        edges = tuple([(b.slot, p) for b, p in zip(balls, partials, strict=True) if type(b) is Ball and b.slot >= 0])
+        number = self.arithmetic.number
+        scalar = value if type(value) is number else number(value)
+        if not edges:
+            return Ball(scalar, CONSTANT, tape)
+        tape.append(edges)
+        return Ball(scalar, len(tape) - 1, tape)
+
+    def _extremum(self, name: str) -> Callable[[Ball, Ball], Ball]:
+        derivative = self.arithmetic.derivative(operator_table()[name])
+        return lambda x, y: self._many(derivative, (x, y))
+
+    def _lifted(self, array: ObjectArray) -> ObjectArray:
+        """Turn the plain numbers that numpy puts in (neutral elements of empty sums, zeros) into constants."""
+        flat = array.ravel()
+        if all(type(entry) is Ball for entry in flat):
+            return array
+        number = self.arithmetic.number
+        return filled(
+            array.shape, [x if type(x) is Ball else Ball(number(int(x or 0)), CONSTANT, self.edges) for x in flat]
+        )
+
+    def push(self, starts: Mapping[int, Any]) -> list[Any]:
+        """Return the tangent of every slot (None for those that stand still), given those of some slots."""
+        tangents: list[Any] = [None] * len(self.edges)
+        for slot, value in starts.items():
+            tangents[slot] = value
+        for slot in range(min(starts, default=len(tangents)), len(tangents)):
+            for parent, partial in self.edges[slot]:
+                tangent = tangents[parent]
+                if tangent is not None:
+                    share = tangent if partial is ONE else tangent * partial
+                    before = tangents[slot]
+                    tangents[slot] = share if before is None else before + share
+        return tangents
+
+    def sweep(self, outputs: Mapping[int, arb], factors: Mapping[int, arb] | None = None) -> list[Any]:
+        """Return the cotangent of every slot (None for untouched ones), given those of some slots.
+
+        Once all has arrived at a slot that has a factor, the total is multiplied by it.
+        """
+        cotangents: list[Any] = [None] * len(self.edges)
+        for slot, value in outputs.items():
+            cotangents[slot] = value
+        edges = self.edges
+        for slot in range(max(outputs, default=-1), -1, -1):
+            cotangent = cotangents[slot]
+            if cotangent is None:
+                continue
+            if factors and slot in factors:
+                cotangent = cotangents[slot] = cotangent * factors[slot]
+            for parent, partial in edges[slot]:
+                share = cotangent if partial is ONE else cotangent * partial
+                before = cotangents[parent]
+                cotangents[parent] = share if before is None else before + share
+        return cotangents
+
+
+def filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
+    """Return an array of objects that has these entries, row by row."""
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array.reshape(shape)
+
+
+def _as_objects(result: Any) -> ObjectArray:
+    if isinstance(result, np.ndarray):
+        return result
+    array = np.empty((), dtype=object)
+    array[()] = result
+    return array

@@ -1,0 +1,101 @@
+"""What an output sends to each leaf: a scenario is evaluated in balls once, and swept as often as is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from refgrad.interpreter import evaluate
+from refgrad.oracles.certified.arithmetic import Arithmetic
+from refgrad.oracles.certified.ball_tape import Ball, BallTape, ObjectArray, filled
+from refgrad.oracles.certified.second_order import sent_through
+from refgrad.scenario import Constant, Grad, Scenario
+
+Contribution = tuple[str, Constant | None]
+Scales = tuple[tuple[str, float], ...]
+
+
+class BallTrace:
+    """A scenario's forward part, evaluated once in balls; gradients of any of its outputs follow by sweeps."""
+
+    def __init__(self, scenario: Scenario, arithmetic: Arithmetic) -> None:
+        """Evaluate the forward part; raises ScenarioEvaluationError where shapes do not fit."""
+        self.scenario = scenario
+        self.arithmetic = arithmetic
+        self.tape = BallTape(arithmetic, self._gradient)
+        with arithmetic.context():
+            self.values = evaluate(scenario, self.tape)
+
+    def value(self, name: str) -> ObjectArray:
+        """Return the balls of a named value, in its shape; a truth value is 1 or 0."""
+        entries = self.values[name].ravel().tolist()
+        balls = [entry.value if type(entry) is Ball else arb(int(entry)) for entry in entries]
+        return filled(self.values[name].shape, balls)
+
+    def vjp(self, contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
+        """Return, for each leaf, the sum over (output, seed) of what the seed (ones if None) sends to it.
+
+        An output that has no value, as a logarithm of -1, has no derivative either, whatever 1 / x is there.
+        """
+        with self.arithmetic.context():
+            return self._pulled(self.values, contributions)
+
+    def arriving(self, at: str, contributions: tuple[Contribution, ...], scales: Scales) -> ObjectArray:
+        """Return what arrives at a name whose entries no other shares, with the cotangents of names multiplied."""
+        with self.arithmetic.context():
+            factors = self._factors(scales)
+            if at in self.tape.leaf_slots:
+                return self._pulled(self.values, contributions, factors)[at]
+            cotangents = self.tape.sweep(self._starts(self.values, contributions), factors)
+            entries = [cotangents[ball.slot] for ball in self.values[at].ravel().tolist()]
+            return filled(self.values[at].shape, [arb(0) if entry is None else entry for entry in entries])
+
+    def _factors(self, scales: Scales) -> dict[int, arb]:
+        return {ball.slot: arb(factor) for name, factor in scales for ball in self.values[name].ravel().tolist()}
+
+    def _gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
+        """Return the gradient that a step records; it is not a number where the step cannot but fail."""
+        shape = values[step.leaf].shape
+        if step.seed is not None and step.seed.shape != values[step.output].shape:
+            return filled(shape, [arb.nan()] * values[step.leaf].size)
+        return self._pulled(values, ((step.output, step.seed),))[step.leaf]
+
+    def _pulled(
+        self,
+        values: Mapping[str, Any],
+        contributions: tuple[Contribution, ...],
+        factors: Mapping[int, arb] | None = None,
+    ) -> dict[str, ObjectArray]:
+        cotangents = self.tape.sweep(self._starts(values, contributions), factors)
+        totals = {
+            name: filled(values[name].shape, self._arrived(cotangents, start, values[name].size))
+            for name, start in self.tape.leaf_slots.items()
+        }
+        for name, start in self.tape.gradient_slots.items():
+            stretch = slice(start, start + values[name].size)
+            if any(cotangent is not None for cotangent in cotangents[stretch]):
+                arrived = self._arrived(cotangents, start, values[name].size)
+                for leaf, share in sent_through(name, arrived, self.scenario, self.arithmetic, BallTrace).items():
+                    totals[leaf] = np.add(totals[leaf], share, out=np.empty(share.shape, dtype=object))
+        return totals
+
+    def _starts(self, values: Mapping[str, Any], contributions: tuple[Contribution, ...]) -> dict[int, Any]:
+        starts: dict[int, Any] = {}
+        for output, seed in contributions:
+            for ball, number in zip(values[output].ravel().tolist(), self._seed(values[output], seed), strict=True):
+                if ball.slot >= 0:
+                    start = number if self.arithmetic.is_finite(ball.value) else arb.nan()
+                    starts[ball.slot] = starts[ball.slot] + start if ball.slot in starts else start
+        return starts
+
+    def _seed(self, output: ObjectArray, seed: Constant | None) -> list[Any]:
+        if seed is None:
+            return [arb(1)] * output.size
+        return [self.arithmetic.enter(x) for x in seed.to_numpy().astype(np.float64).ravel().tolist()]
+
+    def _arrived(self, cotangents: list[Any], start: int, size: int) -> list[Any]:
+        zero = arb(0)
+        return [zero if c is None else c for c in cotangents[start : start + size]]

@@ -1,0 +1,167 @@
+"""The certified oracle: a scenario's true gradient, and how far from it a correct engine may be.
+
+Two sweeps answer: one in exact arithmetic of high precision (the truth, an interval), one in balls of the engine's own
+precision with leaves and cotangents half an ulp wide (the rounding budget: how far rounding alone can carry each
+entry).
+
+That precision is the scenario's: the coarsest of the engine's dtype and those of all leaves. An engine that mixes
+float32 with float64 computes in the wider one after promotion, but what is made of the float32 leaves alone, and the
+gradients that return to them, are rounded to float32, and they reach everything behind. A result is never promised
+more bits than the least precise number on its way; which of them those are depends on an engine's rules of promotion
+(whether a 0-d array counts, for one), and no entry is called wrong for such a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from refgrad.interpreter import expanded
+from refgrad.oracles.certified.arithmetic import Arithmetic
+from refgrad.oracles.certified.ball_tape import ObjectArray
+from refgrad.oracles.certified.ball_trace import BallTrace, Contribution, Scales
+from refgrad.oracles.certified.ranged import RangedArithmetic, plain_ball
+from refgrad.scenario import Constant, Scenario
+from refgrad.scenario.formats import FLOAT64, Format, coarsest
+from refgrad.scenario.promotion import floating_dtypes
+
+Floats = npt.NDArray[np.float64]
+
+Arrival = Contribution | tuple[str, Constant | None, Scales, str]
+
+TRUTH_BITS = 128
+"""Precision of the first attempt at the truth; intervals are some 20 digits narrower than a float64's ulp."""
+
+HIGHEST_BITS = 2048
+"""Precision at which the search for a narrow interval is given up: what is wide then sits on a kink or a pole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """An array of certified intervals with the rounding budget of each entry.
+
+    ``balls`` holds FLINT balls; ``midpoint`` and ``radius`` are the same rounded to float64 (outwards for the radius).
+    ``rounding`` gives the balls whose radii are the budget; it is asked only if an answer is not right to the last few
+    bits. ``form`` is the format in which the engine computes.
+    """
+
+    balls: ObjectArray
+    midpoint: Floats
+    radius: Floats
+    rounding: Callable[[], ObjectArray]
+    form: Format = FLOAT64
+
+    @cached_property
+    def budget(self) -> Floats:
+        """What rounding in the engine's precision can do to each entry, in the units of the entry."""
+        return _radii(self.rounding())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value or gradient."""
+        return self.balls.shape
+
+
+class CertifiedOracle:
+    """Certified values and gradients of one scenario."""
+
+    def __init__(self, scenario: Scenario, dtype: str = "float64") -> None:
+        """Judge an engine that computes in ``dtype``, or in what coarser dtypes the scenario's leaves are of."""
+        self.given = scenario
+        self.scenario = expanded(scenario)
+        self.form = coarsest((dtype, *(leaf.value.dtype for leaf in scenario.leaves)))
+        self._truths: dict[int, BallTrace] = {}
+        self._sweeps: dict[tuple[BallTrace, tuple[Contribution, ...]], dict[str, ObjectArray]] = {}
+
+    @cached_property
+    def dtypes(self) -> dict[str, frozenset[str]]:
+        """For each name, the floating dtypes of the leaves that it depends on."""
+        return floating_dtypes(self.given)
+
+    @cached_property
+    def _rounding(self) -> BallTrace:
+        """The way engines compute.
+
+        The range of float64 is left out of account, and that of other formats where gradients are recorded.
+        """
+        bits = self.form.bits
+        if self.form == FLOAT64 or self.scenario.gradients:
+            return BallTrace(self.scenario, Arithmetic("rounding", bits))
+        return BallTrace(self.scenario, RangedArithmetic("rounding", bits, self.form))
+
+    def _truth(self, bits: int) -> BallTrace:
+        if bits not in self._truths:
+            self._truths[bits] = BallTrace(self.scenario, Arithmetic("truth", bits))
+        return self._truths[bits]
+
+    def value(self, name: str, bits: int = TRUTH_BITS) -> Certified:
+        """Return the certified value of a name."""
+        return _certified(self._truth(bits).value(name), lambda: self._rounding.value(name), self.form)
+
+    def gradient(self, leaf: str, contributions: tuple[Arrival, ...], bits: int = TRUTH_BITS) -> Certified:
+        """Return the certified sum, over (output, seed) pairs, of seed · ∂output/∂leaf, in the leaf's shape.
+
+        A contribution may also be (output, seed, scales, name): what arrives at a name, the entries of which no other
+        shares, where each of the scales multiplies the cotangent of a name on the way.
+        """
+        truth = self._arrived(self._truth(bits), leaf, contributions)
+        return _certified(truth, lambda: self._arrived(self._rounding, leaf, contributions), self.form)
+
+    def narrowest_gradient(self, leaf: str, contributions: tuple[Arrival, ...]) -> Certified:
+        """Raise the precision until the intervals are narrower than the budget, or until it no longer helps."""
+        return _narrowest(lambda bits: self.gradient(leaf, contributions, bits))
+
+    def narrowest_value(self, name: str) -> Certified:
+        """Raise the precision for a value, or a directional derivative, likewise."""
+        return _narrowest(lambda bits: self.value(name, bits))
+
+    def _arrived(self, trace: BallTrace, at: str, contributions: tuple[Arrival, ...]) -> ObjectArray:
+        if not contributions:
+            return np.full(trace.values[at].shape, arb(0), dtype=object)
+        plain = tuple(c for c in contributions if len(c) == 2)  # noqa: PLR2004 (an output and its seed)
+        total = self._total(trace, at, plain) if plain else None
+        groups: dict[tuple[Scales, str], list[Contribution]] = {}
+        for contribution in contributions:
+            if len(contribution) == 4:  # noqa: PLR2004 (and the scales, and where it arrives)
+                groups.setdefault(contribution[2:], []).append(contribution[:2])
+        with trace.arithmetic.context():
+            for (scales, name), starts in groups.items():
+                share = trace.arriving(name, tuple(starts), scales)
+                total = share if total is None else np.add(total, share, out=np.empty(share.shape, dtype=object))
+        assert total is not None
+        return total
+
+    def _total(self, trace: BallTrace, leaf: str, contributions: tuple[Contribution, ...]) -> ObjectArray:
+        key = (trace, contributions)
+        if key not in self._sweeps:
+            self._sweeps[key] = trace.vjp(contributions)
+        return self._sweeps[key][leaf]
+
+
+def _narrowest(at: Callable[[int], Certified]) -> Certified:
+    bits = TRUTH_BITS
+    while True:
+        certified = at(bits)
+        if bits >= HIGHEST_BITS or bool(np.all(certified.radius <= certified.budget)):
+            return certified
+        bits *= 4
+
+
+def _certified(truth: ObjectArray, rounding: Callable[[], ObjectArray], form: Format) -> Certified:
+    midpoint = np.array([float(ball) for ball in truth.ravel()], dtype=np.float64).reshape(truth.shape)
+    return Certified(truth, midpoint, _radii(truth), rounding, form)
+
+
+def _radii(balls: ObjectArray) -> Floats:
+    radii = [_radius(plain_ball(ball)) for ball in balls.ravel().tolist()]
+    return np.array(radii, dtype=np.float64).reshape(balls.shape)
+
+
+def _radius(ball: arb) -> float:
+    """The radius rounded up; infinite for a ball that is not finite."""
+    return float(ball.rad()) * (1 + 2.0**-52) if ball.is_finite() else float("inf")

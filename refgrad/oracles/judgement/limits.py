@@ -1,0 +1,47 @@
+"""Points of a scenario where the derivative is a limit, though its formula has no value there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, expanded, keywords
+from refgrad.operators import Edge, Expression, Operator, operator_table
+from refgrad.scenario import Scenario
+
+
+def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
+    """Return the edges of kind ``limit`` that the operators of a scenario meet, in order: x = 0 for sinc, for example.
+
+    Raises ScenarioEvaluationError where shapes do not fit.
+    """
+    plain, table = expanded(scenario), operator_table()
+    steps = [step for step in scenario.applications if table[step.operator].composite is not None]
+    steps += plain.applications
+    if not any(_conditions(table[step.operator]) for step in steps):
+        return ()
+    values = evaluate(plain, Float64())
+    return tuple(
+        edge
+        for step in steps
+        for edge, holds in _conditions(table[step.operator])
+        if _met(holds, table[step.operator], [values[a] for a in step.arguments], keywords(step))
+    )
+
+
+def _met(holds: Callable[..., Any], operator: Operator, arrays: list[Any], attributes: dict[str, Any]) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.any(holds(*arrays, **operator.bind(attributes))))
+
+
+@cache
+def _conditions(operator: Operator) -> tuple[tuple[Edge, Callable[..., Any]], ...]:
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    return tuple(
+        (edge, Expression(edge.where).function(parameters, NUMPY_FUNCTIONS))
+        for edge in operator.edges
+        if edge.kind == "limit"
+    )

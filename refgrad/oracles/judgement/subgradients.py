@@ -1,0 +1,136 @@
+"""Whether the elements that an engine chose at kinks belong to one legal choice.
+
+Each entry of a gradient at a kink may lie in the certified interval, but the entries hang together: where x and y tie
+for a maximum, 1 is legal for either of them, not for both. Whatever the legal choice, the gradient's product with a
+direction lies in the certified interval of the directional derivative, in which weights that sum to one do sum to one.
+So it is held against some directions. A legal choice is inside of all of them; hence none is ever called wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.oracles.certified.certified import Certified
+from refgrad.oracles.certified.directional import Contributions, directional_derivative, gaps_at_kinks
+from refgrad.oracles.judgement.judgement import ALLOWANCE, VAGUE_ABOVE, vague_above
+from refgrad.scenario import Scenario
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+Shapes = Mapping[str, tuple[int, ...]]
+
+LARGEST_NUMBER = 64
+"""Entries at kinks, at most, that are moved."""
+
+NULL = 1e-9
+"""What is smaller, relative to the largest, is zero."""
+
+RANDOM_DIRECTIONS = 4
+"""Of each kind. One random direction in a null space meets whatever lies outside of its complement with certainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A direction along which a gradient says what no legal choice does: its rate of change, and the legal interval."""
+
+    direction: Mapping[str, Floats]
+    rate: float
+    lower: float
+    upper: float
+
+    def describe(self) -> str:
+        """Say it in one line: which entries move, what the gradient says of it, and what is legal."""
+        speeds = {name: array for name, array in self.direction.items() if array.any()}
+        moving = " and ".join(f"{name} by {_shown(array.tolist())}" for name, array in speeds.items())
+        width = self.upper - self.lower
+        interval = f"is {self.upper:.6g}" if width <= VAGUE_ABOVE else f"lies in [{self.lower:.6g}, {self.upper:.6g}]"
+        return (
+            f"no choice that is legal at the kinks: moving {moving} changes the output by {self.rate:.6g} "
+            f"according to it, but the truth {interval}"
+        )
+
+
+def violation(
+    scenario: Scenario,
+    contributions: Contributions,
+    observed: Mapping[str, Floats],
+    certified: Mapping[str, Certified],
+) -> Violation | None:
+    """Return a direction that shows that gradients observed together are no legal choice, or None.
+
+    ``observed`` and ``certified`` are by leaf, for the same contributions, entries each within their own intervals.
+    """
+    names = sorted(observed)
+    gradient = _joined([observed[name] for name in names])
+    middle = _joined([certified[name].midpoint for name in names])
+    radius = _joined([certified[name].radius for name in names])
+    kinked = np.isfinite(radius) & (radius > VAGUE_ABOVE * np.maximum(1.0, np.abs(middle)))
+    if not kinked.any():
+        return None
+    budget = _joined([certified[name].budget for name in names])
+    vague = max(vague_above(certified[name].form) for name in names)
+    slack = vague * np.maximum(1.0, np.abs(middle) + radius) + ALLOWANCE * np.maximum(budget - radius, 0.0)
+    shapes = {name: observed[name].shape for name in names}
+    places = np.flatnonzero(kinked)[:LARGEST_NUMBER]
+    smooth = smooth_directions(scenario, contributions, places, shapes)
+    for direction in _directions(gradient - middle, middle, places, smooth):
+        moving = _split(direction, shapes)
+        legal = directional_derivative(scenario, contributions, moving)
+        rate = float(gradient[places] @ direction[places])
+        room = float(slack[places] @ np.abs(direction[places]))
+        lower, upper = float(legal.lower()), float(legal.upper())
+        if lower - rate > room or rate - upper > room:
+            return Violation(moving, rate, lower, upper)
+    return None
+
+
+def smooth_directions(scenario: Scenario, contributions: Contributions, places: Places, shapes: Shapes) -> Floats:
+    """Return, as columns, a basis of the directions of these entries in which both sides of every kink move alike."""
+    total = sum(int(np.prod(shape)) for shape in shapes.values())
+    units = (np.where(np.arange(total) == place, 1.0, 0.0) for place in places)
+    gaps = np.array([gaps_at_kinks(scenario, contributions, _split(unit, shapes)) for unit in units]).T
+    if not np.all(np.isfinite(gaps)) or gaps.size == 0:
+        return np.zeros((places.size, 0))
+    _, sizes, rows = np.linalg.svd(gaps)
+    rank = int(np.sum(sizes > NULL * max(sizes.max(), 1.0)))
+    return np.asarray(rows[rank:].T)
+
+
+def _directions(offset: Floats, middle: Floats, places: Places, smooth: Floats) -> Iterator[Floats]:
+    """Yield directions that move nothing but entries at kinks, first those in which the output is smooth.
+
+    There the rate is one number, e.g. where all entries that tie move alike. The others are: away from the interval's
+    middle, as the engine did, where the choices at other kinks leave no room, and some at random.
+    """
+    random = np.random.default_rng(0)
+    sign = np.where(middle[places] < 0, -1.0, 1.0)
+    wanted = [sign, np.abs(sign), offset[places], *random.normal(size=(RANDOM_DIRECTIONS, places.size))]
+    others = [offset[places], *random.choice((-1.0, 0.0, 1.0), size=(RANDOM_DIRECTIONS, places.size))]
+    for chosen in (*(smooth @ (smooth.T @ vector) for vector in wanted), *others):
+        size = np.abs(chosen).max()
+        if size > NULL:
+            direction = np.zeros(middle.size)
+            direction[places] = np.where(np.abs(chosen) > NULL * size, chosen / size, 0.0)
+            yield direction
+
+
+def _shown(speeds: Any) -> str:
+    return f"[{', '.join(map(_shown, speeds))}]" if isinstance(speeds, list) else f"{speeds:.6g}"
+
+
+def _joined(arrays: list[Floats]) -> Floats:
+    return np.concatenate([np.asarray(array, dtype=np.float64).ravel() for array in arrays])
+
+
+def _split(direction: Floats, shapes: Shapes) -> dict[str, Floats]:
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+    starts = np.concatenate([[0], ends[:-1]])
+    return {
+        name: direction[start:end].reshape(shape)
+        for (name, shape), start, end in zip(shapes.items(), starts, ends, strict=True)
+    }

@@ -1,0 +1,140 @@
+"""Functions of one variable whose slopes at 0 are asked for, what was found of these, and the noise of their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.oracles.slopes.branches import Pattern
+
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.intp]
+Number = TypeVar("Number", np.float64, np.bool_)
+
+ROUNDING_SAFETY = 16.0
+"""Standard deviations of the noise by which a value may be off."""
+
+NOISE_LINE = np.arange(11.0) - 5
+"""Where on a line, in steps, values are taken to see their noise."""
+
+NOISE_ORDERS = (4, 6)
+"""Differences of these orders cancel what is smooth; where they do not agree, the smaller is nearer to the noise."""
+
+TYPICAL_SIZES = MappingProxyType({1: (0.29, 0.41), 2: (0.49, 0.67)})
+"""The second and the third smallest of seven and of five normal variables, relative to the deviation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Values at some distances (first axis) on some curves (last axis).
+
+    ``branches`` are codes of the choices that were made there, with the same two axes last, 0 where one is open; none
+    where choices are not known.
+    """
+
+    values: Floats
+    distances: Floats
+    branches: tuple[Pattern, ...] = ()
+
+
+class Curves(Protocol):
+    """Real functions of a distance. Arrays have an entry for each."""
+
+    here: Floats
+    """Their values at 0."""
+
+    deviation: Floats
+    """The standard deviation of the rounding errors of these."""
+
+    unit: float
+    """The unit roundoff of the precision in which they are computed."""
+
+    batch: int
+    """How many are sampled at once."""
+
+    def sample(self, places: Places, distances: Floats) -> Samples:
+        """Return what the curves at these places are at distances of their own; those may come out a little changed."""
+
+    def noise(self, places: Places, samples: Samples) -> Floats:
+        """Return the standard deviation of the rounding errors of each sample."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedSlopes:
+    """A slope for each curve and a bound of its error, infinite where there is none.
+
+    ``rounding`` is the part of the bound that comes from noise; ``kink`` says whether the bound is as large as it is
+    because slopes on either side differ.
+    """
+
+    value: Floats
+    error: Floats
+    rounding: Floats
+    kink: Booleans
+
+    @classmethod
+    def unknown(cls, count: int) -> BoundedSlopes:
+        """Return slopes of which nothing is known."""
+        return cls(np.zeros(count), np.full(count, np.inf), np.zeros(count), np.zeros(count, dtype=bool))
+
+    def improved(self, places: Places, other: BoundedSlopes) -> BoundedSlopes:
+        """Take over what another attempt, with smaller steps, knows better of the curves at these places.
+
+        A slope that moves with the steps by more than its error, and by more than rounding does, belies that error.
+        """
+        if len(places) == len(self.error) and np.isinf(self.error).all():
+            return other
+        error = self.error.copy()
+        both = np.isfinite(error[places]) & np.isfinite(other.error)
+        apart = np.where(both, np.abs(other.value - self.value[places]), 0.0)
+        moves = apart > error[places] + other.rounding
+        error[places] = np.where(moves, apart + other.error, error[places])
+        better = other.error < error[places]
+        chosen = places[better]
+        error[chosen] = other.error[better]
+        return BoundedSlopes(
+            _replaced(self.value, chosen, other.value[better]),
+            error,
+            _replaced(self.rounding, chosen, other.rounding[better]),
+            _replaced(self.kink, chosen, other.kink[better]),
+        )
+
+
+def _replaced(array: npt.NDArray[Number], places: Places, entries: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    result = array.copy()
+    result[places] = entries
+    return result
+
+
+def table_noise(values: Floats) -> Floats:
+    """Return the standard deviation of rounding errors, not a number on lines that leave the function's domain.
+
+    ``values`` were taken along ``NOISE_LINE``, the first axis. Noise of variance 1 leaves differences of an order k a
+    variance of (2k)! / k!² (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011).
+    """
+    return np.asarray(np.min([np.sqrt(np.mean(table**2, axis=0)) for table in _tables(values)], axis=0))
+
+
+def table_noise_at_kinks(values: Floats, rank: int) -> Floats:
+    """Return the same where choices change in the middle of the lines, from the differences of that rank by size.
+
+    Of the seven differences of the order four a kink or a jump disturbs four, and two next to each other five.
+    """
+    tables = zip(_tables(values), TYPICAL_SIZES[rank], strict=True)
+    typical = [np.sort(np.abs(table), axis=0)[rank] / size for table, size in tables]
+    return np.asarray(np.min(typical, axis=0))
+
+
+def _tables(values: Floats) -> list[Floats]:
+    return [np.diff(values, order, axis=0) / np.sqrt(comb(2 * order, order)) for order in NOISE_ORDERS]
+
+
+def finite(array: Floats) -> Floats:
+    """Return zeros for what is no finite number."""
+    return np.where(np.isfinite(array), array, 0.0)

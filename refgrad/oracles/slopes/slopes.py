@@ -1,0 +1,149 @@
+"""Slopes at 0 of functions of one variable by finite differences, with an error bound for each.
+
+Three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice (Richardson; error of order h⁶).
+The last two extrapolations bound the truncation, the noise of the function bounds the rounding. What the slopes to
+either side differ by, extrapolated likewise, is the jump at a kink, which is added: the interval then holds all slopes
+that are legal. Smaller steps are tried while they promise less error. Where a side is outside of the domain, or a
+choice is open at 0, slopes to one side are extrapolated (``one_sided``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from refgrad.oracles.slopes.curves import (
+    ROUNDING_SAFETY,
+    Booleans,
+    BoundedSlopes,
+    Curves,
+    Floats,
+    Places,
+    Samples,
+    finite,
+)
+from refgrad.oracles.slopes.one_sided import one_sided
+
+RATIO = 4.0
+SHIFTS = np.array([1.0, -1.0, 1 / RATIO, -1 / RATIO, 1 / RATIO**2, -1 / RATIO**2])
+TRUNCATION_SAFETY = 2.0
+
+STRAIGHTENING = 8.0
+"""A sixteenth of a step brings the mean of both sides nearer to the middle by 256 where all is smooth, by 16 at a kink;
+
+by less across a jump or a pole, where the differences tell nothing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The steps that suit a precision, from large to small, and those that show the noise.
+
+    The latter are thirds of powers of two: a function that computes in float32 inside rounds whole multiples of its
+    spacing the same way each time, but thirds never. Beside a large number a function is a staircase, flat from near:
+    the larger of the two shows its steps.
+    """
+
+    unit: float
+    steps: tuple[float, ...]
+    noise_steps: tuple[float, ...]
+
+
+THIRD = 1 / 3
+SCALES: Mapping[str, Scale] = MappingProxyType({
+    "float64": Scale(2.0**-53, (2.0**-7, 2.0**-13, 2.0**-19, 2.0**-25), (THIRD * 2.0**-38, THIRD * 2.0**-11)),
+    "float32": Scale(2.0**-24, (2.0**-2, 2.0**-6, 2.0**-10), (THIRD * 2.0**-16, THIRD * 2.0**-11)),
+})
+
+
+def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes | None = None) -> BoundedSlopes:
+    """Return the slope of each curve at 0 with an error bound, infinite where nothing can be told.
+
+    ``tries`` have a step for each curve, not a number where there is none. Each is made for the curves of which it
+    promises to tell more than is ``known`` already.
+    """
+    found = known or BoundedSlopes.unknown(len(curves.here))
+    for steps in tries:
+        for places in _batches(promising(curves.deviation, steps, found), curves.batch):
+            found = found.improved(places, _central(curves, places, steps[places]))
+    return found
+
+
+def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Places:
+    """Return where the rounding at these steps leaves less of an error than was found."""
+    return np.flatnonzero(found.error > _rounding(deviation, steps))
+
+
+def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes) -> BoundedSlopes:
+    """Look at each side by itself where nothing is ``known``, and again while more than rounding makes the error."""
+    unknown = np.isinf(known.error)
+    if not unknown.any():
+        return known
+    found = known
+    for steps in tries:
+        wanted = unknown & np.isfinite(steps) & (found.error > 2 * found.rounding)
+        for places in _batches(np.flatnonzero(wanted), curves.batch):
+            found = found.improved(places, one_sided(curves, places, steps[places]))
+    return found
+
+
+def _batches(places: Places, length: int) -> Iterator[Places]:
+    yield from (places[start : start + length] for start in range(0, len(places), length))
+
+
+def _central(curves: Curves, places: Places, steps: Floats) -> BoundedSlopes:
+    """Return the slopes of some curves by central differences."""
+    samples = curves.sample(places, np.multiply.outer(SHIFTS, steps))
+    with np.errstate(all="ignore"):
+        return _extrapolated(samples, curves.here[places], _rounding(_largest(curves, places, samples), steps), steps)
+
+
+def _largest(curves: Curves, places: Places, samples: Samples) -> Floats:
+    """Return the noise at the points of a stencil, where the function may be larger than in the middle."""
+    largest = finite(np.abs(samples.values)).max(axis=0)
+    return np.asarray(np.maximum(curves.deviation[places], curves.unit * largest))
+
+
+def _rounding(deviation: Floats, steps: Floats) -> Floats:
+    return np.asarray(ROUNDING_SAFETY * deviation * RATIO**2 / steps)
+
+
+def _extrapolated(samples: Samples, here: Floats, rounding: Floats, steps: Floats) -> BoundedSlopes:
+    right, left = samples.values[0::2], samples.values[1::2]
+    differences = (right - left) / (samples.distances[0::2] - samples.distances[1::2])
+    value, error, spread = _twice(differences, RATIO**2, RATIO**4, RATIO**3)
+    # What is even around a smooth point vanishes with h; at a kink, or within a step of one, the jump remains.
+    jumps = ((right - here) - (here - left)) / np.multiply.outer(SHIFTS[0::2], steps)
+    jump, jump_error, jump_spread = _twice(jumps, RATIO, RATIO**3, RATIO**2)
+    kink = np.abs(jump) > jump_error + 4 * rounding
+    # With a kink between two of the points the extrapolations are of no use, and their spread is the error.
+    half = np.abs(jump) / 2
+    error = error + rounding + half + np.where(kink, TRUNCATION_SAFETY * (spread + jump_spread), half)
+    bends = np.abs((right - here) - (here - left)) / 2
+    straight = bends[-1] <= bends[0] / STRAIGHTENING + rounding * steps / RATIO**2
+    known = straight & np.isfinite(value) & np.isfinite(error) & ~crossing(samples)
+    return BoundedSlopes(np.where(known, value, 0.0), np.where(known, error, np.inf), rounding, kink & known)
+
+
+def _twice(differences: Floats, first: float, second: float, caution: float) -> tuple[Floats, Floats, Floats]:
+    """Extrapolate three differences twice.
+
+    Returns the result, its error (what the last extrapolation still changed) and how far the first ones are apart.
+    """
+    coarse, middle, fine = differences
+    one = (first * middle - coarse) / (first - 1)
+    two = (first * fine - middle) / (first - 1)
+    best = (second * two - one) / (second - 1)
+    spread = np.abs(two - one)
+    return best, TRUNCATION_SAFETY * np.maximum(np.abs(best - two), spread / caution), spread
+
+
+def crossing(samples: Samples) -> Booleans:
+    """Whether the points of a stencil do not all take the same branches."""
+    result = np.zeros(samples.values.shape[1], dtype=bool)
+    for taken in samples.branches:
+        result |= np.any(taken != taken[:, :1], axis=(0, 1))
+    return result

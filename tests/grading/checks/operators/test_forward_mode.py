@@ -1,0 +1,135 @@
+"""Is an engine caught whose gradients are right, but not its directional derivatives, and blamed for just that?"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.operators.derivatives import OperatorCheck
+from refgrad.grading.checks.operators.rules import ForwardModeCheck
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
+from refgrad.native.engine import Engine, observe, reproduce, start
+from refgrad.operators import operator_table
+from refgrad.scenario import parse
+from tests.native.reference import ADAPTER
+from tests.native.tiny_engine import tiny_adapter
+
+OPERATORS = ("multiply", "exp", "matmul", "sum", "where")
+
+PUSHED = """
+x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad
+z = leaf float64[] {0x1p-1} requires_grad
+c = leaf float64[2] {0x1p+0 0x1p+1}
+m = multiply x z
+y = add m c
+t = jvp y x float64[2] {0x1p+0 -0x1.8p+1} z float64[] {0x1p+1}
+s = jvp m z float64[] {0x1p+0}
+backward y seed float64[2] {0x1p+0 0x1p+1}
+read value t
+read value s
+read grad x
+"""
+
+INDEPENDENT = """
+x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad
+z = leaf float64[] {0x1p-1} requires_grad
+c = leaf float64[2] {0x1p+0 0x1p+1}
+a = exp z
+b = exp c
+f = floor x
+t = jvp a x float64[2] {0x1p+0 0x1p+0}
+u = jvp b x float64[2] {0x1p+0 0x1p+0}
+v = jvp f x float64[2] {0x1p+0 0x1p+0}
+w = jvp x x float64[2] {0x1p+0 0x1p+0}
+read value t
+read value u
+read value v
+read value w
+"""
+
+
+def engine(name: str, **changes: str | None) -> Engine:
+    return Engine(replace(ADAPTER, name=name, **changes))  # type: ignore[arg-type]
+
+
+def forward_verdicts(engine: Engine, profile: str = "smoke") -> Mapping[str, Verdict]:
+    bench = Bench(engine, Settings(profile))
+    return {name: bench.grade(ForwardModeCheck(operator_table()[name])) for name in OPERATORS}
+
+
+def test_every_differentiable_operator_has_a_check() -> None:
+    checked = {check.operator.name for check in all_checks() if isinstance(check, ForwardModeCheck)}
+    assert checked == {name for name, operator in operator_table().items() if operator.differentiable_arguments}
+
+
+def test_the_reference_engine_passes() -> None:
+    assert {v.verdict for v in forward_verdicts(start(ADAPTER), "standard").values()} == {"passed"}
+
+
+def test_an_engine_whose_tangents_are_too_large_is_caught_and_its_gradients_pass() -> None:
+    assert ADAPTER.setup.count(", weights, [v for") == 1
+    wrong = engine("too large", setup=ADAPTER.setup.replace("[v for", "[v * 1.25 for"))
+    found = forward_verdicts(wrong)
+    assert {v.verdict for v in found.values()} == {"wrong"}
+    shown = parse(found["exp"].scenario)
+    assert shown.jvps
+    assert len(shown.steps) == 4
+    assert Bench(wrong, Settings("smoke")).grade(OperatorCheck(operator_table()["exp"])).verdict == "passed"
+
+
+def test_an_engine_without_forward_mode_is_not_asked_for_it() -> None:
+    found = forward_verdicts(engine("backward only", jvp=None))
+    assert {v.verdict for v in found.values()} == {"unsupported"}
+    assert found["exp"].message == "the engine has no forward_mode"
+
+
+def test_an_operator_without_a_forward_rule_is_unsupported() -> None:
+    refusing = "def jvp(function, primals, tangents):\n    raise NotImplementedError('no forward rule of any')\n"
+    found = forward_verdicts(engine("no rules", setup=f"import refgrad.engine as torch\n{refusing}"))
+    assert {v.verdict for v in found.values()} == {"unsupported"}
+    assert "no forward rule of any" in found["exp"].message
+
+
+def test_an_operator_that_is_wrong_by_itself_is_not_judged() -> None:
+    wrong = {**ADAPTER.operators, "where": "torch.where({condition}, {x}, {y}) * 2"}
+    found = forward_verdicts(Engine(replace(ADAPTER, name="wrong where", operators=wrong)))
+    assert found["where"].verdict == "inconclusive"
+    assert found["where"].message == "operators/where fails already"
+    assert found["multiply"].verdict == "passed"
+
+
+def test_forward_mode_is_offered_by_those_that_spell_it() -> None:
+    assert "forward_mode" in ADAPTER.features
+    assert "forward_mode" not in replace(ADAPTER, jvp=None).features
+    assert "forward_mode" not in tiny_adapter().features
+    assert "forward_mode" in tiny_adapter(jvp="({function}, {primals}, {tangents})").features
+    with pytest.raises(AdapterError, match="jvp: unknown placeholder"):
+        tiny_adapter(jvp="{output}")
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ["refgrad", "torch", "autograd"])
+@pytest.mark.parametrize("text", [PUSHED, INDEPENDENT], ids=["dependent", "independent"])
+def test_reproductions_print_the_tangents_that_were_observed(name: str, text: str) -> None:
+    if name != "refgrad":
+        pytest.importorskip(name, reason=f"needs refgrad[{name}]")
+    engine, scenario = start(find_adapter(name)), parse(text)
+    assert examine(scenario, engine).outcome == "passed"
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), warnings.catch_warnings(action="ignore"):  # of an output that stands still
+        exec(reproduce(scenario, engine), {})
+    arrays = [o.array for o in observe(scenario, engine) if o.array is not None]
+    if isinstance(engine.adapter, TapeAdapter):
+        assert out.getvalue() == "".join(f"{array}\n" for array in arrays)
+    else:
+        assert {*out.getvalue().splitlines()} >= {str(array) for array in arrays[:2]}

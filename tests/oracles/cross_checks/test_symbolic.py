@@ -1,0 +1,137 @@
+"""SymPy finds what the certified oracle encloses, to thirty digits, and refuses what it cannot do."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from flint import arb
+
+from refgrad.generation import Profile, SeededChoices, operator_scenario, random_scenario
+from refgrad.operators import Operator, operator_table
+from refgrad.operators.functions.balls import precision
+from refgrad.oracles import Certified, CertifiedOracle
+from refgrad.oracles.certified.ball_derivatives import true_derivative
+from refgrad.oracles.cross_checks.symbolic import SymbolicRefusedError, formula_derivative, symbolic_gradient
+from refgrad.scenario import Constant, Scenario, parse
+from tests.operators.example_attributes import example_attributes
+
+SMALL = Profile(max_backwards=1, length=(1, 4), dimensions=(1, 2), max_rank=2)
+ELEMENTWISE = [row for row in operator_table().values() if row.elementwise]
+
+
+def contributions(scenario: Scenario) -> tuple[tuple[str, Constant | None], ...]:
+    return tuple((backward.output, backward.seed) for _, backward in scenario.backwards)
+
+
+def near(number: object, ball: arb) -> bool:
+    """Whether a number of thirty digits is in a ball of 128 bits, but for its last digits."""
+    with precision(256):
+        digits = arb(str(number))
+        return bool(abs(digits - ball) < arb("1e-27") * (1 + abs(ball)))
+
+
+def holds(found: np.ndarray[tuple[int, ...], np.dtype[np.object_]], certified: Certified) -> bool:
+    pairs = zip(found.ravel().tolist(), certified.balls.ravel().tolist(), strict=True)
+    return found.shape == certified.shape and all(near(number, ball) for number, ball in pairs)
+
+
+@pytest.mark.parametrize("name", [name for name, row in operator_table().items() if row.composite is None])
+def test_every_operator_agrees_with_the_certified_oracle_to_thirty_digits(name: str) -> None:
+    asked = 0
+    for seed in range(8):
+        scenario = operator_scenario(seed, name, Profile(max_backwards=1))
+        try:
+            found = symbolic_gradient(scenario, contributions(scenario))
+        except SymbolicRefusedError:
+            continue
+        asked += 1
+        oracle = CertifiedOracle(scenario)
+        assert all(holds(slopes, oracle.gradient(leaf, contributions(scenario))) for leaf, slopes in found.items())
+    assert asked >= 2
+
+
+def test_composites_that_are_short_agree_with_the_certified_oracle_to_thirty_digits() -> None:
+    asked: set[str] = set()
+    for name in (name for name, row in operator_table().items() if row.composite is not None):
+        scenario = operator_scenario(0, name, Profile(max_backwards=1, dimensions=(1, 2)))
+        try:
+            found = symbolic_gradient(scenario, contributions(scenario))
+        except SymbolicRefusedError:
+            continue
+        oracle = CertifiedOracle(scenario)
+        assert all(holds(slopes, oracle.gradient(leaf, contributions(scenario))) for leaf, slopes in found.items())
+        asked.add(name)
+    assert len(asked) >= 50
+
+
+def test_small_graphs_agree_with_the_certified_oracle_to_thirty_digits() -> None:
+    asked = 0
+    for seed in range(40):
+        scenario = random_scenario(seed, SMALL)
+        try:
+            found = symbolic_gradient(scenario, contributions(scenario))
+        except SymbolicRefusedError:
+            continue
+        asked += 1
+        oracle = CertifiedOracle(scenario)
+        assert all(holds(slopes, oracle.gradient(leaf, contributions(scenario))) for leaf, slopes in found.items())
+    assert asked >= 20
+
+
+@pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
+def test_the_derivative_of_every_formula_is_what_sympy_says(row: Operator) -> None:
+    choices = SeededChoices(0)
+    for _ in range(3):
+        point: dict[str, float] = {}
+        for argument in row.arguments:
+            interval = row.samples.get(argument.name)
+            point[argument.name] = choices.decimals(*interval, 1)[0] if interval else choices.boolean(0.5)
+        point |= example_attributes(row)
+        with precision(128):
+            values = [x if isinstance(x, bool) else arb(x) for x in (point[n] for n in row.argument_names)]
+            attributes = {name: point[name] for name in row.attribute_names}
+            _, *slopes = true_derivative(row, 128)(*values, **attributes)
+        for name, slope in zip(row.argument_names, slopes, strict=True):
+            if name in row.differentiable_arguments:
+                assert near(formula_derivative(row, name, point), arb(slope))
+
+
+def test_a_kink_is_refused() -> None:
+    scenario = parse("x = leaf float64[] {0x0p+0} requires_grad\nl = relu x\nbackward l\n")
+    with pytest.raises(SymbolicRefusedError, match="kink"):
+        symbolic_gradient(scenario, (("l", None),))
+
+
+def test_what_is_large_is_refused() -> None:
+    scenario = parse(f"x = leaf float64[13] {{{' '.join(['0x1p+0'] * 13)}}} requires_grad\nl = sum x\nbackward l\n")
+    with pytest.raises(SymbolicRefusedError, match="more than 12 entries"):
+        symbolic_gradient(scenario, (("l", None),))
+
+
+def test_a_leaf_that_nothing_uses_has_no_slope() -> None:
+    scenario = parse("x = leaf float64[] {0x1p+0} requires_grad\ny = leaf float64[2] {0x1p+0 0x1p+0} requires_grad\n"
+                     "l = exp x\nbackward l\n")  # fmt: skip
+    assert symbolic_gradient(scenario, (("l", None),))["y"].tolist() == [0, 0]
+
+
+def test_sympy_is_not_imported_until_it_is_asked() -> None:
+    code = "import sys, refgrad.oracles.cross_checks.cross_checks; sys.exit('sympy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_limit_is_refused_where_the_formula_is_a_quotient_of_zeros() -> None:
+    scenario = parse("x = leaf float64[] {0x0p+0} requires_grad\na = sinc x\nbackward a\n")
+    with pytest.raises(SymbolicRefusedError, match="an operator has a limit there"):
+        symbolic_gradient(scenario, (("a", None),))
+
+
+@pytest.mark.parametrize(("operator", "number"), [("round", 0.5), ("round", 2.5), ("round", -1.5), ("trunc", -2.25)])
+def test_a_stepped_function_is_the_integer_that_numpy_has(operator: str, number: float) -> None:
+    """Of x times the integer, the integer is the derivative."""
+    scenario = parse(
+        f"x = leaf float64[] {{{number.hex()}}} requires_grad\nn = {operator} x\nl = multiply x n\nbackward l\n"
+    )
+    found = symbolic_gradient(scenario, (("l", None),))["x"]
+    assert float(found[()]) == getattr(np, operator)(number)
+    assert holds(found, CertifiedOracle(scenario).gradient("x", (("l", None),)))
