@@ -57,7 +57,10 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found: faults, the worst first, or where there are none, an outcome."""
+    """What a search found: faults, the worst first, or where there are none, an outcome.
+
+    ``examples`` counts the scenarios that were tried, up to the first that failed.
+    """
 
     examples: int
     demonstrations: tuple[Demonstration, ...] = ()
@@ -147,11 +150,11 @@ class Search:
             outcome = self.failed[scenario].outcome
             return outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario))
 
-        counterexample, more = self.drawn(fails_otherwise, ANOTHER_SEED)
+        counterexample, _ = self.drawn(fails_otherwise, ANOTHER_SEED)
         if counterexample is None:
             return Found(tried, (first,))
         both = (first, self.demonstrated(counterexample, fails_otherwise))
-        return Found(tried + more, tuple(sorted(both, key=lambda each: OUTCOMES.index(each.finding.outcome))))
+        return Found(tried, tuple(sorted(both, key=lambda each: OUTCOMES.index(each.finding.outcome))))
 
     def demonstrated(self, found: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
         """Run what was found again: the smallest scenario if that always fails, else the first that did."""

@@ -85,7 +85,8 @@ def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(fol
     result.assert_outcomes(passed=1, failed=1)
     assert folder.verdicts("deadly") == {"operators/add": "passed", "operators/tan": "crashed"}
     crashed = folder.document("deadly")["verdicts"][-1]
-    assert crashed["message"] == f"step 2, `{crashed['scenario'].splitlines()[1]}`: the process ended with exit status 3"
+    step = crashed["scenario"].splitlines()[1]
+    assert crashed["message"] == f"step 2, `{step}`: the process ended with exit status 3"
     assert "= tan " in crashed["scenario"]
     assert "toy.die(" in crashed["reproduction"]
 
