@@ -121,7 +121,9 @@ class ProcessRunner:
         """Return the answers of programs one of which has ended the runner, by running those before it again."""
         self.endings += 1
         self.hung += ending.outcome == "hung"
-        return [*(self.run_until_ended(programs[:place]) if place else []), ending]
+        before = self.run_until_ended(programs[:place]) if place else []
+        ended_before = len(before) < place or any(isinstance(each, Ending) for each in before)
+        return before if ended_before else [*before, ending]
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has. Raises EngineStartError where it cannot say."""

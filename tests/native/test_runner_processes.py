@@ -1,0 +1,76 @@
+"""Programs of one batch are answered each for itself, whatever becomes of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from refgrad.native.engine import Engine, Isolation, LocalRunner, ProcessRunner, launch, observe, prepare
+from refgrad.native.observation import Ending
+from refgrad.native.process import Limits
+from refgrad.scenario import Scenario, parse
+from tests.native.misbehaving_engines import MISBEHAVIOURS, SETUP
+from tests.native.tiny_engine import tiny_adapter
+
+LEAVING, HANGING = ("leaves with status 3", "never ends")
+Start = Callable[[str], ProcessRunner]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Return what starts an engine whose exponential misbehaves."""
+    runners: list[ProcessRunner] = []
+
+    def started(name: str) -> ProcessRunner:
+        (misbehaviour,) = (each for each in MISBEHAVIOURS if each.name == name)
+        runners.append(ProcessRunner(misbehaviour.adapter(), limits=Limits(program=1.0)))
+        return runners[-1]
+
+    yield started
+    for runner in runners:
+        runner.stop()
+
+
+def scenario(operator: str, value: int) -> Scenario:
+    return parse(f"x = leaf float64[] {{0x1p+{value}}} requires_grad\ny = {operator} x\nbackward y\nread grad x\n")
+
+
+def test_only_the_programs_that_end_the_process_are_lost(start: Start) -> None:
+    runner = start(LEAVING)
+    engine = Engine(runner.adapter, runner)
+    names = ["sin", "exp", "sin", "sin", "exp", "sin"]
+    programs = [engine.program(scenario(name, number)) for number, name in enumerate(names)]
+    answers = runner.run(programs)
+    assert [isinstance(answer, Ending) for answer in answers] == [name == "exp" for name in names]
+    assert runner.endings == 2
+    assert {answer.step for answer in answers if isinstance(answer, Ending)} == {2}
+
+
+def test_what_was_run_ahead_is_not_run_again_and_stops_at_the_first_end(start: Start) -> None:
+    runner = start(LEAVING)
+    engine = Engine(runner.adapter, runner)
+    first, fatal, after = scenario("sin", 1), scenario("exp", 2), scenario("sin", 3)
+    prepare([first, fatal, after], engine)
+    assert runner.endings == 1
+    assert observe(first, engine)[-1].array is not None
+    assert observe(fatal, engine)[1].ending is not None
+    assert observe(fatal, engine)[1].ending is not None
+    assert observe(after, engine)[-1].array is not None
+    assert runner.endings == 1
+
+
+def test_a_program_that_hangs_is_ended_and_told_in_which_step(start: Start) -> None:
+    runner = start(HANGING)
+    seen = observe(scenario("exp", 1), Engine(runner.adapter, runner))
+    ending = seen[1].ending
+    assert ending is not None
+    assert (ending.outcome, ending.step) == ("hung", 2)
+
+
+def test_an_engine_of_refgrad_runs_in_this_process_and_others_do_not_unless_told() -> None:
+    adapter = tiny_adapter(setup=SETUP.format(body="    pass"))
+    assert isinstance(launch(adapter, Isolation(in_process=True)).runner, LocalRunner)
+    runner = launch(adapter, Isolation()).runner
+    assert isinstance(runner, ProcessRunner)
+    runner.stop()
