@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from string import Formatter
 from textwrap import indent
-from typing import TypeAlias
 
 import numpy as np
 
@@ -36,10 +36,75 @@ ATOM_BEHIND = re.compile(r"^\s*($|[)\],:])")
 
 
 @dataclass(frozen=True, slots=True)
-class Python:
-    """Prints statements as Python; ``dtypes`` has looks show dtypes beside numbers."""
+class Language(ABC):
+    """Prints statements; ``dtypes`` has looks show dtypes beside numbers, as far as the language can."""
 
     dtypes: bool = False
+
+    @abstractmethod
+    def lines(self, statement: Statement) -> Iterator[str]:
+        """Yield the lines of a statement; regions are the business of whoever lays out the program."""
+
+    @abstractmethod
+    def literal(self, value: object) -> str:
+        """Return a value as the language spells it."""
+
+    @abstractmethod
+    def array(self, constant: Constant) -> str:
+        """Return code for an array, exact to the last bit."""
+
+    @abstractmethod
+    def function(self, parameters: str, body: str) -> str:
+        """Return a function without a name."""
+
+    @abstractmethod
+    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
+        """Yield the lines of a region, and of what catches the exception that ends it."""
+
+    @abstractmethod
+    def caught(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield lines whose exception is printed and does not end the program."""
+
+    @abstractmethod
+    def whole(self, setup: str, body: str) -> str:
+        """Return a program with what it needs of an adapter's setup."""
+
+    def called(self, call: Call) -> str:
+        """Return a template with its fields filled in.
+
+        What is no atom, such as ``-1``, stands in parentheses unless the template sets it apart: a program that is
+        printed must mean what was executed.
+        """
+        parts: list[str] = []
+        for before, name, behind in _parts(call.template):
+            text = "" if name is None else self.argument(call.fields[name])
+            apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_BEHIND.search(behind))
+            loose = name is not None and not apart and not _is_atom(call.fields[name], text)
+            parts += [before, f"({text})" if loose else text]
+        return "".join(parts)
+
+    def argument(self, argument: Argument) -> str:  # noqa: PLR0911 (one return for each kind of argument)
+        """Return the expression that stands in a field."""
+        match argument:
+            case Name(name=name):
+                return name
+            case Names(names=names):
+                return f"[{', '.join(names)}]"
+            case Value(value=value):
+                return self.literal(value)
+            case Constant():
+                return self.array(argument)
+            case Call():
+                return self.called(argument)
+            case Expression(text=text):
+                return text
+            case Lambda(parameters=parameters, body=body):
+                return self.function(", ".join(parameters), self.called(body))
+
+
+@dataclass(frozen=True, slots=True)
+class Python(Language):
+    """Prints statements as Python."""
 
     def lines(self, statement: Statement) -> Iterator[str]:
         """Yield the lines of a statement; regions are the business of whoever lays out the program."""
@@ -66,31 +131,13 @@ class Python:
         targets = ", ".join(call.targets)
         return f"{f'[{targets}]' if call.unpack and len(call.targets) == 1 else targets} = {self.called(call)}"
 
-    def called(self, call: Call) -> str:
-        """Return a template with its fields filled in.
+    def literal(self, value: object) -> str:
+        """Return a value of Python."""
+        return repr(value)
 
-        What is no atom, such as ``-1``, stands in parentheses unless the template sets it apart: a program that is
-        printed must mean what was executed.
-        """
-        return _filled_in(call, {name: self.argument(argument) for name, argument in call.fields.items()})
-
-    def argument(self, argument: Argument) -> str:  # noqa: PLR0911 (one return for each kind of argument)
-        """Return the expression that stands in a field."""
-        match argument:
-            case Name(name=name):
-                return name
-            case Names(names=names):
-                return f"[{', '.join(names)}]"
-            case Value(value=value):
-                return repr(value)
-            case Constant():
-                return self.array(argument)
-            case Call():
-                return self.called(argument)
-            case Expression(text=text):
-                return text
-            case Lambda(parameters=parameters, body=body):
-                return f"lambda {', '.join(parameters)}: {self.called(body)}"
+    def function(self, parameters: str, body: str) -> str:
+        """Return a function without a name."""
+        return f"lambda {parameters}: {body}"
 
     def array(self, constant: Constant) -> str:
         """Return numpy code for an array, exact to the last bit (NaN's payload excepted)."""
@@ -146,16 +193,6 @@ class Python:
         return re.sub(r"\n{4,}", "\n\n\n", f"{imports}{head}\n\n{body.strip()}\n")
 
 
-def _filled_in(call: Call, texts: Mapping[str, str]) -> str:
-    parts: list[str] = []
-    for before, name, behind in _parts(call.template):
-        text = "" if name is None else texts[name]
-        apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_BEHIND.search(behind))
-        loose = name is not None and not apart and not _is_atom(call.fields[name], text)
-        parts += [before, f"({text})" if loose else text]
-    return "".join(parts)
-
-
 def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
     """Yield the literal text before each field, the field, and the literal text behind it."""
     parsed = [(before, name) for before, name, _, _ in Formatter().parse(template)]
@@ -195,10 +232,8 @@ def _needed(setup: str, body: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class JavaScript:
+class JavaScript(Language):
     """Prints statements as JavaScript, as far as its runner has them."""
-
-    dtypes: bool = False
 
     def lines(self, statement: Statement) -> Iterator[str]:
         """Yield the lines of a statement."""
@@ -222,27 +257,13 @@ class JavaScript:
         targets = f"[{', '.join(call.targets)}]" if call.unpack else call.targets[0]
         return f"var {targets} = {self.called(call)};"
 
-    def called(self, call: Call) -> str:
-        """Return a template with its fields filled in; what is no atom stands in parentheses, as in Python."""
-        return _filled_in(call, {name: self.argument(argument) for name, argument in call.fields.items()})
+    def function(self, parameters: str, body: str) -> str:
+        """Return a function without a name."""
+        return f"({parameters}) => {body}"
 
-    def argument(self, argument: Argument) -> str:  # noqa: PLR0911 (one return for each kind of argument)
-        """Return the expression that stands in a field."""
-        match argument:
-            case Name(name=name):
-                return name
-            case Names(names=names):
-                return f"[{', '.join(names)}]"
-            case Value(value=value):
-                return self.literal(value)
-            case Constant():
-                return self.literal(argument.to_numpy().tolist())
-            case Lambda(parameters=parameters, body=body):
-                return f"({', '.join(parameters)}) => {self.called(body)}"
-            case Call():
-                return self.called(argument)
-            case Expression(text=text):
-                return text
+    def array(self, constant: Constant) -> str:
+        """Return an array as nested lists of numbers."""
+        return self.literal(constant.to_numpy().tolist())
 
     def literal(self, value: object) -> str:
         """Return a value of Python as JavaScript spells it."""
@@ -257,16 +278,13 @@ class JavaScript:
         yield from _indented(lines)
         yield "} catch (error) { console.log(String(error)); }"
 
-    def region(self, region: Call, *_: object, **__: object) -> Iterator[str]:
+    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
         """Refuse a region: the runner of JavaScript has none."""
         raise TypeError(f"the runner of JavaScript has no region {self.called(region)}")
 
     def whole(self, setup: str, body: str) -> str:
         """Return a program behind the adapter's setup."""
         return f"{setup.strip()}\n\n{body.strip()}\n"
-
-
-Language: TypeAlias = Python | JavaScript
 
 
 def language_of(name: str, *, dtypes: bool = False) -> Language:
