@@ -139,8 +139,11 @@ def test_two_runs_at_once_into_one_folder_are_one_run_and_one_refusal(
     terminal: Terminal, undisturbed: Callable[[Path], bytes]
 ) -> None:
     first = Run(terminal.folder)
-    first.wait_for_verdicts(1)
-    assert Run(terminal.folder).end() == (2, "Error: out/slow.json is being written by another run\n")
+    first.wait_for_verdicts(0)
+    os.killpg(first.process.pid, signal.SIGSTOP)  # however long the other one takes
+    second = Run(terminal.folder).end()
+    os.killpg(first.process.pid, signal.SIGCONT)
+    assert second == (2, "Error: out/slow.json is being written by another run\n")
     assert first.end() == (0, "")
     assert (terminal.folder / "out" / "slow.json").read_bytes() == undisturbed(terminal.folder)
     journal = (terminal.folder / "out" / "slow.journal.jsonl").read_text(encoding="utf-8").splitlines()

@@ -114,5 +114,6 @@ def is_generated(verdict: Verdict) -> bool:
 
 
 def step_count(verdict: Verdict) -> int:
-    """The number of steps of the scenario that shows what a verdict says."""
-    return len(parse(verdict.scenario).steps)
+    """The number of steps of the scenario that shows a fault; of two kinds of fault, of the plainer one."""
+    shown = [verdict.scenario, *(further.scenario for further in verdict.further)]
+    return min(len(parse(scenario).steps) for scenario in shown)
