@@ -24,6 +24,7 @@ from refgrad.native.program import Program, program_of
 from refgrad.native.runners import python_runner
 from refgrad.native.runners.python_runner import PROTOCOL, Session
 from refgrad.native.statements import Call, call_wire
+from refgrad.native.text import plain_line, plain_text
 from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, Step
 
@@ -108,10 +109,10 @@ class ProcessRunner:
             found = _checked(answer, len(programs))
         except ProtocolError as error:
             self.stop()
-            return self._ended(programs, 0, Ending("crashed", str(error)))
+            return self._ended(programs, 0, Ending("crashed", plain_line(str(error))))
         except EndedError as error:
             self._process = None
-            ending = Ending(error.outcome, error.detail, error.step, error.stderr)
+            ending = Ending(error.outcome, plain_line(error.detail), error.step, plain_text(error.stderr))
             return self._ended(programs, min(error.place, len(programs) - 1), ending)
         if answer.get("tampered"):
             self.stop()

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.native.statements import Wire
+from refgrad.native.text import plain_line, plain_text
 
 Array = npt.NDArray[Any]
 
@@ -113,7 +114,8 @@ def _read(answer: dict[str, Any]) -> Observation:  # noqa: PLR0911 (one return f
         )
     if "error" in answer:
         error = answer["error"]
-        return Observation(error=Raised(str(error["type"]), str(error["message"]), tuple(map(str, error["bases"]))))
+        message = plain_text(str(error["message"]))
+        return Observation(error=Raised(plain_line(str(error["type"])), message, tuple(map(str, error["bases"]))))
     if "flag" in answer:
         return Observation(np.asarray(bool(answer["flag"])))
     if "arrays" in answer:
