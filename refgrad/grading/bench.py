@@ -39,12 +39,15 @@ class Bench:
         return self._verdicts[check.id]
 
     def examine(self, scenario: Scenario, check: Check) -> Finding:
-        """Return what a scenario shows in a check."""
+        """Return what a scenario shows in a check; that the engine lacks an operator of it, if it does."""
+        if absent := self.engine.absent(scenario):
+            return Finding("unsupported", Lacks(names=tuple(f"operator {name}" for name in absent)))
         return self.reliance.examined(scenario, check.id)
 
     def prepare(self, scenarios: Sequence[Scenario], check: Check) -> None:
         """Run scenarios in one batch that will be examined next."""
-        prepare(scenarios, self.engine, seeds=self.reliance.watches_seeds_in(check.id))
+        offered = [scenario for scenario in scenarios if not self.engine.absent(scenario)]
+        prepare(offered, self.engine, seeds=self.reliance.watches_seeds_in(check.id))
 
     def offers(self, operator: Operator) -> bool:
         """Whether the engine has an operator."""

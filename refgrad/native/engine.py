@@ -104,6 +104,8 @@ class ProcessRunner:
 
     def run_until_ended(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps up to the first program in which the runner ended."""
+        if not programs:
+            return []
         try:
             answer = self._ask({"run": [program.wire() for program in programs]}, self._patience, len(programs))
             found = _checked(answer, len(programs))
@@ -277,6 +279,10 @@ class Engine:
         if step.operator not in self.spellings:
             raise self.adapter.error(f"the engine has no operator {step.operator!r}, which the scenario applies")
         return chosen(self.spellings[step.operator], step, scenario)
+
+    def absent(self, scenario: Scenario) -> list[str]:
+        """Return the operators of a scenario that the library lacks."""
+        return sorted(scenario.operators - self.operators.keys())
 
     def offers(self, operator: Operator) -> bool:
         """Whether the library has an operator."""

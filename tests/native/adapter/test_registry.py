@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter, registered_engines, registry
+from refgrad.native.adapter import (
+    AdapterError,
+    EngineStartError,
+    TapeAdapter,
+    find_adapter,
+    registered_engines,
+    registry,
+)
 from refgrad.native.adapter.files import shipped_engines
 from refgrad.native.engine import start
 
@@ -86,9 +93,18 @@ def test_a_file_is_found_by_its_path(here: Path) -> None:
 def test_whatever_an_import_raises_is_one_error(here: Path, source: str, said: str, request: Any) -> None:
     module = f"odd_adapter_{request.node.callspec.indices['source']}"
     (here / f"{module}.py").write_text(source)
-    with pytest.raises(AdapterError) as caught:
+    with pytest.raises((AdapterError, EngineStartError)) as caught:
         find_adapter(f"{module}:ADAPTER")
-    assert str(caught.value).startswith(f"'{module}:ADAPTER': the module cannot be imported: {said}")
+    name = f"{module}:ADAPTER"
+    ends = any(word in source for word in ("SystemExit", "KeyboardInterrupt", "BaseException"))
+    kind = EngineStartError if ends else AdapterError
+    told = (
+        f"engine {name!r} cannot be started: its adapter raised "
+        if ends
+        else f"{name!r}: the module cannot be imported: "
+    )
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith(told + said)
     assert "\n" not in str(caught.value)
 
 
@@ -106,7 +122,7 @@ def test_an_entry_point_is_an_engine(here: Path, offered: list[EntryPoint]) -> N
 def test_an_entry_point_that_ends_the_process_is_one_error(here: Path, offered: list[EntryPoint]) -> None:
     (here / "ending.py").write_text("raise SystemExit(0)")
     offered.append(EntryPoint("mine", "ending:ADAPTER", registry.GROUP))
-    with pytest.raises(AdapterError, match=r"^engine 'mine': its adapter cannot be imported: SystemExit: 0$"):
+    with pytest.raises(EngineStartError, match=r"^engine 'mine' cannot be started: its adapter raised SystemExit: 0$"):
         find_adapter("mine")
 
 

@@ -1,0 +1,74 @@
+"""An engine is graded in another interpreter, where nothing of refgrad is installed."""
+
+from __future__ import annotations
+
+import subprocess
+import venv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from refgrad.report import read_document
+from tests.cli.conftest import Terminal
+from tests.native import tiny_tape
+
+MINE = """
+from refgrad import Policy, TapeAdapter
+
+ADAPTER = TapeAdapter(
+    name="mine",
+    setup="from tiny_tape import Tiny",
+    leaf="Tiny({array}, requires_grad={requires_grad})",
+    value="{x}.data",
+    backward="{output}.backward({seed})",
+    gradient="{leaf}.grad",
+    zero_grad="setattr({leaf}, 'grad', None)",
+    operators={"add": "{x} + {y}", "multiply": "{x} * {y}"},
+    policy=Policy(frees="never", implicit_seed="ones"),
+    lacks=frozenset({"error:seed-shape", "error:no-graph"}),
+)
+"""
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path) -> Path:
+    """An interpreter that has numpy, and nothing else."""
+    venv.create(tmp_path / "other", with_pip=False, symlinks=True)
+    (site,) = (tmp_path / "other").glob("lib/python*/site-packages")
+    home = Path(np.__file__).parent
+    for folder in (home, home.parent / "numpy.libs"):
+        if folder.exists():
+            (site / folder.name).symlink_to(folder)
+    return tmp_path / "other" / "bin" / "python"
+
+
+def test_the_interpreter_has_no_refgrad(interpreter: Path) -> None:
+    command = [interpreter, "-c", "import numpy, refgrad"]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False, cwd=interpreter.parent)
+    assert "No module named 'refgrad'" in tried.stderr
+
+
+def test_an_engine_is_graded_there(terminal: Terminal, interpreter: Path) -> None:
+    (terminal.folder / "mine.py").write_text(MINE)
+    (terminal.folder / "tiny_tape.py").write_text(Path(tiny_tape.__file__).read_text(encoding="utf-8"))
+    chosen = ("--select", "accumulation/*", "--select", "operators/multiply", "--profile", "smoke")
+    finished = terminal.run("grade", "mine:ADAPTER", *chosen, "--workers", "1", "--python", str(interpreter))
+    assert (finished.status, finished.errors) == (0, "")
+    verdicts = {row["id"]: row["verdict"] for row in read_document(terminal.folder / "out" / "mine.json")["verdicts"]}
+    assert verdicts["operators/multiply"] == "passed"
+
+
+def test_an_interpreter_that_is_none_is_one_line_and_status_3(terminal: Terminal) -> None:
+    (terminal.folder / "mine.py").write_text(MINE)
+    finished = terminal.run("grade", "mine:ADAPTER", "--select", "operators/multiply", "--python", "no/such/python")
+    assert finished.status == 3
+    assert finished.errors == (
+        "Error: engine 'mine' cannot be started: 'no/such/python' cannot be run: No such file or directory\n"
+    )
+
+
+def test_an_engine_is_in_this_process_or_in_another_interpreter(terminal: Terminal) -> None:
+    finished = terminal.run("grade", "toy:RIGHT", "--python", "python3", "--in-process")
+    assert finished.status == 2
+    assert finished.errors == "Error: an engine runs in this process or in another interpreter, not in both\n"
