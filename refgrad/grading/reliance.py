@@ -56,13 +56,14 @@ class Reliance:
     def takes_seeds(self) -> bool:
         """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead.
 
-        A seed that arrives through some operators is not what is wrong with others.
+        A seed that arrives through some operators is not what is wrong with others. Where the engine has no operator to
+        try it by, what the adapter says is believed.
         """
         tried: dict[frozenset[str], bool] = {}
         for trial in self._tried("seeds/"):
             operators = trial.scenario.operators
             tried[operators] = tried.get(operators, True) and trial.right
-        return "seed" in self.engine.adapter.features and any(tried.values())
+        return "seed" in self.engine.adapter.features and (not tried or any(tried.values()))
 
     @property
     def watches_seeds(self) -> bool:
