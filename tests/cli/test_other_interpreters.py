@@ -24,7 +24,7 @@ ADAPTER = TapeAdapter(
     backward="{output}.backward({seed})",
     gradient="{leaf}.grad",
     zero_grad="setattr({leaf}, 'grad', None)",
-    operators={"add": "{x} + {y}", "multiply": "{x} * {y}"},
+    operators={"add": "{x} + {y}", "multiply": "{x} * {y}", "negative": "Tiny(-{x}.data, (({x}, lambda g: -g),))"},
     policy=Policy(frees="never", implicit_seed="ones"),
     lacks=frozenset({"error:seed-shape", "error:no-graph"}),
 )
@@ -52,16 +52,16 @@ def test_the_interpreter_has_no_refgrad(interpreter: Path) -> None:
 def test_an_engine_is_graded_there(terminal: Terminal, interpreter: Path) -> None:
     (terminal.folder / "mine.py").write_text(MINE)
     (terminal.folder / "tiny_tape.py").write_text(Path(tiny_tape.__file__).read_text(encoding="utf-8"))
-    chosen = ("--select", "accumulation/*", "--select", "operators/multiply", "--profile", "smoke")
+    chosen = ("--select", "accumulation/*", "--select", "operators/negative", "--profile", "smoke")
     finished = terminal.run("grade", "mine:ADAPTER", *chosen, "--workers", "1", "--python", str(interpreter))
     assert (finished.status, finished.errors) == (0, "")
     verdicts = {row["id"]: row["verdict"] for row in read_document(terminal.folder / "out" / "mine.json")["verdicts"]}
-    assert verdicts["operators/multiply"] == "passed"
+    assert verdicts["operators/negative"] == "passed"
 
 
 def test_an_interpreter_that_is_none_is_one_line_and_status_3(terminal: Terminal) -> None:
     (terminal.folder / "mine.py").write_text(MINE)
-    finished = terminal.run("grade", "mine:ADAPTER", "--select", "operators/multiply", "--python", "no/such/python")
+    finished = terminal.run("grade", "mine:ADAPTER", "--select", "operators/negative", "--python", "no/such/python")
     assert finished.status == 3
     assert finished.errors == (
         "Error: engine 'mine' cannot be started: 'no/such/python' cannot be run: No such file or directory\n"
