@@ -44,7 +44,7 @@ def interpreter(tmp_path: Path) -> Path:
 
 
 def test_the_interpreter_has_no_refgrad(interpreter: Path) -> None:
-    command = [interpreter, "-c", "import numpy, refgrad"]
+    command = [str(interpreter), "-c", "import numpy, refgrad"]
     tried = subprocess.run(command, capture_output=True, text=True, check=False, cwd=interpreter.parent)
     assert "No module named 'refgrad'" in tried.stderr
 
