@@ -87,7 +87,6 @@ class ProcessRunner:
         self.adapter = adapter
         self.command = command_of(adapter.language, python)
         self.limits = Limits() if limits is None else limits
-        self.version: str | None = None
         self.endings = 0
         self.hung = 0
         self._ids = itertools.count(1)
@@ -188,7 +187,6 @@ class ProcessRunner:
             "name": adapter.name,
             "setup": adapter.setup,
             "forget": adapter.forget,
-            "distribution": adapter.distribution,
             "memory": self.limits.memory,
             "path": [path for path in sys.path if path and self.command[0] == sys.executable],
         }
@@ -197,12 +195,12 @@ class ProcessRunner:
         except EndedError as error:
             self._process = None
             last = error.stderr.strip().splitlines()[-1:]
-            said = f": {last[0]}" if last else ""
-            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {error.detail}{said}") from error
+            said = plain_line(": ".join([error.detail, *last]))
+            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {said}") from error
         if "error" in answer:
             self.stop()
-            raise EngineStartError(adapter.cannot_start(answer["error"]["type"], answer["error"]["message"]))
-        self.version = answer["hello"].get("distribution")
+            raised = answer["error"]
+            raise EngineStartError(adapter.cannot_start(plain_line(raised["type"]), plain_line(raised["message"])))
 
 
 def command_of(language: str, python: str = sys.executable) -> list[str]:

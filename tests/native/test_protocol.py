@@ -124,6 +124,7 @@ def test_data_come_back_as_they_are(value: Any) -> None:
 def test_numbers_behind_a_mask_are_not_sent() -> None:
     masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
     np.testing.assert_array_equal(read_array(encoded(masked)), [1.0, np.nan])
+    ANSWER.validate({"id": 1, "ran": [[{"array": encoded(masked)}]]})
 
 
 JSON = st.recursive(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import gc
-import importlib
 import json
 import os
 import struct
@@ -499,8 +498,6 @@ class Server:
         self.watched = [(module, dict(vars(module))) for module in modules]
         told: Json = {"protocol": PROTOCOL, "language": "python", "version": sys.version.split()[0]}
         told["numpy"] = None if numpy is None else numpy.__version__
-        if hello.get("distribution"):
-            told["distribution"] = version_of(hello["distribution"])
         return {"hello": told}
 
     def run(self, session: Session, programs: Sequence[Json]) -> Json:
@@ -534,15 +531,6 @@ class Server:
         """Leave word of which program and step is being run."""
         if self.marks is not None:
             self.marks[0:8] = struct.pack("<II", place, step)
-
-
-def version_of(distribution: str) -> str | None:
-    """Return the version of an installed package, None if there is none."""
-    try:
-        metadata = importlib.import_module("importlib.metadata")
-        return str(metadata.version(distribution))
-    except Exception:
-        return None
 
 
 def limit_memory(allowed: int | None) -> None:
