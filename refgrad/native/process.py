@@ -51,6 +51,7 @@ class EndedError(Exception):
         self.step = step
         self.stderr = stderr
         self.from_outside = False
+        """Whether something else than this request may have been the reason."""
 
 
 @dataclass(slots=True)
@@ -103,15 +104,27 @@ class RunnerProcess:
         Raises EndedError where there is none within so many seconds for each of ``count`` programs: a runner that
         leaves marks is ended as soon as one of them takes longer.
         """
+        if not self._read(wait=0.0) or self._pending:
+            raise self._stale("said something without being asked")
         self._send(json.dumps(request).encode() + b"\n", time.monotonic() + seconds * count)
         line = self._line(seconds, count)
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise self._end("crashed", f"wrote to the pipe of answers what is no answer: {line[:80]!r}") from error
-        if not isinstance(answer, dict) or answer.get("id") != request.get("id"):
-            raise self._end("crashed", f"answered another request than it was sent: {line[:80]!r}")
-        return answer
+        told = answer.get("id") if isinstance(answer, dict) else None
+        if told != request["id"]:
+            detail = f"answered another request than it was sent: {line[:80]!r}"
+            earlier = isinstance(told, int) and told < request["id"]
+            raise self._stale(detail) if earlier else self._end("crashed", detail)
+        found: dict[str, Any] = answer
+        return found
+
+    def _stale(self, detail: str) -> EndedError:
+        """End a process that still has to do with an earlier request: that says nothing of this one."""
+        ended = self._end("crashed", detail)
+        ended.from_outside = True
+        return ended
 
     def _send(self, data: bytes, deadline: float) -> None:
         pipe = self._process.stdin
