@@ -59,7 +59,6 @@ class RunnerProcess:
     """One process of a runner, in a process group of its own; ``marks`` tells how far it has come."""
 
     command: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict)
     _process: subprocess.Popen[bytes] = field(init=False)
     _marks: mmap.mmap = field(init=False)
     _selector: selectors.BaseSelector = field(init=False)
@@ -87,7 +86,6 @@ class RunnerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, **self.environment},
                 start_new_session=True,
             )
         except OSError as error:

@@ -226,11 +226,6 @@ class Adapter:
         """The template for arrays that need no gradient."""
         return self.leaf if self.constant is None else self.constant
 
-    @property
-    def value_dtype_text(self) -> str:
-        """The template for the dtype of a tensor: by default that of its array."""
-        return f"np.asarray({self.value}).dtype" if self.value_dtype is None else self.value_dtype
-
     def dtypes_lacking(self, scenario: Scenario) -> list[str]:
         """Return the dtypes of a scenario that the library does not have; anything can be told of float64."""
         used = {leaf.value.dtype for leaf in scenario.leaves} & FORMATS.keys()

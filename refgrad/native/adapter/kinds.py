@@ -142,11 +142,6 @@ class TapeAdapter(Adapter):
         """The templates that tell something of a tensor."""
         return {"requires_grad": self.requires_grad, "is_leaf": self.is_leaf, "recorded": self.recorded}
 
-    @property
-    def gradient_dtype_text(self) -> str:
-        """The template for the dtype of a gradient: by default that of its array."""
-        return f"np.asarray({self.gradient}).dtype" if self.gradient_dtype is None else self.gradient_dtype
-
     def _declared(self) -> Iterator[str]:
         """Yield what every tape engine must do, and what the policy promises."""
         yield "error:no-graph"
