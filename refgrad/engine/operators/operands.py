@@ -1,7 +1,8 @@
-"""What may stand beside a tensor in an operator, and the constant tensor that it becomes."""
+"""What may stand beside a tensor in an operator, and the tensors that the operator is applied to."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,3 +43,27 @@ def operands(*values: Any) -> tuple[Tensor, ...]:
     if any(isinstance(value, Tensor) for value in values):
         return tuple(map(operand, values))
     return Tensor(as_array(values[0])), *map(operand, values[1:])
+
+
+def is_mixed(*tensors: Tensor) -> bool:
+    """Whether the tensors have several floating dtypes; a Python number has none."""
+    return len(_floating_dtypes(tensors)) > 1
+
+
+def promote(conversions: Mapping[str, Callable[..., Tensor]], *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Return the tensors, those of a narrower floating dtype converted to the widest among them.
+
+    The conversion is recorded, so a rule has all that it computes with in the dtype of the result: the gradient of a
+    float64 operand never has the digits of a float32 one beside it.
+    """
+    dtypes = _floating_dtypes(tensors)
+    if len(dtypes) < 2:  # noqa: PLR2004 (two make a mixture)
+        return tensors
+    widest = np.result_type(*dtypes)
+    convert = conversions[f"to_{widest.name}"]
+    return tuple(convert(x) if _floating_dtypes((x,)) - {widest} else x for x in tensors)
+
+
+def _floating_dtypes(tensors: tuple[Tensor, ...]) -> set[np.dtype[Any]]:
+    dtypes = (getattr(x, "dtype", None) for x in tensors)
+    return {dtype for dtype in dtypes if dtype is not None and dtype.kind == "f"}

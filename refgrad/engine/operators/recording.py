@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from itertools import product
+from itertools import pairwise, product, starmap
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -20,7 +20,7 @@ from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.conversions import CONVERSIONS, cast_array
 from refgrad.engine.operators.documentation import documentation
 from refgrad.engine.operators.node_classes import OperatorSets, is_plain, listing, node_class, skip_identity
-from refgrad.engine.operators.operands import as_array, operand, operands
+from refgrad.engine.operators.operands import as_array, is_mixed, operand, operands, promote
 from refgrad.engine.operators.tracing import is_traced, noted
 from refgrad.engine.operators.vocabulary import ON_ARRAYS
 from refgrad.operators import Composite, Operator
@@ -31,7 +31,9 @@ APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
     "FLOAT64": FLOAT64,
     "Tensor": Tensor,
     "float64": np.float64,
+    "is_mixed": is_mixed,
     "is_traced": is_traced,
+    "ndarray": np.ndarray,
     "new": object.__new__,
     "next_number": next_number,
     "noted": noted,
@@ -66,13 +68,14 @@ def _composite(row: Operator, composite: Composite, operators: SimpleNamespace) 
     Constants have the dtype of the operands, so that they widen nothing.
     """
     steps = composite.forward if composite.computed is None else composite.computed
+    promoted = partial(promote, vars(operators))
 
     @cache
     def operators_on(dtype: Any) -> SimpleNamespace:
         return SimpleNamespace(**{**vars(operators), "constant": partial(_constant, dtype)})
 
     def apply(*operands: Any, **attributes: Any) -> Any:
-        tensors = [_strong_operand(x) for x in operands]
+        tensors = promoted(*map(_strong_operand, operands))
         dtypes = {x.dtype for x in tensors if x.dtype.kind != "b"}
         wide = np.dtype(np.float64) in dtypes or not dtypes
         return steps(operators if wide else operators_on(np.result_type(*dtypes)), *tensors, **row.bind(attributes))
@@ -116,10 +119,12 @@ def forward_function(row: Operator) -> Function:
 APPLY = """
 def apply({tensors}):
     if {any_foreign}:
-        if is_traced(({tensors},)):
-            return noted(table_row, array_operators, apply, operand, ({tensors},), {{}})
         {tensors}, = operands({tensors})
+        if is_traced(({tensors},)):
+            return noted(table_row, array_operators, apply, operand, promoted({tensors}), {{}})
     {arrays}
+    if ({may_be_mixed}) and is_mixed({tensors}):
+        return apply(*promoted({tensors}))
     result = new(Tensor)
     result.array = out = {forward}
     result.writes = out_writes = []
@@ -137,6 +142,11 @@ def apply({tensors}):
     result.node = node
     return result
 """
+# Cheap, and false for operands of one type and for Python numbers, which are most.
+MAY_BE_MIXED = (
+    "(type({0}) is ndarray and {0}.dtype is not {1}.dtype if type({0}) is type({1})"
+    " else type({0}) is not float and type({1}) is not float)"
+)
 BRANCH = """if {condition}:
         node = {kind}()
         node.parents = ({parents})
@@ -161,12 +171,15 @@ def _plain(row: Operator, sets: OperatorSets) -> Function:
         tensors=", ".join(f"{name}_tensor" for name in names),
         any_foreign=" or ".join(f"type({name}_tensor) is not Tensor" for name in names),
         arrays="; ".join(f"{name} = {name}_tensor.array" for name in names),
+        may_be_mixed=" or ".join(starmap(MAY_BE_MIXED.format, pairwise(names))) or "False",
         forward=row.forward.folded_calls,
         nodes="; ".join(f"{name}_node = {name}_tensor.node" for name in variables),
         all_constant=" and ".join(f"{name}_node is None" for name in variables),
         branches="el".join(branches),
     )
-    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES, "table_row": row, "array_operators": sets.arrays}
+    promoted = partial(promote, sets.functions)
+    names_of_row = {"array_operators": sets.arrays, "promoted": promoted, "table_row": row}
+    namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES, **names_of_row}
     exec(text, namespace)  # what is filled in are names of the table, which are identifiers
     return namespace["apply"]  # type: ignore[no-any-return]
 
@@ -186,11 +199,12 @@ def _general(row: Operator, sets: OperatorSets) -> Function:
     forward = forward_function(row)
     lift = operand if row.elementwise else _strong_operand
     kind_for = cache(lambda needs: node_class(row, needs, sets))
+    promoted = partial(promote, sets.functions)
 
     def apply(*operands: Any, **attributes: Any) -> Tensor:
-        if is_traced(operands):
-            return noted(row, sets.arrays, apply, lift, operands, attributes)
-        tensors = [x if type(x) is Tensor else lift(x) for x in operands]
+        tensors = promoted(*(x if type(x) is Tensor else lift(x) for x in operands))
+        if is_traced(tensors):
+            return noted(row, sets.arrays, apply, lift, tensors, attributes)
         bound = row.bind(attributes)
         arrays = [x.array for x in tensors]
         out = owned(forward(*arrays, **bound), arrays)
