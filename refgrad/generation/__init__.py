@@ -9,6 +9,7 @@ from refgrad.generation.random_graphs import generate, random_scenario
 from refgrad.generation.search import EXAMPLES, Counterexample, Search, find_counterexample
 from refgrad.generation.shrinking.shrinking import shrink, weight
 from refgrad.generation.single_operators.contracts import contract_scenario
+from refgrad.generation.single_operators.corners import corner_scenarios
 from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
 from refgrad.generation.single_operators.forward_mode import forward_scenario
 from refgrad.generation.single_operators.layouts import LAYOUTS
@@ -30,6 +31,7 @@ __all__ = [
     "Search",
     "SeededChoices",
     "contract_scenario",
+    "corner_scenarios",
     "double_backward_scenario",
     "edge_scenario",
     "find_counterexample",

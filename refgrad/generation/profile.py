@@ -22,7 +22,7 @@ Dtype = Literal["float64", "float32", "float16", "bfloat16"]
 """What the leaves of a generated scenario may be of."""
 
 LARGEST_SIZE: Final = 64
-"""No array of a generated scenario has more entries."""
+"""No array of a random scenario has more entries."""
 
 FAMILY_SHARE: Final = 12
 """A family of operators with fewer members than this is drawn about as often as if it had this many."""
@@ -48,8 +48,8 @@ class Profile:
 
     ``operators`` are names of the table (None: all), of which ``length`` bounds how many are applied. Shapes have at
     most ``max_rank`` axes (or as many as an operator's pattern names) with lengths from ``dimensions`` (repeat one to
-    see it more often), and ``empty`` is the probability that a scenario is about arrays without entries.
-    ``scalars_only`` leaves 0-d leaves and elementwise operators.
+    see it more often) and at most ``largest_size`` entries, and ``empty`` is the probability that a scenario is about
+    arrays without entries. ``scalars_only`` leaves 0-d leaves and elementwise operators.
 
     Without ``seeds`` every backward starts from a scalar and passes no seed. At most ``max_backwards`` backward calls
     are made, every one with ``retain_graph`` whose graph a later one walks again; without ``accumulate`` no two of them
@@ -71,6 +71,7 @@ class Profile:
     operators: frozenset[str] | None = None
     length: tuple[int, int] = (1, 20)
     max_rank: int = 3
+    largest_size: int = LARGEST_SIZE
     dimensions: tuple[int, ...] = (2, 3, 2, 3, 1)
     empty: float = 0.05
     scalars_only: bool = False
@@ -93,8 +94,8 @@ class Profile:
             raise GenerationError(f"the profile allows {unknown[0]!r}, which is no operator of the table")
         if not 1 <= self.length[0] <= self.length[1]:
             raise GenerationError(f"length {self.length} must be (least, most) with 1 <= least <= most")
-        if self.max_rank < 0 or self.max_backwards < 1:
-            raise GenerationError("max_rank must be at least 0, and max_backwards at least 1")
+        if self.max_rank < 0 or min(self.max_backwards, self.largest_size) < 1:
+            raise GenerationError("max_rank must be at least 0, max_backwards and largest_size at least 1")
         if not self.dimensions or min(self.dimensions) < 1:
             raise GenerationError(f"dimensions {self.dimensions} must be positive lengths; `empty` brings the length 0")
         for name in ("empty", "edges", "unused_leaves", "constants", "special", "misuse"):

@@ -12,7 +12,7 @@ from refgrad.generation.attributes.placement import kept_lengths
 from refgrad.generation.attributes.placement_rules import PLACEMENT_RULES
 from refgrad.generation.attributes.site import AttributeRule, Site
 from refgrad.generation.choices import Choices
-from refgrad.generation.profile import LARGEST_SIZE, Profile
+from refgrad.generation.profile import Profile
 from refgrad.operators import Attribute, Operator
 from refgrad.operators.structure import Shape
 from refgrad.operators.table import AttributeType
@@ -187,7 +187,7 @@ def stretched(choices: Choices, shape: Shape, profile: Profile) -> Shape:
         choices.choice(profile.dimensions) for _ in range(choices.integer(0, max(0, profile.max_rank - len(shape))))
     ]
     rest = [choices.choice(profile.dimensions) if length == 1 and choices.boolean(0.7) else length for length in shape]
-    return tuple(rest if math.prod(lead + rest) > LARGEST_SIZE else lead + rest)
+    return tuple(rest if math.prod(lead + rest) > profile.largest_size else lead + rest)
 
 
 def _with_unit_axis(shape: Shape) -> Shape:

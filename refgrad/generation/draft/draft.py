@@ -11,7 +11,7 @@ import numpy as np
 from refgrad.generation.choices import Choices
 from refgrad.generation.draft.admission import Array, distance_to_kink, in_domain, inside_of
 from refgrad.generation.draft.value import Definition, Value
-from refgrad.generation.profile import LARGEST_SIZE, Profile
+from refgrad.generation.profile import Profile
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.structure import Shape
@@ -89,7 +89,9 @@ class Draft:
 
     def has_room(self, array: Array, operator: Operator) -> bool:
         """Whether an array is small enough, and of a rank that the profile or the operator's pattern allows."""
-        return array.size <= LARGEST_SIZE and array.ndim <= max(self.profile.max_rank, operator.pattern_rank)
+        return array.size <= self.profile.largest_size and array.ndim <= max(
+            self.profile.max_rank, operator.pattern_rank
+        )
 
     def compute(
         self, operator: Operator, arguments: Sequence[Value], attributes: Mapping[str, Any], *, margin: float

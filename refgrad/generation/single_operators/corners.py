@@ -1,0 +1,245 @@
+"""The scenarios of one operator that are always tried, whatever the seed: its corners.
+
+Rules go wrong from some rank on, at the tail behind the last full vector, for one operand's gradient alone, where one
+tensor stands in two places, for one value of an attribute. Random scenarios meet such a case with luck; every run meets
+each of these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import chain, combinations, islice, zip_longest
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from refgrad.generation.attributes.rules import adapted
+from refgrad.generation.choices import SeededChoices
+from refgrad.generation.draft.admission import MARGIN, Array, inside_of
+from refgrad.generation.draft.application import commit
+from refgrad.generation.draft.backward_calls import completed
+from refgrad.generation.draft.draft import Draft
+from refgrad.generation.draft.leaves import accepted_range, fresh_leaf
+from refgrad.generation.draft.operands import operand_rule
+from refgrad.generation.draft.value import Value
+from refgrad.generation.profile import STANDARD, GenerationError, Profile
+from refgrad.interpreter import Float64, evaluate, keywords
+from refgrad.operators import Argument, Attribute, Operator, operator_table
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Leaf, Read, Scenario
+
+ATTEMPTS: Final = 12
+"""How often a corner is drawn until the operator admits its numbers; a long row is seldom clear of all kinks."""
+
+LARGEST_CORNER: Final = 300
+"""No array of a corner has more entries."""
+
+LARGEST_OF_PAIRS: Final = 40
+"""Nor has it where an operator compares or adds all pairs of entries, as a sort does."""
+
+FEW, MORE = (8,), (16,)
+"""Shapes that tell whether the work grows with the pairs of entries: by twice as many, or by four times."""
+
+PLAIN: Final[Shape] = (2, 3)
+
+SHAPES: Final[tuple[tuple[Shape, ...], ...]] = (
+    ((2, 1, 3, 2), (), (1, 2, 1, 3, 2), (3,), (2, 1, 3), (2, 3)),
+    ((257,), (33,), (17,), (9,), (8,), (7,), (16,), (15,), (31,), (32,), (63,), (64,), (65,), (127,), (128,), (129,)),
+    ((1, 3), (3, 1), (1,), (1, 2, 3), (2, 3, 1), (1, 1, 1)),
+    ((0,), (2, 0), (0, 2), (2, 0, 3)),
+    ((2, 129), (129, 2), (17, 17)),
+)
+"""Ranks; lengths on both sides of powers of two, as vectors of a processor and blocks of sums have; axes of length 1,
+and of length 0, in each place; long rows and columns."""
+
+FITTING: Final[tuple[Shape, ...]] = ((2, 3), (2, 2), (3,), (2, 2, 2), (4, 4))
+"""Shapes that are tried for an attribute's value that may ask for one of them."""
+
+HIGHEST_RANK: Final = max(len(shape) for shapes in SHAPES for shape in shapes)
+
+MANY_OPERANDS: Final = (5, 1, 9)
+"""How many operands a variadic argument stands for, besides the few of random scenarios."""
+
+BASES: Final = 2
+"""Of this many scenarios, of different ranks, every subset of the operands wants gradients."""
+
+MOST_SUBSETS: Final = 15
+"""Of this many subsets of the operands, those of one, of two and of all but one come first."""
+
+MOST_INTEGERS: Final = 6
+"""Every value is tried of an attribute that is an integer between bounds no further apart."""
+
+Arranged = Callable[[Array], Array]
+
+
+def _apart(array: Array) -> Array:
+    """Return numbers in the same order at equal distances, none of which tie."""
+    order = np.argsort(np.argsort(array, axis=None)).reshape(array.shape)
+    low, high = float(array.min()), float(array.max())
+    return np.round(low + (high - low) * order / max(1, array.size - 1), 3)
+
+
+ARRANGEMENTS: Final[tuple[Arranged, ...]] = (
+    lambda array: np.sort(array, axis=None).reshape(array.shape),
+    lambda array: np.full_like(array, array.flat[0]),
+    lambda array: np.sort(array, axis=None)[::-1].reshape(array.shape),
+)
+"""Entries in order, all the same, and in reverse order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """What is not left to chance: the first operand's shape, and perhaps more.
+
+    ``others`` are tried in turn with it, ``operands`` is how many a variadic argument stands for, ``repeated`` has one
+    leaf stand for all, ``arranged`` reorders the first operand's entries, and ``given`` are attributes.
+    """
+
+    shape: Shape = PLAIN
+    others: tuple[Shape, ...] = ()
+    operands: int = 2
+    repeated: bool = False
+    arranged: Arranged | None = None
+    given: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@lru_cache(maxsize=1024)
+def corner_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenario, ...]:
+    """Return the operator's corners that it and the profile admit, of every kind one before the next of any.
+
+    Nothing is drawn from a run's seed: two runs have the same corners.
+    """
+    row = operator_table()[operator]
+    certain = replace(profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0)
+    wide = replace(certain, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER)
+    if _is_about_pairs(row, wide):
+        wide = replace(wide, largest_size=LARGEST_OF_PAIRS)
+    kinds = [[Corner(shape) for shape in shapes if _has_room(wide, shape)] for shapes in SHAPES]
+    kinds += [list(_operand_corners(row)), [Corner(arranged=each) for each in ARRANGEMENTS], list(_attributes(row))]
+    drawn = [_all_drawn(row, corners, wide) for corners in kinds]
+    wanted = [subset for scenario in drawn[0][:BASES] for subset in _subsets(scenario)]
+    met = chain(*zip_longest(wanted, *drawn))
+    return tuple(dict.fromkeys(scenario for scenario in met if scenario is not None))
+
+
+def _has_room(profile: Profile, shape: Shape) -> bool:
+    return len(shape) <= profile.rank and math.prod(shape) <= profile.largest_size
+
+
+def _is_about_pairs(row: Operator, profile: Profile) -> bool:
+    """Whether twice as many entries are much more than twice the work."""
+    few, more = (_drawn(row, Corner(shape), profile) for shape in (FEW, MORE))
+    return row.composite is not None and few is not None and more is not None and _work(more) > 3 * _work(few)
+
+
+def _work(scenario: Scenario) -> int:
+    """Count the entries that an operator's only application computes, those in between included."""
+    (step,) = scenario.applications
+    values = evaluate(scenario, Float64())
+    row = operator_table()[step.operator]
+    inner = inside_of(row, [values[name] for name in step.arguments], row.bind(keywords(step)))
+    return sum(result.size for *_, result in inner)
+
+
+def _operand_corners(row: Operator) -> Iterator[Corner]:
+    if row.arguments[-1].variadic:
+        yield from (Corner(operands=count) for count in MANY_OPERANDS)
+    if len(row.differentiable_arguments) > 1 or row.arguments[-1].variadic:
+        yield from (Corner((2, 2), repeated=True), Corner((), repeated=True), Corner((2, 2), operands=3, repeated=True))
+
+
+def _attributes(row: Operator) -> Iterator[Corner]:
+    """Yield a corner for every value of each attribute that has few."""
+    values = {attribute.name: _values(attribute) for attribute in row.attributes}
+    together = zip_longest(*values.values())
+    for each in together:
+        given = [(name, value) for name, value in zip(values, each, strict=True) if value is not None]
+        yield from (Corner((2, 3, 2), others=FITTING, given={name: value}) for name, value in given)
+
+
+def _values(attribute: Attribute) -> Sequence[Any]:
+    if attribute.type == "bool":
+        return (True, False)
+    if attribute.type == "option":
+        return attribute.options
+    if attribute.type == "axis":
+        return (0, 1, 2, -1, -2, -3)
+    low, high = map(int, attribute.bounds) if attribute.type == "int" else (0, MOST_INTEGERS)
+    return range(low, high + 1) if high - low < MOST_INTEGERS else ()
+
+
+def _all_drawn(row: Operator, corners: Iterable[Corner], profile: Profile) -> list[Scenario]:
+    drawn = (_drawn(row, corner, profile) for corner in corners)
+    return [scenario for scenario in drawn if scenario is not None]
+
+
+def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
+    """Return the corner's scenario with the first numbers that the operator admits, or None."""
+    with np.errstate(all="ignore"):
+        for seed in range(ATTEMPTS):
+            shapes = [shape for shape in (corner.shape, *corner.others) if _has_room(profile, shape)] or [()]
+            draft = Draft(profile, shapes[seed % len(shapes)], SeededChoices(seed))
+            operands = _operands(
+                draft, row, corner if seed % 2 == 0 or corner.arranged else replace(corner, arranged=_apart)
+            )
+            if operands is None or not commit(draft, row, operands, margin=MARGIN, given=corner.given):
+                continue
+            try:
+                return completed(draft)
+            except GenerationError:
+                continue
+    return None
+
+
+def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None:
+    """Return fresh leaves, the first of them of the corner's shape, or None where they do not fit."""
+    *first, last = row.arguments
+    slots = (*first, *[last] * corner.operands) if last.variadic else row.arguments
+    rule, operands = operand_rule(row), list[Value]()
+    for argument in slots:
+        if corner.repeated and operands and _may_repeat(row, argument, operands):
+            operands.append(operands[-1])
+            continue
+        shapes = tuple(operand.shape for operand in operands)
+        shape = rule.choose(draft.choices, shapes, draft.profile) if operands else rule.first(draft.base)
+        leaf = fresh_leaf(draft.choices, draft.profile, row, argument, shape if operands else adapted(row, shape))
+        operands.append(_arranged(leaf, corner) if not operands else leaf)
+    return None if corner.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
+
+
+def _may_repeat(row: Operator, argument: Argument, operands: list[Value]) -> bool:
+    """Whether the operand before may stand for this argument as well."""
+    shapes, before = tuple(operand.shape for operand in operands), operands[-1]
+    in_range = before.within(*accepted_range(row, argument)) and before.condition == (argument.dtype == "bool")
+    return in_range and operand_rule(row).fits(shapes, before.shape)
+
+
+def _arranged(leaf: Value, corner: Corner) -> Value:
+    if corner.arranged is None or not leaf.array.size:
+        return leaf
+    return Value.of(corner.arranged(leaf.array), requires_grad=leaf.requires_grad)
+
+
+def _subsets(scenario: Scenario) -> Iterator[Scenario]:
+    """Yield the scenario with gradients wanted of some leaves only, for every choice of them unless those are many."""
+    names = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
+    sizes = sorted(range(1, len(names)), key=lambda count: min(count, len(names) - count))
+    subsets = chain.from_iterable(combinations(names, count) for count in sizes)
+    return (_wanting(scenario, frozenset(subset)) for subset in islice(subsets, MOST_SUBSETS))
+
+
+def _wanting(scenario: Scenario, wanted: frozenset[str]) -> Scenario:
+    """Return the scenario with gradients wanted of these leaves alone."""
+    left_out = {leaf.name for leaf in scenario.leaves} - wanted
+    kept = [
+        step
+        for step in scenario.steps
+        if not (isinstance(step, Read) and step.what == "grad" and step.name in left_out)
+    ]
+    return Scenario(
+        tuple(replace(s, requires_grad=False) if isinstance(s, Leaf) and s.name in left_out else s for s in kept)
+    )
