@@ -7,7 +7,7 @@ Behind the first fault the search goes on for one of another kind, which the fir
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 REPEATS: Final = 4
 """How often a scenario that failed is run again, to see whether it always does."""
+
+BATCH: Final = 16
+"""How many given scenarios are run at once, before the first of them is looked at."""
 
 ROUNDS: Final = 8
 """How often as many scenarios are drawn, at most, until enough of them are decided; twice, if none at all are."""
@@ -89,10 +92,10 @@ class Search:
 
     def run(self, given: Iterable[Scenario]) -> Found:
         """Try the given scenarios, and draw others until one fails, or until enough are decided."""
-        for number, scenario in enumerate(given, 1):
+        rest = self.made_ready(given)
+        for number, scenario in enumerate(rest, 1):
             if self.fails(scenario):
-                smaller = Counterexample(0, scenario, shrink(scenario, self.fails))
-                return self._all(smaller, number)
+                return self._all(self.shrunk(scenario, self.fails), number, rest)
         self.outcomes.clear()
         tried = 0
         for number in range(ROUNDS):
@@ -103,6 +106,18 @@ class Search:
             if self.is_decided or (number > 0 and not self.decided) or not self.outcomes["inconclusive"]:
                 break
         return Found(tried, outcome=self.outcome, fact=self.fact)
+
+    def made_ready(self, given: Iterable[Scenario]) -> Iterator[Scenario]:
+        """Yield scenarios, run batch by batch before they are looked at."""
+        scenarios = list(given)
+        for start in range(0, len(scenarios), BATCH):
+            self.prepare(scenarios[start : start + BATCH])
+            yield from scenarios[start : start + BATCH]
+
+    def prepare(self, scenarios: Sequence[Scenario]) -> None:
+        """Run scenarios that will be looked at next, unless no more processes may end."""
+        if not self.is_exhausted:
+            self.bench.prepare(scenarios, self.check)
 
     def drawn(self, fails: Callable[[Scenario], bool], offset: int) -> tuple[Counterexample | None, int]:
         """Draw scenarios until one fails; return it, and how many were tried."""
@@ -115,9 +130,21 @@ class Search:
             max_examples=self.examples,
             database=database,
             key=f"{self.bench.engine.adapter.name}/{self.check.id}{self.variant}",
-            prepare=lambda scenarios: None if self.is_exhausted else self.bench.prepare(scenarios, self.check),
+            prepare=self.prepare,
         )
-        return found.counterexample, found.examples
+        counterexample = found.counterexample
+        if counterexample is not None and not self.is_as_bad(counterexample.shrunk, counterexample.scenario):
+            counterexample = self.shrunk(counterexample.scenario, fails)
+        return counterexample, found.examples
+
+    def shrunk(self, scenario: Scenario, fails: Callable[[Scenario], bool]) -> Counterexample:
+        """Return a scenario that failed, with the smallest one that does so as badly: a wrong number stays wrong."""
+        smaller = shrink(scenario, lambda each: fails(each) and self.is_as_bad(each, scenario))
+        return Counterexample(0, scenario, smaller)
+
+    def is_as_bad(self, scenario: Scenario, first: Scenario) -> bool:
+        """Whether the outcome of a scenario that failed is at least as bad as that of another."""
+        return OUTCOMES.index(self.failed[scenario].outcome) <= OUTCOMES.index(self.failed[first].outcome)
 
     def fails(self, scenario: Scenario) -> bool:
         """Whether a scenario shows a fault that is this check's to tell; no once too many processes have ended."""
@@ -136,8 +163,8 @@ class Search:
         self.failed.setdefault(scenario, finding)
         return True
 
-    def _all(self, found: Counterexample, tried: int) -> Found:
-        """Return a fault, and one of another kind if there is any, the worst first.
+    def _all(self, found: Counterexample, tried: int, rest: Iterable[Scenario] = ()) -> Found:
+        """Return a fault, and one of another kind if the rest or what is drawn shows any, the worst first.
 
         Of another kind is another outcome, or the same without what is special about the first.
         """
@@ -150,7 +177,11 @@ class Search:
             outcome = self.failed[scenario].outcome
             return outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario))
 
-        counterexample, _ = self.drawn(fails_otherwise, ANOTHER_SEED)
+        given = next(filter(fails_otherwise, rest), None)
+        if given is not None:
+            counterexample: Counterexample | None = self.shrunk(given, fails_otherwise)
+        else:
+            counterexample, _ = self.drawn(fails_otherwise, ANOTHER_SEED)
         if counterexample is None:
             return Found(tried, (first,))
         both = (first, self.demonstrated(counterexample, fails_otherwise))

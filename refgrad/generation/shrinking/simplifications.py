@@ -121,16 +121,15 @@ def fewer_reads(current: Evaluated) -> Iterator[Steps]:
 
 
 def shorter_axes(current: Evaluated) -> Iterator[Steps]:
-    """Every axis of some length cut to a shorter one, in all leaves and attributes, or in one leaf only."""
+    """A part of every axis of some length, in all leaves and attributes, or of one axis of one leaf."""
     lengths = sorted({length for leaf in current.scenario.leaves for length in leaf.value.shape}, reverse=True)
     for old in lengths:
-        for new in range(1, min(old, 3)):
-            yield from _both_ways(current, partial(_cut_lengths, old, new), {old: new})
+        for part in _parts(old):
+            yield from _both_ways(current, partial(_cut_lengths, old, part), {old: part.stop - part.start})
     for leaf in current.scenario.leaves:
         for axis, old in enumerate(leaf.value.shape):
-            for new in range(1, min(old, 3)):
-                kept = (*(slice(None),) * axis, slice(new))
-                yield from _both_ways(current, _only(leaf, kept), {})
+            for part in _parts(old):
+                yield from _both_ways(current, _only(leaf, (*(slice(None),) * axis, part)), {})
 
 
 def fewer_axes(current: Evaluated) -> Iterator[Steps]:
@@ -239,8 +238,18 @@ def _only(chosen: Leaf, index: tuple[Any, ...]) -> Callable[[Leaf], Array]:
     return lambda leaf: leaf.value.to_numpy()[index] if leaf is chosen else leaf.value.to_numpy()
 
 
-def _cut_lengths(old: int, new: int, leaf: Leaf) -> Array:
-    cut = tuple(slice(new) if length == old else slice(None) for length in leaf.value.shape)
+def _parts(length: int) -> list[slice]:
+    """Return parts of an axis: its first entries, halves, three quarters, and all but one entry, at either end."""
+    half, quarter = length // 2, length // 4
+    bounds = [
+        *((0, 1), (0, 2), (0, half), (half, length), (0, length - quarter), (quarter, length)),
+        *((0, length - 1), (1, length)),
+    ]
+    return [slice(start, stop) for start, stop in dict.fromkeys(bounds) if start < stop and stop - start < length]
+
+
+def _cut_lengths(old: int, part: slice, leaf: Leaf) -> Array:
+    cut = tuple(part if length == old else slice(None) for length in leaf.value.shape)
     array: Array = leaf.value.to_numpy()[cut]
     return array
 

@@ -10,8 +10,9 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many scenarios a generated check draws."""
+    """How many scenarios a generated check tries: of an operator's corners, at most so many, and of those drawn."""
 
+    corners: int
     per_operator: int
     per_edge: int
     per_second_order: int
@@ -22,9 +23,9 @@ class Effort:
 
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
-    "smoke": Effort(10, 5, 5, 2, 4, 3, 50),
-    "standard": Effort(50, 20, 25, 25, 20, 10, 500),
-    "thorough": Effort(500, 100, 250, 100, 200, 100, 10_000),
+    "smoke": Effort(12, 10, 5, 5, 2, 4, 3, 50),
+    "standard": Effort(100, 40, 20, 25, 25, 20, 10, 500),
+    "thorough": Effort(100, 500, 100, 250, 100, 200, 100, 10_000),
 })
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from refgrad.generation import edge_scenario, operator_scenario, second_order_scenario
+from refgrad.generation import Profile, corner_scenarios, edge_scenario, operator_scenario, second_order_scenario
 from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
 from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.statements.behaviours import all_behaviours
@@ -44,7 +44,7 @@ class OperatorCheck(CheckOfOperator):
             self,
             lambda seed: bench.reliance.isolated(operator_scenario(seed, name, profile)),
             bench.settings.effort.per_operator,
-            given=self._met_in_behaviours(bench),
+            given=dict.fromkeys((*self._met_in_behaviours(bench), *self._corners(bench, profile))),
         )
         return verdict if verdict.failed else self._in_single_precision(verdict, bench)
 
@@ -62,6 +62,11 @@ class OperatorCheck(CheckOfOperator):
             variant="/float32",
         )
         return found if found.failed else replace(verdict, examples=verdict.examples + found.examples)
+
+    def _corners(self, bench: Bench, profile: Profile) -> Iterator[Scenario]:
+        """Yield as many of the operator's corners as the run's profile has."""
+        met = corner_scenarios(self.operator.name, profile)[: bench.settings.effort.corners]
+        return (bench.reliance.isolated(scenario) for scenario in met)
 
     def _met_in_behaviours(self, bench: Bench) -> Iterable[Scenario]:
         """Return the operator's applications in behaviours, each alone: what fails so is not the behaviour's fault."""
