@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from refgrad.native.engine import Engine, Isolation, LocalRunner, ProcessRunner, launch, observe, prepare
+from refgrad.native.library import Library
 from refgrad.native.observation import Ending
 from refgrad.native.process import Limits
 from refgrad.scenario import Scenario, parse
@@ -74,3 +76,21 @@ def test_an_engine_of_refgrad_runs_in_this_process_and_others_do_not_unless_told
     runner = launch(adapter, Isolation()).runner
     assert isinstance(runner, ProcessRunner)
     runner.stop()
+
+
+FROZEN = "import gc\n\nfrozen = gc.get_freeze_count()\n\n\ndef attempt(n):\n    return frozen\n"
+
+
+def kept_from_the_collector(isolation: Isolation) -> list[float]:
+    """Return how many objects of an engine's process the collector does not walk, before each of two timed calls."""
+    engine = launch(tiny_adapter(), isolation)
+    kept = [Library(engine).run(FROZEN, 1)[0].data for _ in range(2)]
+    if isinstance(engine.runner, ProcessRunner):
+        engine.runner.stop()
+    return kept
+
+
+def test_the_collector_does_not_walk_what_an_engine_has_loaded_and_walks_the_process_of_the_grader() -> None:
+    before, after = kept_from_the_collector(Isolation())
+    assert 0 < before < after
+    assert kept_from_the_collector(Isolation(in_process=True)) == [gc.get_freeze_count()] * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -15,12 +15,13 @@ from refgrad.generation import (
     random_scenario,
     with_dtypes,
 )
+from refgrad.generation.search import BATCH
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound
 from refgrad.grading.judging.evidence import Remark
-from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
-from refgrad.operators import Operator, operator_table
+from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ MIXED_DTYPES: Final = "dtypes/mixed"
 
 LEFT_ALONE: Final = frozenset({"linear_algebra"})
 """Families that are tried by themselves only: in a graph, matrices are all but singular, and libraries refuse them."""
+
+_Tried = tuple[str, Scenario]
 
 TRIED_IN_DTYPE: Final = 3
 """So many scenarios tell whether an operator runs at all."""
@@ -112,18 +115,23 @@ class PrecisionCheck(GraphCheck):
             cause = bench.reliance.failing(behaviours)
             if cause:
                 return bench.blocked(self, cause)
-        offered = [name for name in _sound(bench) if self._is_offered(bench, operator_table()[name])]
+        offered = self._offered(bench)
         profile = _profile(bench, offered, several=_walks_twice(bench), dtype=self.dtype, wider=self.wider)
         return self.tried(bench, lambda seed: random_scenario(seed, profile))
 
-    def _is_offered(self, bench: Bench, operator: Operator) -> bool:
-        """Whether an operator runs in the dtype: libraries leave some out, and say so by errors of any kind."""
-        profile = bench.profile(
-            seeds=True, operators=frozenset({operator.name}), empty=0.0, dtype=self.dtype, wider=self.wider
-        )
-        tried = (operator_scenario(seed, operator.name, profile) for seed in range(TRIED_IN_DTYPE))
-        outcomes = {examine(bench.reliance.isolated(scenario), bench.engine).outcome for scenario in tried}
-        return not outcomes & {"unexpected-error", "unsupported"}
+    def _offered(self, bench: Bench) -> set[str]:
+        """Return the operators that run in the dtype: libraries leave some out, and say so by errors of any kind."""
+        offered = set(_sound(bench))
+        tried = [(name, scenario) for name in sorted(offered) for scenario in self._of_operator(bench, name)]
+        for batch in _batches(tried):
+            bench.prepare([scenario for _, scenario in batch], self)
+            offered -= {name for name, scenario in batch if refuses(scenario, bench.engine)}
+        return offered
+
+    def _of_operator(self, bench: Bench, name: str) -> list[Scenario]:
+        profile = bench.profile(seeds=True, operators=frozenset({name}), empty=0.0, dtype=self.dtype, wider=self.wider)
+        tried = (operator_scenario(seed, name, profile) for seed in range(TRIED_IN_DTYPE))
+        return [bench.reliance.isolated(scenario) for scenario in tried]
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether it is about the dtype: what fails in float64, too, is for others to tell.
@@ -133,6 +141,10 @@ class PrecisionCheck(GraphCheck):
         if finding.outcome == "unexpected-error":
             return False
         return not examine(with_dtypes(scenario, lambda _: "float64"), bench.engine).failed
+
+
+def _batches(tried: Sequence[_Tried]) -> Iterator[Sequence[_Tried]]:
+    return (tried[start : start + BATCH] for start in range(0, len(tried), BATCH))
 
 
 def _walks_twice(bench: Bench) -> bool:

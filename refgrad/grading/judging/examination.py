@@ -45,6 +45,9 @@ from refgrad.scenario import Apply, Backward, Grad, Scenario
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
 """What a step with an error may be found to be, so that what comes behind it is not judged."""
 
+REFUSALS: Final = frozenset({"unexpected-error", "unsupported"})
+"""What a scenario is found to be that an engine answers by an error."""
+
 
 def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Finding:
     """Run a scenario on an engine and return the worst that it showed, up to the first unexpected error.
@@ -59,6 +62,16 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
     written = _written_seed(observations) if seeds else None
     return written or confront(predictions, observations, oracle, engine.adapter)
+
+
+def refuses(scenario: Scenario, engine: Engine) -> bool:
+    """Whether an engine answers a scenario by an error that is not due; its numbers are not judged.
+
+    Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
+    """
+    if all(observation.error is None for observation in observe(scenario, engine)):
+        return False
+    return examine(scenario, engine).outcome in REFUSALS
 
 
 def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:

@@ -77,9 +77,18 @@ class Session:
             self.namespace["np"] = numpy
         exec(compile(setup, "<setup of %s>" % name, "exec", dont_inherit=True), self.namespace)
         self.forget = forget
+        self.apart = False
+        """Whether the process holds nothing but the engine, so that what it holds once may be kept for good."""
         self.compiled: Dict[str, Callable[..., Any]] = {}
         self.kept: List[Names] = []
         self.programs = 0
+
+    def set_apart(self) -> None:
+        """Keep what the process holds from the garbage collector, which takes 0.1 s to walk the objects of PyTorch."""
+        self.apart = hasattr(gc, "freeze")
+        if self.apart:
+            gc.collect()
+            gc.freeze()
 
     def evaluate(self, template: str, fields: Names) -> Any:
         """Return the value of a template, its fields given by name."""
@@ -258,7 +267,8 @@ class Session:
             result = self.call(call, names)
             return result, time.process_time() - started
         finally:
-            gc.unfreeze()
+            if not self.apart:  # else the next collection would walk all modules of the library once more
+                gc.unfreeze()
             if enabled:
                 gc.enable()
 
@@ -445,11 +455,15 @@ def raised(error: BaseException) -> Json:
 class Server:
     """Answers requests, one JSON line each, until there are no more."""
 
-    def __init__(self, requests: Any, answers: Any, marks: Any = None) -> None:
-        """``marks`` is a file into which the number of the step that is being taken is written."""
+    def __init__(self, requests: Any, answers: Any, marks: Any = None, *, apart: bool = False) -> None:
+        """``marks`` is a file into which the number of the step that is being taken is written.
+
+        ``apart`` says that the process is there for the engine alone.
+        """
         self.requests = requests
         self.answers = answers
         self.marks = marks
+        self.apart = apart
         self.session: Session | None = None
         self.limit = sys.getrecursionlimit()
         self.watched: List[Tuple[Any, Names]] = []
@@ -493,6 +507,8 @@ class Server:
             if path not in sys.path:
                 sys.path.insert(0, path)
         self.session = Session(hello["setup"], hello["name"], hello.get("forget"))
+        if self.apart:
+            self.session.set_apart()
         limit_memory(hello.get("memory"))
         modules = [module for module in (sys.modules["builtins"], numpy) if module is not None]
         self.watched = [(module, dict(vars(module))) for module in modules]
@@ -578,7 +594,7 @@ def main() -> None:
 
         marks = mmap.mmap(int(sys.argv[1]), 8)
         os.close(int(sys.argv[1]))
-    Server(requests, answers, marks).serve()
+    Server(requests, answers, marks, apart=True).serve()
     answers.flush()
     os._exit(0)
 

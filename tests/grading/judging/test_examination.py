@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding
 from refgrad.native.engine import start
 from refgrad.scenario import parse
@@ -195,3 +195,21 @@ def test_a_kink_that_takes_more_bits_to_tell_is_not_taken_for_a_choice() -> None
     assert examine(parse(text), start(half)).outcome == "inconclusive"
     near = text.replace("0x1p+200", "0x1p+2")
     assert examine(parse(near), start(half)).outcome == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("multiply", "refused"),
+    [
+        ("{x} * {y}", False),
+        ("{x} + {y}", False),
+        ("exec('raise NotImplementedError') or {x}", True),
+        ("exec('raise TypeError') or {x}", True),
+        ("exec('raise MemoryError') or {x}", False),
+    ],
+)
+def test_an_operator_is_refused_by_an_error_and_not_by_a_wrong_number_or_exhaustion(
+    multiply: str, *, refused: bool
+) -> None:
+    engine = start(tiny_adapter(operators={"multiply": multiply}))
+    assert refuses(parse(SQUARE), engine) is refused
+    assert (examine(parse(SQUARE), engine).outcome in {"unexpected-error", "unsupported"}) is refused
