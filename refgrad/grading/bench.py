@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from refgrad.generation import Profile
@@ -14,6 +15,7 @@ from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import Demonstration, Search
+from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import Engine, prepare, reproduce
 from refgrad.operators import Operator
 from refgrad.scenario import Scenario
@@ -21,10 +23,14 @@ from refgrad.scenario import Scenario
 
 @dataclass(slots=True)
 class Bench:
-    """Grades one started engine. A verdict is made once, since checks ask for those of others."""
+    """Grades one started engine. A verdict is made once, since checks ask for those of others.
+
+    Where several workers grade one engine, ``shared`` has what the others have made.
+    """
 
     engine: Engine
     settings: Settings = field(default_factory=Settings)
+    shared: SharedVerdicts | None = None
     reliance: Reliance = field(init=False)
     _verdicts: dict[str, Verdict] = field(default_factory=dict, init=False)
 
@@ -35,7 +41,8 @@ class Bench:
     def grade(self, check: Check) -> Verdict:
         """Run one check."""
         if check.id not in self._verdicts:
-            self._verdicts[check.id] = check.run(self)
+            make = partial(check.run, self)
+            self._verdicts[check.id] = make() if self.shared is None else self.shared.made_once(check.id, make)
         return self._verdicts[check.id]
 
     def examine(self, scenario: Scenario, check: Check) -> Finding:

@@ -13,6 +13,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import launch
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.plan import Plan
@@ -48,17 +49,18 @@ class CheckFailedError(Exception):
 
 
 class EngineSession:
-    """An engine, started when a check needs it, and the verdicts that are known of it."""
+    """An engine, started when a check needs it, the verdicts that are known of it, and those that workers share."""
 
-    def __init__(self, plan: Plan, known: Mapping[str, Verdict]) -> None:
+    def __init__(self, plan: Plan, known: Mapping[str, Verdict], shared: SharedVerdicts | None = None) -> None:
         self.plan = plan
         self.known = known
+        self.shared = shared
         self._bench: Bench | None = None
 
     def start(self) -> Bench:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._bench is None:
-            self._bench = Bench(launch(self.plan.adapter, self.plan.isolation), self.plan.settings)
+            self._bench = Bench(launch(self.plan.adapter, self.plan.isolation), self.plan.settings, self.shared)
         return self._bench
 
     def verdict(self, check: Check) -> Verdict:

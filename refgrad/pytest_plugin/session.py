@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from refgrad.grading.journal import JournalError
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import AdapterError, EngineStartError, try_import
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
 from refgrad.pytest_plugin.options import GradeOptions
@@ -57,7 +60,9 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
     config.pluginmanager.register(Conformance(EngineSession(plan, known)), "refgrad-conformance")
     config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
     if config.pluginmanager.has_plugin("xdist"):
-        config.pluginmanager.register(WorkerSupervision(recorder), "refgrad-workers")
+        shared = TemporaryDirectory(prefix="refgrad-verdicts-")
+        config.add_cleanup(shared.cleanup)
+        config.pluginmanager.register(WorkerSupervision(recorder, shared.name), "refgrad-workers")
         if config.option.maxworkerrestart is None:
             config.option.maxworkerrestart = str(len(plan.checks) + MOST_DEATHS)
 
@@ -65,7 +70,8 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
 def _worker(config: pytest.Config, plan: Plan) -> Conformance:
     told: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
     known = [Verdict.from_json(dict(row)) for row in told["known"]]
-    return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}))
+    shared = SharedVerdicts(Path(told["shared"]))
+    return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}, shared))
 
 
 def _only_what_was_named(config: pytest.Config) -> None:

@@ -45,16 +45,18 @@ SECONDS_TO_END: Final = 5
 class WorkerSupervision:
     """Tells workers what they need to know, and replaces those that die. Its hooks are pytest-xdist's."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        """``recorder`` knows the plan, and what is known already."""
+    def __init__(self, recorder: Recorder, shared: str) -> None:
+        """``recorder`` knows the plan, and what is known already; ``shared`` is the folder of what workers make."""
         self.recorder = recorder
+        self.shared = shared
         self._ready: set[str] = set()
         self._deaths: Counter[str] = Counter()
         self._stillborn = 0
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what is known."""
-        node.workerinput[PROPERTY] = {"known": [verdict.to_json() for verdict in self.recorder.known.values()]}
+        known = [verdict.to_json() for verdict in self.recorder.known.values()]
+        node.workerinput[PROPERTY] = {"known": known, "shared": self.shared}
 
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Remember that a worker has started its engine, and which checks are to be run."""
