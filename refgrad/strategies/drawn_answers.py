@@ -65,7 +65,7 @@ def answers_in(drawn: bytes) -> list[bool] | None:
     for at in range(SEED_BYTES, len(drawn)):
         byte = drawn[at]
         if byte > LAST_NO:
-            return answers if sum(other <= LAST_NO for other in drawn[at:]) <= STRAY else None
+            return answers if sum(map(drawn[at:].count, range(LAST_NO + 1))) <= STRAY else None
         if byte == YES and void:
             void -= 1
             continue

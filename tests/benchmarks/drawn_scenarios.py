@@ -102,4 +102,4 @@ def report(seeds: int) -> str:
 
 
 if __name__ == "__main__":
-    print(report(int(sys.argv[1]) if len(sys.argv) > 1 else 5))
+    sys.stdout.write(report(int(sys.argv[1]) if len(sys.argv) > 1 else 5) + "\n")

@@ -45,8 +45,13 @@ def first_question(start: Evaluated) -> Question | None:
     kept = Kept(start.proper, start.clear, pruned=True)
     least = _pruned(start)
     if least is None:
-        return _begun(start, kept)
-    return Question(least.scenario, lambda: _begun(least, kept), lambda: _begun(start, replace(kept, pruned=False)))
+        return _begun(start, kept, frozenset())
+    asked = frozenset([least.scenario.text])
+    return Question(
+        least.scenario,
+        lambda: _begun(least, kept, asked),
+        lambda: _begun(start, replace(kept, pruned=False), asked),
+    )
 
 
 def _pruned(start: Evaluated) -> Evaluated | None:
@@ -79,9 +84,9 @@ class _Stage:
         return replace(self, current=candidate, weight=weight(candidate.scenario), changed=True)
 
 
-def _begun(start: Evaluated, kept: Kept) -> Question | None:
+def _begun(start: Evaluated, kept: Kept, seen: frozenset[str]) -> Question | None:
     stage = _Stage(start, kept, weight(start.scenario), kind=0, changed=False)
-    return _asked(stage, stage.candidates, frozenset())
+    return _asked(stage, stage.candidates, seen)
 
 
 def _asked(stage: _Stage | None, candidates: Iterator[Steps], seen: frozenset[str]) -> Question | None:
