@@ -28,7 +28,8 @@ def test_after_a_yes_only_simpler_scenarios_are_asked_about() -> None:
 def test_no_scenario_is_asked_about_twice() -> None:
     start = evaluated(random_scenario(3))
     assert start is not None
-    question, texts = first_question(start), []
+    question = first_question(start)
+    texts: list[str] = []
     while question is not None and len(texts) < 60:
         texts.append(question.scenario.text)
         question = question.after_no
