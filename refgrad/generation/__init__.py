@@ -7,7 +7,8 @@ from refgrad.generation.lifecycles.profile import ALL_FEATURES, LIFECYCLE, LIFEC
 from refgrad.generation.profile import Dtype, GenerationError, Profile
 from refgrad.generation.random_graphs import generate, random_scenario
 from refgrad.generation.search import EXAMPLES, Counterexample, Search, find_counterexample
-from refgrad.generation.shrinking.shrinking import shrink, weight
+from refgrad.generation.shrinking.shrinking import shrink
+from refgrad.generation.shrinking.weight import weight
 from refgrad.generation.single_operators.contracts import contract_scenario
 from refgrad.generation.single_operators.corners import corner_scenarios
 from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario

@@ -1,9 +1,4 @@
-"""The choices that a generator makes, and their source that follows from a seed.
-
-The same generator serves seeds (some 0.3 µs a choice) and :mod:`refgrad.strategies.drawn_choices`, where hypothesis
-draws every choice (some 15 µs a choice) and can therefore shrink it. The simplest alternative is the lowest integer,
-the first of a sequence, or False.
-"""
+"""The choices that a generator makes, and their source that follows from a seed."""
 
 from __future__ import annotations
 
@@ -37,9 +32,6 @@ class Choices(Protocol):
     def repeat(self, least: int, most: int) -> Iterator[int]:
         """Count from 0 to somewhere between least and most."""
 
-    def together(self, action: Callable[[Choices], T]) -> T:
-        """Return what the action does with these choices: those that it makes belong together."""
-
 
 class SeededChoices:
     """Choices that follow from a seed."""
@@ -69,10 +61,6 @@ class SeededChoices:
     def repeat(self, least: int, most: int) -> Iterator[int]:
         """Count up to a number that is drawn once."""
         return iter(range(self.integer(least, most)))
-
-    def together(self, action: Callable[[Choices], T]) -> T:
-        """Return what the action does."""
-        return action(self)
 
 
 @cache

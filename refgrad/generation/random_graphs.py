@@ -46,7 +46,7 @@ def generate(choices: Choices, profile: Profile) -> Scenario:
         draft = Draft(profile, base_shape(choices, profile), choices)
         operators = weighted_operators(profile)
         for _ in choices.repeat(*profile.length):
-            choices.together(lambda each: apply_operator(draft, each.choice(operators)))
+            apply_operator(draft, choices.choice(operators))
         _reach_least(draft, operators)
         if choices.boolean(profile.unused_leaves):
             draft.add_leaf(fresh_leaf(choices, profile, operators[0], UNUSED, draft.base))

@@ -48,6 +48,14 @@ class Scenario:
         plain = "\\" not in self.text and '"""' not in self.text
         return f'parse("""\n{self.text}""")' if plain else f"parse({self.text!r})"
 
+    def _repr_pretty_(self, printer: Any, cycle: object) -> None:  # noqa: ARG002 (the protocol of IPython)
+        """Print the expression where hypothesis and IPython would list the fields of every step."""
+        first, *others = repr(self).split("\n")
+        printer.text(first)
+        for line in others:
+            printer.break_()
+            printer.text(line)
+
     @property
     def text(self) -> str:
         """The canonical text: one line a step, each with its end."""

@@ -7,42 +7,40 @@ from typing import Final
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from refgrad.generation import LIFECYCLE, GenerationError, Profile, generate, generate_lifecycle
+from refgrad.generation import LIFECYCLE, GenerationError, Profile, lifecycle_scenario, random_scenario
 from refgrad.scenario import Scenario
-from refgrad.strategies.drawn_choices import DrawnChoices
+from refgrad.strategies.drawn_answers import DRAWN_BYTES, Make, scenario_of
 
 SHORT: Final = Profile(length=(1, 8))
-"""What hypothesis draws unless told otherwise: it needs seconds to shrink what takes the shrinker here milliseconds."""
+"""What is drawn unless told otherwise: short scenarios, of which a test runs many."""
 
 
 def scenarios(profile: Profile = SHORT) -> st.SearchStrategy[Scenario]:
-    """Return a hypothesis strategy for scenarios within a profile, in which every choice is drawn.
-
-    Hypothesis can therefore shrink them; what it leaves can be handed to :func:`refgrad.strategies.shrink`, which gets
-    further by changing the scenario itself.
+    """Return a hypothesis strategy for scenarios within a profile.
 
     Every scenario evaluates in float64, runs backward at least once, and ends by reading the gradient of every leaf
     that requires one and the value of every output::
 
         @given(scenarios(Profile(operators=frozenset({"add", "tanh"}), seeds=False)))
         def test_my_engine_agrees(scenario): ...
+
+    A failing example is shrunk to what :func:`refgrad.strategies.shrink` makes of it, and shown as
+    ``parse(...)`` of its text, which can be pasted into ``@example``. What is shrunk need not be within the profile: it
+    may have fewer reads and shorter arrays.
     """
-    return _drawn_graph(profile)
+    return _drawn(random_scenario, profile)
 
 
 def lifecycles(profile: Profile = LIFECYCLE) -> st.SearchStrategy[Scenario]:
-    """Return a hypothesis strategy for lifecycles within a profile, in which every choice is drawn."""
-    return _drawn_lifecycle(profile)
+    """Return a hypothesis strategy for lifecycles within a profile, which are shrunk and shown as scenarios are."""
+    return _drawn(lifecycle_scenario, profile)
 
 
 @st.composite
-def _drawn_graph(draw: st.DrawFn, profile: Profile) -> Scenario:
+def _drawn(draw: st.DrawFn, make: Make, profile: Profile) -> Scenario:
+    drawn = draw(st.binary(min_size=DRAWN_BYTES, max_size=DRAWN_BYTES))
     try:
-        return generate(DrawnChoices(draw), profile)
+        scenario = scenario_of(drawn, make, profile)
     except GenerationError:
         reject()
-
-
-@st.composite
-def _drawn_lifecycle(draw: st.DrawFn, profile: Profile) -> Scenario:
-    return generate_lifecycle(DrawnChoices(draw), profile)
+    return reject() if scenario is None else scenario

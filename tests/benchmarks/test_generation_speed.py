@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from itertools import count
+from statistics import median
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 
 from refgrad.generation import Profile, find_counterexample, operator_scenario, random_scenario, shrink
 from refgrad.scenario import Scenario
-from refgrad.strategies import scenarios
+from tests.benchmarks.drawn_scenarios import cost_ratio
 
 TWENTY = Profile(length=(20, 20))
 ROUNDS = 200
@@ -42,20 +42,9 @@ def test_a_scenario_of_one_operator(benchmark: Benchmark) -> None:
     benchmark.pedantic(per_seed(lambda seed: operator_scenario(seed, "matmul")), rounds=ROUNDS, iterations=5)
 
 
-def test_a_drawn_scenario_of_the_standard_profile(benchmark: Benchmark) -> None:
-    """A hundred examples a round."""
-
-    @settings(
-        max_examples=100,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(scenarios())
-    def draw(_scenario: Scenario) -> None:
-        """Make it, and do nothing with it."""
-
-    benchmark.pedantic(draw, rounds=5)
+def test_a_drawn_scenario_costs_at_most_twice_a_seeded_one() -> None:
+    """CPU time, side by side, so that other load takes part in both."""
+    assert median(cost_ratio(seed) for seed in range(5)) <= 2
 
 
 def test_a_search_of_a_hundred_examples(benchmark: Benchmark) -> None:

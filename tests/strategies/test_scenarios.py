@@ -1,45 +1,131 @@
-"""Tests of how small hypothesis itself makes a drawn scenario."""
+"""Tests of drawn scenarios: how small one that fails becomes, how it is shown, and how they compose."""
 
 from collections.abc import Callable
 from random import Random
-from statistics import median
 
 import pytest
-from hypothesis import HealthCheck, find, settings
+from hypothesis import HealthCheck, Phase, example, find, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.database import InMemoryExampleDatabase
 
 from refgrad.generation import shrink
-from refgrad.scenario import Scenario
-from refgrad.strategies import scenarios
-from tests.generation.planted_faults import FAULTS, second_backward_overwrites, wrong_tanh
+from refgrad.lifecycle import predict
+from refgrad.scenario import Scenario, Write, parse
+from refgrad.strategies import Profile, lifecycles, scenarios
+from tests.generation.planted_faults import FAULTS
+from tests.generation.scenario_audit import complaints
 
-DETERMINISTIC = settings(
-    max_examples=2000,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    report_multiple_bugs=False,
+SEARCHED = settings(
+    max_examples=5000, database=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False
 )
 
 
-UNSEEDED = settings(DETERMINISTIC, derandomize=False)
+def smallest(strategy: st.SearchStrategy[Scenario], fails: Callable[[Scenario], bool], number: int = 0) -> Scenario:
+    return find(strategy, fails, settings=SEARCHED, random=Random(number))  # noqa: S311 (no secret)
 
 
-@pytest.mark.parametrize(("fault", "operators"), [(wrong_tanh, 2), (second_backward_overwrites, 2)])
-def test_a_planted_fault_shrinks_to_a_few_operators(fault: Callable[[Scenario], bool], operators: int) -> None:
-    """Hypothesis now and then stops one operator earlier."""
-    found = [find(scenarios(), fault, settings=UNSEEDED, random=Random(seed)) for seed in range(3)]  # noqa: S311 (no secret)
-    assert median(len(scenario.applications) for scenario in found) <= operators
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_shrunk_until_the_shrinker_knows_nothing_simpler(name: str) -> None:
+    found = smallest(scenarios(), FAULTS[name])
+    assert shrink(found, FAULTS[name]) == found
 
 
-def test_the_simplest_scenario_is_one_operator_on_one_leaf() -> None:
-    """Hypothesis now and then stops at leaves of two entries, depending on what else is imported; never at more."""
-    found = [find(scenarios(), lambda _: True, settings=UNSEEDED, random=Random(seed)) for seed in range(5)]  # noqa: S311 (no secret)
-    assert all(len(simplest.applications) == 1 and len(simplest.leaves) <= 2 for simplest in found)
-    sizes = [max(leaf.value.size for leaf in simplest.leaves) for simplest in found]
-    assert max(sizes) <= 2
-    assert min(sizes) <= 1
+def test_the_simplest_scenario_is_one_operator_on_one_number() -> None:
+    found = smallest(scenarios(), lambda _: True)
+    assert len(found.applications) == 1
+    assert [leaf.value.size for leaf in found.leaves] == [1] * len(found.leaves)
 
 
-def test_what_hypothesis_leaves_shrinks_further_here() -> None:
-    drawn = find(scenarios(), FAULTS["fan-out overwritten"], settings=DETERMINISTIC)
-    assert len(shrink(drawn, FAULTS["fan-out overwritten"]).steps) <= 5
+def test_a_lifecycle_is_shrunk_to_a_handful_of_steps() -> None:
+    found = smallest(lifecycles(), lambda scenario: any(isinstance(step, Write) for step in scenario.steps))
+    assert len(found.steps) <= 3
+
+
+@seed(0)
+@settings(max_examples=200, database=None, phases=[Phase.generate])
+@given(scenarios())
+def test_what_is_drawn_satisfies_the_profile_under_every_health_check(scenario: Scenario) -> None:
+    assert complaints(scenario, Profile(length=(1, 8))) == []
+
+
+def test_hardly_an_example_is_invalid_or_drawn_twice() -> None:
+    made: list[str] = []
+
+    @settings(max_examples=300, database=None, phases=[Phase.generate], derandomize=True)
+    @given(scenarios())
+    def draw(scenario: Scenario) -> None:
+        made.append(scenario.text)
+
+    draw()
+    assert len(made) == 300
+    assert len(set(made)) >= 298
+
+
+def failing(scenario: Scenario) -> None:
+    assert "tanh" not in scenario.operators
+
+
+def message(test: Callable[[], None]) -> str:
+    with pytest.raises(AssertionError) as caught:
+        test()
+    return "\n".join(getattr(caught.value, "__notes__", []))
+
+
+@settings(database=None, derandomize=True, max_examples=1000)
+@given(scenarios())
+def fails_as_argument(scenario: Scenario) -> None:
+    failing(scenario)
+
+
+@settings(database=None, derandomize=True, max_examples=1000)
+@given(st.data())
+def fails_as_drawn(data: st.DataObject) -> None:
+    failing(data.draw(scenarios()))
+
+
+@settings(database=None, derandomize=True, max_examples=1000, suppress_health_check=list(HealthCheck))
+@given(st.lists(scenarios(), max_size=3))
+def fails_in_a_list(several: list[Scenario]) -> None:
+    for scenario in several:
+        failing(scenario)
+
+
+@pytest.mark.parametrize("test", [fails_as_argument, fails_as_drawn, fails_in_a_list])
+def test_a_failing_example_is_shown_as_its_text(test: Callable[[], None]) -> None:
+    shown = message(test)
+    start, end = shown.index('parse("""') + len('parse("""'), shown.index('""")')
+    scenario = parse(shown[start:end])
+    assert [step.operator for step in scenario.applications] == ["tanh"]
+    assert len(scenario.steps) == 3
+    assert "Codec" not in shown
+
+
+def test_a_failing_example_is_found_again_at_once() -> None:
+    database = InMemoryExampleDatabase()
+    tried: list[Scenario] = []
+
+    @settings(database=database, max_examples=1000, report_multiple_bugs=False)
+    @seed(1)
+    @given(scenarios())
+    def fails(scenario: Scenario) -> None:
+        tried.append(scenario)
+        failing(scenario)
+
+    message(fails)
+    last = tried[-1]
+    tried.clear()
+    message(fails)
+    assert tried[0] == last
+
+
+def test_what_is_drawn_can_be_mapped_and_filtered() -> None:
+    mapped = scenarios().filter(lambda scenario: "exp" in scenario.operators).map(lambda scenario: scenario.text)
+    text = find(mapped, lambda _: True, settings=SEARCHED)
+    assert [step.operator for step in parse(text).applications] == ["exp"]
+
+
+@example(parse("a = leaf float64[] {0x1p+0} requires_grad\nb = tanh a\nbackward b\n"))
+@settings(max_examples=5, database=None)
+@given(lifecycles())
+def test_a_text_can_be_an_example(scenario: Scenario) -> None:
+    assert len(predict(scenario)) == len(scenario.steps)

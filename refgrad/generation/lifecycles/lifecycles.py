@@ -75,7 +75,7 @@ def generate_lifecycle(choices: Choices, profile: Profile) -> Scenario:
         add_leaf(draft, requires_grad=choices.boolean(0.6))
     actions = [action for needed, weight, action in ACTIONS if needed <= profile.offered for _ in range(weight)]
     for _ in choices.repeat(*profile.length):
-        choices.together(lambda each: each.choice(actions)(draft))
+        choices.choice(actions)(draft)
     _finish(draft)
     return draft.scenario
 
@@ -85,5 +85,5 @@ def _finish(draft: Draft) -> None:
     while draft.regions:
         leave_region(draft)
     if draft.choices.boolean(0.7):
-        draft.choices.together(lambda each: each.choice([backward_from_loss, backward, backward_again])(draft))
+        draft.choices.choice([backward_from_loss, backward, backward_again])(draft)
     read_everything(draft)

@@ -1,0 +1,99 @@
+"""Scenarios of drawn bytes: a seed, and answers to the questions that the shrinker asks.
+
+Hypothesis shrinks bytes one by one from the left, and tries 0, then 1, for each. Here 0 is a yes and 1 a no, so that it
+asks the questions of :func:`refgrad.generation.shrink` in their order, and what it accepts is what that would take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+from zlib import crc32
+
+from refgrad.generation import Profile
+from refgrad.generation.shrinking.descent import Question, first_question
+from refgrad.generation.shrinking.repair import evaluated
+from refgrad.generation.shrinking.shrinking import with_short_names
+from refgrad.scenario import Scenario
+
+Make: TypeAlias = Callable[[int, Profile], Scenario]
+
+SEED_BYTES: Final = 4
+"""So many bytes are the seed: among ten thousand examples hardly two are the same, and few bytes are soon shrunk."""
+
+DRAWN_BYTES: Final = 100
+"""As many as three times the answers of a usual shrink need."""
+
+YES, NO, LAST_NO = 0, 1, 3
+"""The meaning of bytes: the first is a yes, the others up to the last are a no, and answers end before all others."""
+
+VOID: Final = 2
+"""After a no that is larger than :data:`NO`, so many yeses have no meaning."""
+
+CHECKED: Final = 3
+"""The first byte of so many is no answer but must be the check bit of all bytes before it."""
+
+STRAY: Final = 5
+"""Behind the last answer, at most so many bytes could be answers: one drawing of 200 has more."""
+
+REMEMBERED: Final = 16
+"""Descents of so many seeds are remembered, since hypothesis tries one again and again while it shrinks."""
+
+
+def scenario_of(drawn: bytes, make: Make, profile: Profile) -> Scenario | None:
+    """Return the scenario of a seed, simplified as far as the answers say, or None where the bytes are not valid.
+
+    Raises GenerationError where ``make`` does.
+    """
+    answers = answers_in(drawn)
+    if answers is None:
+        return None
+    seed = int.from_bytes(drawn[:SEED_BYTES], "big")
+    return _simplified(seed, answers, make, profile) if any(answers) else _made(seed, make, profile)
+
+
+def answers_in(drawn: bytes) -> list[bool] | None:
+    """Return the answers behind the seed, or None where a check bit is wrong, or bytes behind the answers are stray.
+
+    Random bytes almost never hold an answer. Check bits refuse other seeds and changed answers at once, which would
+    otherwise cost a descent each. A void takes back what hypothesis did to several bytes at once, before it came to
+    the first of them.
+    """
+    answers: list[bool] = []
+    void = 0
+    for at in range(SEED_BYTES, len(drawn)):
+        byte = drawn[at]
+        if byte > LAST_NO:
+            return answers if sum(map(drawn[at:].count, range(LAST_NO + 1))) <= STRAY else None
+        if byte == YES and void:
+            void -= 1
+            continue
+        void = VOID if byte > NO else 0
+        if (at - SEED_BYTES) % CHECKED:
+            answers.append(byte == YES)
+        elif byte <= NO and byte != crc32(drawn[:at]) & 1:
+            return None
+    return answers
+
+
+def _simplified(seed: int, answers: Sequence[bool], make: Make, profile: Profile) -> Scenario:
+    smallest, question = _made(seed, make, profile), _first_question(seed, make, profile)
+    for answer in answers:
+        if question is None:
+            break
+        if answer:
+            smallest = question.scenario
+        question = question.after_yes if answer else question.after_no
+    return with_short_names(smallest)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _made(seed: int, make: Make, profile: Profile) -> Scenario:
+    return make(seed, profile)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _first_question(seed: int, make: Make, profile: Profile) -> Question | None:
+    start = evaluated(_made(seed, make, profile))
+    return None if start is None else first_question(start)
