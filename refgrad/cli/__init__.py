@@ -10,13 +10,8 @@ from typing import Any
 
 import click
 
-from refgrad.cli.confirm import confirm
-from refgrad.cli.coverage import coverage_command
+from refgrad.cli.commands import COMMANDS
 from refgrad.cli.failure import Failure, Status
-from refgrad.cli.grade import grade
-from refgrad.cli.listing import listing
-from refgrad.cli.report import report
-from refgrad.cli.run import run
 
 
 class Commands(click.Group):
@@ -34,15 +29,7 @@ class Commands(click.Group):
             raise Failure(str(error), Status.BROKEN) from error
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="refgrad")
 def main() -> None:
     """Hold automatic differentiation engines against what must happen."""
-
-
-main.add_command(confirm)
-main.add_command(coverage_command)
-main.add_command(grade)
-main.add_command(listing)
-main.add_command(report)
-main.add_command(run)

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from refgrad.cli.failure import Status, file_path, told_in_one_line
+from refgrad.cli.failure import Status, told_in_one_line
 from refgrad.native.text import plain_line, plain_text
-from refgrad.report import confirm as confirm_script
-from refgrad.report import read_document, scripts
+from refgrad.report.confirmation import confirm as confirm_script
+from refgrad.report.document import read_document
+from refgrad.report.findings import scripts
 
 
-@click.command()
-@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=file_path)
-@click.option("--python", default=sys.executable, show_default="this one", help="The interpreter that has the engines.")
-@click.pass_context
-def confirm(context: click.Context, reports: tuple[Path, ...], python: str) -> None:
-    """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
-
-    A finding is confirmed if the program prints the number, or ends with the exception, that the report tells; there is
-    nothing to compare where the report tells no single number. The exit status is 1 if a program shows something else.
-    """
+def confirm_reports(reports: Sequence[Path], python: str) -> Status:
+    """Run the program of each finding, print which of them show something else, and return whether any does."""
     refuted = 0
     for path in reports:
         counts: Counter[str] = Counter()
@@ -40,4 +33,4 @@ def confirm(context: click.Context, reports: tuple[Path, ...], python: str) -> N
         refuted += counts["refuted"]
         told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         click.echo(f"{plain_line(str(path))}: {len(found)} findings" + (f", {told}" if told else ""))
-    context.exit(Status.FAILED if refuted else Status.PASSED)
+    return Status.FAILED if refuted else Status.PASSED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
 
@@ -11,14 +12,8 @@ from refgrad.report.coverage import coverage
 from refgrad.report.coverage_text import coverage_text
 
 
-@click.command(name="coverage")
-@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, with the rows that reach each operator.")
-def coverage_command(engines: tuple[str, ...], *, as_json: bool) -> None:
-    """Show the operators of the table that each engine has and lacks, and those of its own that no row reaches.
-
-    Nothing is declared: the rows are run, and the engine says what they reach.
-    """
+def show_coverage(engines: Sequence[str], *, as_json: bool) -> None:
+    """Print the operators of the table that each engine has and lacks, and those of its own that no row reaches."""
     with told_in_one_line():
         documents = [coverage(engine) for engine in engines]
     if as_json:

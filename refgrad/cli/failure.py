@@ -1,32 +1,15 @@
-"""How a command ends that cannot do what it was told: with one line, and an exit status for scripts."""
+"""The end of a command that cannot do what it was told: one line, and an exit status for scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from pathlib import Path
 
 import click
 
-from refgrad.grading.journal import JournalError
-from refgrad.interpreter import ScenarioEvaluationError
-from refgrad.native.adapter import AdapterError, EngineStartError
+from refgrad.errors import EngineStartError, UserError
 from refgrad.native.text import plain_line
-from refgrad.pytest_plugin.plan import PlanError
-from refgrad.report import ReportError
-from refgrad.scenario import ScenarioError
-
-USAGE_ERRORS = (
-    AdapterError,
-    JournalError,
-    PlanError,
-    ReportError,
-    ScenarioError,
-    ScenarioEvaluationError,
-    OSError,
-)
-"""What a user can do something about: files, names and scenarios that are not what they should be."""
 
 
 class Status(IntEnum):
@@ -59,12 +42,5 @@ def told_in_one_line() -> Iterator[None]:
         raise Failure(str(error), Status.CANNOT_START) from error
     except SystemExit as error:  # of foreign code: an adapter's module, or its setup
         raise Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START) from error
-    except USAGE_ERRORS as error:
+    except (UserError, OSError) as error:
         raise Failure(str(error), Status.WRONG_USAGE) from error
-
-
-def file_path(text: str) -> Path:
-    """Return the path that was typed. Raises BadParameter for what no file can be named."""
-    if "\0" in text:
-        raise click.BadParameter(f"{plain_line(text)!r} is no name of a file")
-    return Path(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -13,10 +12,9 @@ import pytest
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from refgrad.cli.failure import Failure, Status, file_path, told_in_one_line
+from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.session import Outcome, run_session
 from refgrad.cli.summary import print_summary, terminal
-from refgrad.grading.checks.settings import EFFORTS
 from refgrad.native.adapter import try_import
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
@@ -24,7 +22,6 @@ from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.pytest_plugin.terminal import without_verdict
-from refgrad.report import write_pages
 
 SEVERITY: Final = (
     Status.TERMINATED,
@@ -37,7 +34,6 @@ SEVERITY: Final = (
 )
 """The statuses of several engines, worst first."""
 
-MOST_WORKERS: Final = 8
 STOPPED: Final[Mapping[Status, str]] = MappingProxyType({
     Status.BROKEN: "",
     Status.INTERRUPTED: "interrupted: ",
@@ -45,38 +41,8 @@ STOPPED: Final[Mapping[Status, str]] = MappingProxyType({
 })
 
 
-@click.command()
-@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...")
-@click.option(
-    "--output", type=file_path, metavar="DIR", default="out", show_default=True, help="Folder for ENGINE.json."
-)
-@click.option(
-    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="How much to run."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="What every generated scenario follows from.")
-@click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
-@click.option("--workers", type=click.IntRange(1), help=f"Processes [default: one a core, at most {MOST_WORKERS}].")
-@click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
-@click.option(
-    "--python", metavar="PATH", help="Run the engines in this interpreter; refgrad need not be installed there."
-)
-@click.option("--in-process", is_flag=True, help="Run the engines in the grading processes, for a debugger.")
-@click.option(
-    "--time-limit", type=float, metavar="SECONDS", help="End an engine that runs one program longer [default: 60]."
-)
-@click.option(
-    "--memory-limit",
-    type=click.IntRange(1),
-    metavar="MIB",
-    help="Memory that a started engine may take [default: 8192].",
-)
-@click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
-def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **options: Any) -> None:
-    """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
-
-    Exit status: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
-    not be started, 4 a check has no verdict or nothing can be written, 130 interrupted, 143 terminated.
-    """
+def grade_engines(engines: Sequence[str], workers: int, *, pages: bool, **options: Any) -> Status:
+    """Grade engines one after the other in so many processes, and return the worst status of them."""
     for engine in engines:
         _refuse_what_ends_a_process(engine)
     with told_in_one_line():
@@ -86,14 +52,16 @@ def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **optio
             _refuse_what_cannot_be_done(plan)
     worst = Status.PASSED
     for plan in plans:
-        status = _grade(plan, workers or min(os.cpu_count() or 2, MOST_WORKERS))
+        status = _grade(plan, workers)
         worst = min(worst, status, key=SEVERITY.index)
         if status in {Status.INTERRUPTED, Status.TERMINATED}:
             break
     if pages and any(plan.report is not None and plan.report.exists() for plan in plans):
+        from refgrad.report.pages import write_pages
+
         with told_in_one_line():
             write_pages(options["output"])
-    raise SystemExit(int(worst))
+    return worst
 
 
 def _refuse_what_ends_a_process(engine: str) -> None:

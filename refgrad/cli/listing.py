@@ -8,29 +8,26 @@ from typing import Final
 
 import click
 
+from refgrad.cli.commands import Listed
 from refgrad.cli.failure import told_in_one_line
-from refgrad.grading.checks.families import all_checks
-from refgrad.native.adapter import FEATURES, AdapterError, engine_version, find_adapter, registered_engines
-from refgrad.operators import Operator, operator_table
-from refgrad.operators.signature import domain, edge, signature
 
 Row = tuple[str, str, str]
 
 
 def _operators() -> Iterator[Row]:
+    from refgrad.operators import operator_table
+    from refgrad.operators.signature import domain, edge, signature
+
     for name, operator in operator_table().items():
-        yield name, signature(operator), "  ".join(_told(operator))
-
-
-def _told(operator: Operator) -> Iterator[str]:
-    yield operator.summary
-    if operator.domain is not None:
-        yield f"[domain: {domain(operator)}]"
-    yield from (f"[edge: {edge(found)}]" for found in operator.edges)
-    yield f"[source: {operator.source}]"
+        where = [] if operator.domain is None else [f"[domain: {domain(operator)}]"]
+        edges = [f"[edge: {edge(found)}]" for found in operator.edges]
+        told = [operator.summary, *where, *edges, f"[source: {operator.source}]"]
+        yield name, signature(operator), "  ".join(told)
 
 
 def _engines() -> Iterator[Row]:
+    from refgrad.native.adapter import AdapterError, engine_version, find_adapter, registered_engines
+
     for name in registered_engines():
         try:
             adapter = find_adapter(name)
@@ -47,16 +44,20 @@ def _engines() -> Iterator[Row]:
 
 
 def _checks() -> Iterator[Row]:
+    from refgrad.grading.checks.families import all_checks
+
     for check in all_checks():
         yield check.id, check.level, check.statement
 
 
 def _features() -> Iterator[Row]:
+    from refgrad.native.adapter.features import FEATURES
+
     for name, meaning in FEATURES.items():
         yield name, "", meaning
 
 
-LISTS: Final[Mapping[str, Callable[[], Iterator[Row]]]] = MappingProxyType({
+LISTS: Final[Mapping[Listed, Callable[[], Iterator[Row]]]] = MappingProxyType({
     "operators": _operators,
     "engines": _engines,
     "checks": _checks,
@@ -64,10 +65,8 @@ LISTS: Final[Mapping[str, Callable[[], Iterator[Row]]]] = MappingProxyType({
 })
 
 
-@click.command(name="list")
-@click.argument("what", type=click.Choice(list(LISTS)))
-def listing(what: str) -> None:
-    """Show what there is, one a line: name, signature or version or level, meaning."""
+def show_list(what: Listed) -> None:
+    """Print what there is of a kind, one a line."""
     with told_in_one_line():
         rows = list(LISTS[what]())
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]

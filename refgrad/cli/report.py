@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from refgrad.cli.failure import file_path, told_in_one_line
+from refgrad.cli.failure import told_in_one_line
 from refgrad.native.text import plain_line
-from refgrad.report import write_pages
+from refgrad.report.pages import write_pages
 
 
-@click.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=file_path)
-def report(folders: tuple[Path, ...]) -> None:
-    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding."""
+def write_reports(folders: Sequence[Path]) -> None:
+    """Write the pages of each folder, and print how many there are."""
     for folder in folders:
         with told_in_one_line():
             written = write_pages(folder)

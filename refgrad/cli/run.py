@@ -27,15 +27,8 @@ MOST_ENTRIES: Final = 100_000
 """The largest tensor that is certified and shown: some seconds, and a long line."""
 
 
-@click.command()
-@click.argument("file", type=click.File(encoding="utf-8"))
-@click.option("--engine", required=True, metavar="NAME", help="An engine, or an adapter of your own as module:object.")
-@click.option("--program", is_flag=True, help="Also print the scenario as a program of the engine's own library.")
-def run(file: TextIO, engine: str, *, program: bool) -> None:
-    """Run the scenario in FILE (- for standard input) on an engine, step by step.
-
-    Exit status: 0 everything is as it must be, 1 something is not, 2 wrong usage, 3 the engine could not be started.
-    """
+def run_scenario(file: TextIO, engine: str, *, program: bool) -> Status:
+    """Print what an engine does at each step beside what must happen, and return whether everything is so."""
     with told_in_one_line():
         scenario = parse(_text(file))
         adapter = find_adapter(engine)
@@ -52,7 +45,7 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
         click.echo(f"\nEach step may be so, but not all together: {whole.outcome}: {plain_line(whole.message)}")
     if program:
         click.echo(f"\nThe same with {started.adapter.name} alone:\n\n{reproduce(scenario, started)}", nl=False)
-    raise SystemExit(int(Status.FAILED if failed or whole.failed else Status.PASSED))
+    return Status.FAILED if failed or whole.failed else Status.PASSED
 
 
 def _text(file: TextIO) -> str:

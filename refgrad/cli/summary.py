@@ -16,7 +16,7 @@ from rich.text import Text
 
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.report import failure_text
+from refgrad.report.narration import failure_text
 
 SHOWN: Final = 10
 """How many failures are told in full; the report has them all."""

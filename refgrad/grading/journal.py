@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from refgrad.errors import UserError
 from refgrad.grading.judging.verdict import OUTCOMES, Level, Verdict
 from refgrad.native.text import plain_line
 
 
-class JournalError(ValueError):
+class JournalError(UserError):
     """A journal cannot be used; the message names the file and the line, and says what to do."""
 
 

@@ -7,11 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from refgrad.errors import UserError
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Detach, Grad, Jvp, Leaf, Scenario, Slice
 
 
-class ScenarioEvaluationError(ValueError):
+class ScenarioEvaluationError(UserError):
     """A step cannot be evaluated, e.g. because shapes do not fit; the message names the step and the shapes."""
 
 

@@ -17,7 +17,7 @@ from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import launch
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.report import failure_text
+from refgrad.report.narration import failure_text
 
 PROPERTY: Final = "refgrad"
 """The name under which an item's report carries its verdict, from a worker to the controller too."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import refgrad
+from refgrad.errors import UserError
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import EFFORTS, Settings
@@ -21,10 +22,10 @@ from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions
-from refgrad.report import describe_engine, document_path
+from refgrad.report.document import describe_engine, document_path
 
 
-class PlanError(ValueError):
+class PlanError(UserError):
     """What was asked for cannot be done; the message says why in one line."""
 
 

@@ -14,7 +14,7 @@ from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
-from refgrad.report import ReportError, build_document, write_document
+from refgrad.report.document import ReportError, build_document, write_document
 
 CANNOT_START = 3
 """The exit status of a session whose engine cannot be started."""

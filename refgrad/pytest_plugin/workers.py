@@ -20,7 +20,7 @@ from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE
 from refgrad.pytest_plugin.recording import Recorder
-from refgrad.report import failure_text
+from refgrad.report.narration import failure_text
 
 MOST_DEATHS: Final = 200
 """How many workers may die before a check in which one does is not run again."""

@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 import refgrad
+from refgrad.errors import UserError
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version
@@ -28,7 +29,7 @@ SCHEMA_NAME: Final = "refgrad/report/1"
 NOT_FOR_FILES: Final = re.compile(r"[^\w.+-]")
 
 
-class ReportError(ValueError):
+class ReportError(UserError):
     """A file is not a report, or a report cannot be written; the message names the file and what is wrong."""
 
 

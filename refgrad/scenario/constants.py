@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from refgrad.scenario.errors import ScenarioError, check_type, quoted, suggestion
+from refgrad.errors import suggestion
+from refgrad.scenario.errors import ScenarioError, check_type, quoted
 from refgrad.scenario.formats import FORMATS, numpy_dtype, rounded
 from refgrad.scenario.numerals import (
     read_bfloat16,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from types import NoneType
 
+from refgrad.errors import UserError
+
 _LONGEST_QUOTE = 60
-_LONGEST_SUGGESTED = 40
 
 
-class ScenarioError(ValueError):
+class ScenarioError(UserError):
     """One broken rule, and where: the line of a text, or the number of a step, both counted from 1."""
 
     def __init__(self, rule: str, step: int | None = None, line: int | None = None) -> None:
@@ -48,12 +48,6 @@ def alternatives(words: Sequence[str]) -> str:
     """Return "a, b or c"."""
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else last
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ", did you mean ...?" when a known word is close to this one, else nothing."""
-    matches = get_close_matches(word, known, n=1) if len(word) <= _LONGEST_SUGGESTED else []
-    return f", did you mean {matches[0]!r}?" if matches else ""
 
 
 def check_type(what: str, value: object, *kinds: type) -> None:

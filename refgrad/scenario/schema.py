@@ -10,9 +10,10 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
+from refgrad.errors import suggestion
 from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.constants import Constant
-from refgrad.scenario.errors import ScenarioError, quoted, shortened, suggestion
+from refgrad.scenario.errors import ScenarioError, quoted, shortened
 from refgrad.scenario.identifiers import IDENTIFIER_PATTERN
 from refgrad.scenario.numerals import LARGEST_INTEGER, SMALLEST_INTEGER
 from refgrad.scenario.steps.step import Step

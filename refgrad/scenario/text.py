@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from refgrad.scenario.errors import ScenarioError, quoted, suggestion
+from refgrad.errors import suggestion
+from refgrad.scenario.errors import ScenarioError, quoted
 from refgrad.scenario.steps.kinds import Apply
 from refgrad.scenario.steps.step import Step
 from refgrad.scenario.tokens import Cursor, tokenize

@@ -34,7 +34,13 @@ def test_an_interpreter_that_is_not_there_is_wrong_usage(terminal: Terminal) -> 
     assert "no-such-python" in result.stderr
 
 
-def test_a_file_that_is_no_report_is_wrong_usage(terminal: Terminal) -> None:
+def test_a_file_that_is_not_there_is_wrong_usage(terminal: Terminal) -> None:
     result = terminal.invoke("confirm", "nothing.json")
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: nothing.json cannot be read as a report: ")
+    assert result.stderr == "Error: nothing.json: there is no such file or folder\n"
+
+
+def test_a_folder_in_place_of_a_report_is_wrong_usage(terminal: Terminal) -> None:
+    result = terminal.invoke("confirm", ".")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: . cannot be read as a report: ")

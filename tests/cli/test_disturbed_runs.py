@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.report import read_document
+from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
 
 SLOW = ("toy:SLOW", "--profile", "smoke", "--select", "sharing/*", "--select", "operators/a[bcd]*")

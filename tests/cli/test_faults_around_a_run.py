@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.pytest_plugin.lock import Lock
-from refgrad.report import read_document
+from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
 
 SABOTEUR = """

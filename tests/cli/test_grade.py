@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.checks.families import all_checks
-from refgrad.report import read_document
+from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
 
 QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am]*", "--select", "edges/relu")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from refgrad.report import read_document
+from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
 from tests.native import tiny_tape
 

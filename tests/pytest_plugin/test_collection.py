@@ -6,14 +6,16 @@ import pytest
 
 from refgrad.grading.checks.families import all_checks
 from tests.pytest_plugin.conftest import Folder
+from tests.repository.isolation import run_python
 
 LIGHT = """
 import sys
 
 def test_nothing_heavy_is_loaded():
-    heavy = {"numpy", "hypothesis", "sympy", "flint", "refgrad.grading", "refgrad.report", "rich", "jinja2"}
+    heavy = {"numpy", "scipy", "hypothesis", "sympy", "flint", "rich", "click", "jinja2", "jsonschema"}
     assert heavy.isdisjoint(sys.modules)
-    assert "refgrad.pytest_plugin" in sys.modules
+    own = {name for name in sys.modules if name.partition(".")[0] == "refgrad"}
+    assert own == {"refgrad", "refgrad.pytest_plugin", "refgrad.pytest_plugin.options"}
 """
 
 
@@ -24,6 +26,12 @@ def test_a_session_without_an_engine_loads_nothing_heavy(
     pytester.makepyfile(test_light=LIGHT)
     result = pytester.runpytest_subprocess("-p", "refgrad.pytest_plugin")
     result.assert_outcomes(passed=1)
+
+
+def test_a_process_that_grades_loads_nothing_of_the_command_line_or_of_pages() -> None:
+    needless = {"click", "rich", "jinja2", "scipy", "sympy", "refgrad.cli", "refgrad.report.pages"}
+    loaded = run_python("import sys, refgrad.pytest_plugin.session; print(*sys.modules)").split()
+    assert needless.isdisjoint(loaded)
 
 
 def test_there_is_one_item_a_check_and_nothing_else_without_paths(folder: Folder) -> None:

@@ -10,7 +10,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry, Evidence, Subject
 from refgrad.grading.judging.verdict import Level, Outcome, Verdict
 from refgrad.native.adapter import FunctionalAdapter
-from refgrad.report import build_document
+from refgrad.report.document import build_document
 from refgrad.scenario import parse
 
 SCENARIO = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nread grad x\n")

@@ -26,7 +26,8 @@ from refgrad.grading.judging.evidence import (
 )
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
-from refgrad.report import Script, confirm
+from refgrad.report.confirmation import confirm
+from refgrad.report.findings import Script
 from refgrad.scenario import Scenario
 from tests.report.example import SCENARIO, SILENT, VERDICTS, observed
 

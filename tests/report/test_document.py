@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Level, Verdict
 from refgrad.native.adapter import FEATURES, TapeAdapter, find_adapter
-from refgrad.report import (
+from refgrad.report.document import (
     ReportError,
     build_document,
     describe_engine,

@@ -16,8 +16,10 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
-from refgrad.report import Script, build_document, confirm, scripts, write_pages
-from refgrad.report.document import read_document, verdicts_of
+from refgrad.report.confirmation import confirm
+from refgrad.report.document import build_document, read_document, verdicts_of
+from refgrad.report.findings import Script, scripts
+from refgrad.report.pages import write_pages
 from tests.report.example import SILENT, VERDICTS, example_document, write_example
 
 REPORTS = Path(__file__).parents[2] / "reports"

@@ -9,8 +9,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
-from refgrad.report import ReportError, read_document, write_pages
-from refgrad.report.pages import MEANINGS, SYMBOLS, Graded
+from refgrad.report.document import ReportError, read_document
+from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, write_pages
 from tests.report.example import verdict, write_example
 from tests.repository.sources import ROOT
 from tests.snapshots.placement import PlainText

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.native.adapter.files import shipped_engines
+from refgrad.native.engine_names import shipped_engines
 from tests.repository.isolation import IMPORT_EVERY_MODULE, run_python
 from tests.repository.sources import PACKAGE, ROOT, layers, name_of, python_files
 from tests.repository.what_a_row_gives import POINTS

@@ -1,13 +1,15 @@
 """Adapters of engines: the table of their fields, engine files, spellings, and the engines that there are."""
 
-from refgrad.native.adapter.adapter import Adapter, AdapterError, EngineStartError
+from refgrad.errors import EngineStartError
+from refgrad.native.adapter.adapter import Adapter, AdapterError
 from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import read_adapter
 from refgrad.native.adapter.inventory import Inventory, inventories_of
 from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
-from refgrad.native.adapter.registry import engine_version, find_adapter, registered_engines, try_import
+from refgrad.native.adapter.registry import engine_version, find_adapter, try_import
 from refgrad.native.adapter.spelling import chosen, spell, spellings
 from refgrad.native.adapter.template import Template, TemplateError
+from refgrad.native.engine_names import registered_engines
 
 __all__ = [
     "FEATURES",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from refgrad.errors import UserError, suggestion
 from refgrad.lifecycle import ErrorKind, Policy
 from refgrad.native.adapter import values
 from refgrad.native.adapter.features import FEATURES
@@ -13,17 +14,12 @@ from refgrad.native.adapter.fields import code, given_templates, optional, plain
 from refgrad.native.adapter.template import Template, TemplateError
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from refgrad.scenario.errors import suggestion
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.steps.kinds import WRITES
 
 
-class AdapterError(ValueError):
+class AdapterError(UserError):
     """An adapter is malformed; the message names the engine, the field and what to do."""
-
-
-class EngineStartError(RuntimeError):
-    """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,15 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.errors import suggestion
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter.adapter import AdapterError, no_operator
 from refgrad.native.adapter.fields import required
 from refgrad.native.adapter.kinds import KINDS, AnyAdapter
 from refgrad.native.adapter.schema import FILE_FIELDS, file_fields, problem_in
 from refgrad.native.adapter.spelling import spell
+from refgrad.native.engine_names import NO_SUCH_FILE, engines_directory
 from refgrad.operators import operator_table
-from refgrad.scenario.errors import suggestion
-from refgrad.specification import specs_directory
 
 ALIKE: Final = "{alike}"
 """The first spelling of a row whose main spelling is found in the modules of ``alike``."""
@@ -35,16 +35,6 @@ CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
     "unlike": frozenset,
     "lacks": frozenset,
 })
-
-
-def engines_directory() -> Path:
-    """Return the folder of the engine files that come with refgrad."""
-    return specs_directory() / "engines"
-
-
-def shipped_engines() -> Mapping[str, Path]:
-    """Return the engine files that come with refgrad, by the engine's name."""
-    return {path.stem: path for path in sorted(engines_directory().glob("*.toml"))}
 
 
 def read_adapter(path: Path | str) -> AnyAdapter:
@@ -78,7 +68,7 @@ def _parsed(path: Path) -> Mapping[str, Any]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise _error(path, "there is no such file") from error
+        raise _error(path, NO_SUCH_FILE) from error
     except (OSError, ValueError, RecursionError) as error:
         raise _error(path, f"cannot be read as TOML: {error}") from error
     if problem := problem_in(document):

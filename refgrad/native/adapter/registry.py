@@ -9,21 +9,15 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from refgrad.native.adapter.adapter import AdapterError, EngineStartError
-from refgrad.native.adapter.files import read_adapter, shipped_engines
+from refgrad.errors import EngineStartError, suggestion
+from refgrad.native.adapter.adapter import AdapterError
+from refgrad.native.adapter.files import read_adapter
 from refgrad.native.adapter.kinds import AnyAdapter, checked_adapter
-from refgrad.scenario.errors import suggestion
-
-GROUP = "refgrad.engines"
-
-
-def registered_engines() -> tuple[str, ...]:
-    """Return the names of refgrad's engines, and of those that packages offer by the entry points refgrad.engines."""
-    return tuple(sorted({*shipped_engines(), *entry_points(group=GROUP).names}))
+from refgrad.native.engine_names import offered_engine, shipped_engines, unknown_engine
 
 
 def find_adapter(name: str) -> AnyAdapter:
@@ -36,14 +30,10 @@ def find_adapter(name: str) -> AnyAdapter:
         return read_adapter(name)
     if ":" in name:
         return _import_adapter(name)
+    if problem := unknown_engine(name):
+        raise AdapterError(problem)
     shipped = shipped_engines()
-    if name in shipped:
-        return read_adapter(shipped[name])
-    known = registered_engines()
-    if name not in known:
-        message = f"there is no engine {name!r}{suggestion(name, known) or ';'} there are: {', '.join(known) or 'none'}"
-        raise AdapterError(f"{message}; your own is named as module:object, or as the path of an engine file .toml")
-    return _load(name)
+    return read_adapter(shipped[name]) if name in shipped else _load(name)
 
 
 def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
@@ -72,9 +62,8 @@ def _version_elsewhere(distribution: str, python: str) -> str:
 @cache
 def _load(name: str) -> AnyAdapter:
     """Load what an entry point names."""
-    (point, *_) = entry_points(group=GROUP, name=name)
     try:
-        candidate = point.load()
+        candidate = offered_engine(name).load()
     except AdapterError:
         raise
     except Exception as error:

@@ -11,10 +11,11 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
+from refgrad.errors import suggestion
 from refgrad.native.adapter.fields import AdapterField, rows
 from refgrad.native.adapter.kinds import KINDS
 from refgrad.native.adapter.values import TEXT, WORDS
-from refgrad.scenario.errors import shortened, suggestion
+from refgrad.scenario.errors import shortened
 
 LONGEST_EXPLANATION: Final = 200
 

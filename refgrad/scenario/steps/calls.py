@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from refgrad.errors import suggestion
 from refgrad.operators import Operator
-from refgrad.scenario.errors import ScenarioError, quoted, suggestion
+from refgrad.scenario.errors import ScenarioError, quoted
 from refgrad.scenario.steps.sequences import Attributes
 
 

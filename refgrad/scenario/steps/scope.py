@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from refgrad.errors import suggestion
 from refgrad.operators import Operator
 from refgrad.scenario.constants import Constant
-from refgrad.scenario.errors import ScenarioError, quoted, suggestion
+from refgrad.scenario.errors import ScenarioError, quoted
 
 
 class Scope:

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from refgrad.grading.judging.examination import examine
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
-from refgrad.native.adapter.files import engines_directory, shipped_engines
 from refgrad.native.engine import Engine, start
+from refgrad.native.engine_names import engines_directory, shipped_engines
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.native.tiny_engine import tiny_adapter

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from refgrad.native import engine_names
 from refgrad.native.adapter import (
     AdapterError,
     EngineStartError,
@@ -17,8 +18,8 @@ from refgrad.native.adapter import (
     registered_engines,
     registry,
 )
-from refgrad.native.adapter.files import shipped_engines
 from refgrad.native.engine import start
+from refgrad.native.engine_names import GROUP, shipped_engines
 
 OWN = """
 name = "mine"
@@ -54,7 +55,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     def entry_points(**wanted: Any) -> EntryPoints:
         return EntryPoints(points).select(**wanted)
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    monkeypatch.setattr(engine_names, "entry_points", entry_points)
     yield points
     registry._load.cache_clear()  # noqa: SLF001 (what was loaded is gone)
 
@@ -113,7 +114,7 @@ def test_an_entry_point_is_an_engine(here: Path, offered: list[EntryPoint]) -> N
         "import refgrad\nfrom pathlib import Path\nADAPTER = refgrad.read_adapter(Path(__file__).parent / 'own.toml')\n"
     )
     (here / "own.toml").write_text(OWN)
-    offered.append(EntryPoint("mine", "offering:ADAPTER", registry.GROUP))
+    offered.append(EntryPoint("mine", "offering:ADAPTER", GROUP))
     assert "mine" in registered_engines()
     assert find_adapter("mine").name == "mine"
     assert find_adapter("mine") is find_adapter("mine")
@@ -121,13 +122,13 @@ def test_an_entry_point_is_an_engine(here: Path, offered: list[EntryPoint]) -> N
 
 def test_an_entry_point_that_ends_the_process_is_one_error(here: Path, offered: list[EntryPoint]) -> None:
     (here / "ending.py").write_text("raise SystemExit(0)")
-    offered.append(EntryPoint("mine", "ending:ADAPTER", registry.GROUP))
+    offered.append(EntryPoint("mine", "ending:ADAPTER", GROUP))
     with pytest.raises(EngineStartError, match=r"^engine 'mine' cannot be started: its adapter raised SystemExit: 0$"):
         find_adapter("mine")
 
 
 def test_an_entry_point_does_not_take_the_name_of_a_shipped_engine(offered: list[EntryPoint]) -> None:
-    offered.append(EntryPoint("refgrad", "no_such_module:ADAPTER", registry.GROUP))
+    offered.append(EntryPoint("refgrad", "no_such_module:ADAPTER", GROUP))
     assert isinstance(find_adapter("refgrad"), TapeAdapter)
 
 

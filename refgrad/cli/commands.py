@@ -1,0 +1,124 @@
+"""The commands with their arguments and options. What a command works with is imported when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final, Literal, TextIO, get_args
+
+import click
+
+from refgrad.cli.parameters import engine_name, existing_path, file_path
+from refgrad.grading.checks.settings import EFFORTS
+
+Listed = Literal["operators", "engines", "checks", "features"]
+"""What can be listed."""
+
+MOST_WORKERS: Final = 8
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
+@click.option("--python", default=sys.executable, show_default="this one", help="The interpreter that has the engines.")
+def confirm(reports: tuple[Path, ...], python: str) -> None:
+    """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
+
+    A finding is confirmed if the program prints the number, or ends with the exception, that the report tells; there is
+    nothing to compare where the report tells no single number. The exit status is 1 if a program shows something else.
+    """
+    from refgrad.cli.confirm import confirm_reports
+
+    raise SystemExit(int(confirm_reports(reports, python)))
+
+
+@click.command()
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list, with the rows that reach each operator.")
+def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
+    """Show the operators of the table that each engine has and lacks, and those of its own that no row reaches.
+
+    Nothing is declared: the rows are run, and the engine says what they reach.
+    """
+    from refgrad.cli.coverage import show_coverage
+
+    show_coverage(engines, as_json=as_json)
+
+
+@click.command()
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
+@click.option(
+    "--output", type=file_path, metavar="DIR", default="out", show_default=True, help="Folder for ENGINE.json."
+)
+@click.option(
+    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="How much to run."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="What every generated scenario follows from.")
+@click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
+@click.option("--workers", type=click.IntRange(1), help=f"Processes [default: one a core, at most {MOST_WORKERS}].")
+@click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
+@click.option(
+    "--python", metavar="PATH", help="Run the engines in this interpreter; refgrad need not be installed there."
+)
+@click.option("--in-process", is_flag=True, help="Run the engines in the grading processes, for a debugger.")
+@click.option(
+    "--time-limit", type=float, metavar="SECONDS", help="End an engine that runs one program longer [default: 60]."
+)
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(1),
+    metavar="MIB",
+    help="Memory that a started engine may take [default: 8192].",
+)
+@click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
+def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **options: Any) -> None:
+    """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
+
+    Exit status: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
+    not be started, 4 a check has no verdict or nothing can be written, 130 interrupted, 143 terminated.
+    """
+    from refgrad.cli.grade import grade_engines
+
+    processes = workers or min(os.cpu_count() or 2, MOST_WORKERS)
+    raise SystemExit(int(grade_engines(engines, processes, pages=pages, **options)))
+
+
+@click.command(name="list")
+@click.argument("what", type=click.Choice(get_args(Listed)))
+def listing(what: Listed) -> None:
+    """Show what there is, one a line: name, signature or version or level, meaning."""
+    from refgrad.cli.listing import show_list
+
+    show_list(what)
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
+def report(folders: tuple[Path, ...]) -> None:
+    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding."""
+    from refgrad.cli.report import write_reports
+
+    write_reports(folders)
+
+
+@click.command()
+@click.argument("file", type=click.File(encoding="utf-8"))
+@click.option(
+    "--engine",
+    required=True,
+    metavar="NAME",
+    type=engine_name,
+    help="An engine, or an adapter of your own as module:object.",
+)
+@click.option("--program", is_flag=True, help="Also print the scenario as a program of the engine's own library.")
+def run(file: TextIO, engine: str, *, program: bool) -> None:
+    """Run the scenario in FILE (- for standard input) on an engine, step by step.
+
+    Exit status: 0 everything is as it must be, 1 something is not, 2 wrong usage, 3 the engine could not be started.
+    """
+    from refgrad.cli.run import run_scenario
+
+    raise SystemExit(int(run_scenario(file, engine, program=program)))
+
+
+COMMANDS: Final = (confirm, coverage, grade, listing, report, run)

@@ -1,0 +1,37 @@
+"""Types of arguments: what is refused of a name or a path before anything is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from refgrad.cli.failure import Failure, Status
+from refgrad.native.engine_names import unknown_engine
+from refgrad.native.text import plain_line
+
+
+def engine_name(text: str) -> str:
+    """Return the name that was typed. Raises Failure where no engine has it."""
+    if problem := unknown_engine(text):
+        raise Failure(problem, Status.WRONG_USAGE)
+    return text
+
+
+def file_path(text: str) -> Path:
+    """Return the path that was typed. Raises BadParameter for what no file can be named."""
+    if "\0" in text:
+        raise click.BadParameter(f"{plain_line(text)!r} is no name of a file")
+    return Path(text)
+
+
+def existing_path(text: str) -> Path:
+    """Return the path of a file or folder. Raises Failure where there is none, BadParameter where none can be."""
+    path = file_path(text)
+    try:
+        found = path.exists()
+    except OSError:
+        found = False
+    if not found:
+        raise Failure(f"{path}: there is no such file or folder", Status.WRONG_USAGE)
+    return path

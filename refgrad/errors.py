@@ -1,0 +1,23 @@
+"""The errors that a user can do something about, and a part of their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+LONGEST_SUGGESTED: Final = 40
+
+
+class UserError(ValueError):
+    """A file, a name or a scenario is not what it should be; the message says why in one line."""
+
+
+class EngineStartError(RuntimeError):
+    """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ", did you mean ...?" when a known word is close to this one, else nothing."""
+    matches = get_close_matches(word, known, n=1) if len(word) <= LONGEST_SUGGESTED else []
+    return f", did you mean {matches[0]!r}?" if matches else ""

@@ -1,0 +1,57 @@
+"""The names of the engines that can be graded, told without loading what is known of any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Final
+
+from refgrad.errors import suggestion
+from refgrad.specification import specs_directory
+
+GROUP: Final = "refgrad.engines"
+"""The entry points by which packages offer engines."""
+
+NO_SUCH_FILE: Final = "there is no such file"
+
+
+def engines_directory() -> Path:
+    """Return the folder of the engine files that come with refgrad."""
+    return specs_directory() / "engines"
+
+
+def shipped_engines() -> Mapping[str, Path]:
+    """Return the engine files that come with refgrad, by the engine's name."""
+    return {path.stem: path for path in sorted(engines_directory().glob("*.toml"))}
+
+
+def registered_engines() -> tuple[str, ...]:
+    """Return the names of refgrad's engines, and of those that packages offer by the entry points refgrad.engines."""
+    return tuple(sorted({*shipped_engines(), *entry_points(group=GROUP).names}))
+
+
+def offered_engine(name: str) -> EntryPoint:
+    """Return the entry point of an engine that a package offers."""
+    (point, *_) = entry_points(group=GROUP, name=name)
+    return point
+
+
+def unknown_engine(name: str) -> str:
+    """Say why no engine has this name. Nothing is said of ``module:object``, nor of a file that is there."""
+    if name.endswith(".toml"):
+        return _missing_file(Path(name))
+    if ":" in name or name in shipped_engines():
+        return ""
+    known = registered_engines()
+    if name in known:
+        return ""
+    message = f"there is no engine {name!r}{suggestion(name, known) or ';'} there are: {', '.join(known) or 'none'}"
+    return f"{message}; your own is named as module:object, or as the path of an engine file .toml"
+
+
+def _missing_file(path: Path) -> str:
+    try:
+        return "" if path.exists() else f"{path.resolve()}: {NO_SUCH_FILE}"
+    except (OSError, ValueError):  # a name that no file can have: who reads it says so
+        return ""
