@@ -1,7 +1,7 @@
 """Tests that a search finds what fails, the same every time, and remembers it."""
 
+from itertools import islice
 from pathlib import Path
-from statistics import median
 
 import pytest
 from hypothesis.database import DirectoryBasedExampleDatabase, InMemoryExampleDatabase
@@ -28,12 +28,13 @@ def test_a_search_finds_and_shrinks() -> None:
     ("name", "examples"), [("wrong tanh", 40), ("fan-out overwritten", 25), ("maximum over two axes", 120)]
 )
 def test_a_planted_fault_is_found_within_so_many_examples(name: str, examples: int) -> None:
-    searches = [
-        find_counterexample(random_scenario, FAULTS[name], seed=seed, max_examples=2000, shrink_limit=0)
+    """More than half of 25 searches find it."""
+    searches = (
+        find_counterexample(random_scenario, FAULTS[name], seed=seed, max_examples=examples, shrink_limit=0)
         for seed in range(25)
-    ]
-    assert all(search.counterexample is not None for search in searches)
-    assert median(search.examples for search in searches) <= examples
+    )
+    found = (search for search in searches if search.counterexample is not None)
+    assert len(list(islice(found, 13))) == 13
 
 
 def test_a_search_without_success_tries_as_many_as_it_may() -> None:

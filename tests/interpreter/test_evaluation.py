@@ -11,6 +11,7 @@ from refgrad.generation import operator_scenario, random_scenario
 from refgrad.interpreter import BatchedFloat64, Float64, ScenarioEvaluationError, evaluate, expanded
 from refgrad.operators import operator_table
 from refgrad.scenario import Leaf, parse
+from tests.effort import seeds
 
 POINTS = 3
 
@@ -28,7 +29,7 @@ def shifted(leaves: tuple[Leaf, ...]) -> dict[str, np.ndarray[tuple[int, ...], n
 @pytest.mark.parametrize("name", operator_table())
 def test_a_batch_equals_a_loop_over_its_points(name: str) -> None:
     """To the last bits of the largest entry: products of matrices round by the library's kernels for one machine."""
-    for seed in range(12):
+    for seed in seeds(12):
         scenario = expanded(operator_scenario(seed, name))
         points = shifted(scenario.leaves)
         batched = evaluate(scenario, BatchedFloat64(points))

@@ -23,6 +23,7 @@ from refgrad.interpreter import (
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Apply, Slice, parse
+from tests.effort import seeds
 from tests.generation.scenario_audit import steps_may_overflow
 
 NAMES = sorted(operator_table())
@@ -37,7 +38,7 @@ EXACT = (
 @pytest.mark.parametrize("name", NAMES)
 def test_balls_compute_what_floats_do_up_to_rounding(name: str) -> None:
     outcomes: Counter[str] = Counter()
-    for seed in range(12):
+    for seed in seeds(12):
         given = operator_scenario(seed, name, WIDE)
         if steps_may_overflow(given):
             continue

@@ -16,6 +16,7 @@ from refgrad.generation import Profile, operator_scenario
 from refgrad.interpreter import keywords, numpy_forward
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
+from tests.effort import seeds
 from tests.generation.scenario_audit import steps_may_overflow
 from tests.operators.rules import NumpyOperators, gradients, vjp
 from tests.oracles.agreement import only_backward
@@ -125,7 +126,7 @@ def test_a_rule_is_linear_in_the_cotangent(
 @pytest.mark.parametrize("name", operator_table())
 def test_the_rules_of_every_row_are_certified(name: str) -> None:
     outcomes: Counter[str] = Counter()
-    for seed in range(15):
+    for seed in seeds(15):
         scenario = operator_scenario(seed, name, MAXIMUM_RANK_PROFILE)
         if steps_may_overflow(scenario):
             continue

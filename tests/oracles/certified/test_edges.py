@@ -27,6 +27,7 @@ from refgrad.oracles import CertifiedOracle, limits_met, violation
 from refgrad.oracles.certified.arithmetic import Arithmetic
 from refgrad.oracles.certified.ball_trace import BallTrace
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, parse
+from tests.effort import seeds
 
 REFERENCE = start(find_adapter("refgrad"))
 Gradients = Mapping[str, Any]
@@ -273,7 +274,7 @@ def test_a_product_with_two_zeros_sends_nothing() -> None:
 @pytest.mark.parametrize("name", WITH_EDGES)
 def test_the_reference_engine_passes_every_edge(name: str) -> None:
     outcomes = [
-        examine(edge_scenario(seed, name, Profile(edges=1.0, max_backwards=1)), REFERENCE).outcome for seed in range(40)
+        examine(edge_scenario(seed, name, Profile(edges=1.0, max_backwards=1)), REFERENCE).outcome for seed in seeds(40)
     ]
     assert set(outcomes) <= {"passed", "convention", "inconclusive"}
     assert "inconclusive" not in outcomes or name in {"power", "xlogy", "binary_cross_entropy"}
