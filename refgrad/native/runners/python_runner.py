@@ -268,7 +268,7 @@ class Session:
             result = self.call(call, names)
             return result, time.process_time() - started
         finally:
-            if not self.apart and not frozen:  # else the next collection would walk all modules of the library once more
+            if not (self.apart or frozen):  # else the next collection would walk all modules of the library again
                 gc.unfreeze()
             if enabled:
                 gc.enable()
