@@ -38,6 +38,9 @@ MOST_CRASHED: Final = 6
 MOST_HUNG: Final = 2
 """The same where one of them did not answer."""
 
+MOST_FOR_ANOTHER: Final = 100
+"""How many scenarios are drawn, at most, to find a fault of another kind behind the first."""
+
 ANOTHER_SEED: Final = 2**32
 """What is added to a run's seed where other scenarios are to be drawn."""
 
@@ -99,7 +102,7 @@ class Search:
         self.outcomes.clear()
         tried = 0
         for number in range(ROUNDS):
-            counterexample, more = self.drawn(self.fails, number * ANOTHER_SEED)
+            counterexample, more = self.drawn(self.fails, number * ANOTHER_SEED, self.examples)
             tried += more
             if counterexample is not None:
                 return self._all(counterexample, tried)
@@ -119,15 +122,15 @@ class Search:
         if not self.is_exhausted:
             self.bench.prepare(scenarios, self.check)
 
-    def drawn(self, fails: Callable[[Scenario], bool], offset: int) -> tuple[Counterexample | None, int]:
-        """Draw scenarios until one fails; return it, and how many were tried."""
+    def drawn(self, fails: Callable[[Scenario], bool], offset: int, examples: int) -> tuple[Counterexample | None, int]:
+        """Draw scenarios until one fails, at most so many; return it, and how many were tried."""
         settings = self.bench.settings
         database = None if settings.database is None or offset else DirectoryBasedExampleDatabase(settings.database)
         found = find_counterexample(
             self.make,
             fails,
             seed=settings.seed + offset,
-            max_examples=self.examples,
+            max_examples=examples,
             database=database,
             key=f"{self.bench.engine.adapter.name}/{self.check.id}{self.variant}",
             prepare=self.prepare,
@@ -181,7 +184,7 @@ class Search:
         if given is not None:
             counterexample: Counterexample | None = self.shrunk(given, fails_otherwise)
         else:
-            counterexample, _ = self.drawn(fails_otherwise, ANOTHER_SEED)
+            counterexample, _ = self.drawn(fails_otherwise, ANOTHER_SEED, min(self.examples, MOST_FOR_ANOTHER))
         if counterexample is None:
             return Found(tried, (first,))
         both = (first, self.demonstrated(counterexample, fails_otherwise))

@@ -24,7 +24,7 @@ class Effort:
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
     "smoke": Effort(12, 10, 5, 5, 2, 4, 3, 50),
-    "standard": Effort(100, 40, 20, 25, 25, 20, 10, 500),
+    "standard": Effort(100, 25, 20, 25, 25, 20, 10, 500),
     "thorough": Effort(100, 500, 100, 250, 100, 200, 100, 10_000),
 })
 
