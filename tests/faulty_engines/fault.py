@@ -18,10 +18,10 @@ from refgrad.native.adapter import TapeAdapter, spell
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
-from tests.faulty_engines.forward_tape import ForwardTape
-from tests.faulty_engines.fused_tape import FusedTape
-from tests.faulty_engines.recording_tape import RecordingTape
-from tests.faulty_engines.tape import Tape
+from tests.faulty_engines.tapes.forward_tape import ForwardTape
+from tests.faulty_engines.tapes.fused_tape import FusedTape
+from tests.faulty_engines.tapes.recording_tape import RecordingTape
+from tests.faulty_engines.tapes.tape import Tape
 
 FAMILIES = frozenset({"elementwise", "broadcasting", "indexing", "products", "reductions", "shapes"})
 """Those that most faulty engines have: some sixty operators."""

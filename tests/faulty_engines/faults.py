@@ -1,24 +1,24 @@
-"""Which faults must the suite catch?"""
+"""The faults that the suite must catch."""
 
 from __future__ import annotations
 
-from tests.faulty_engines.algebra_faults import ALGEBRA_FAULTS
-from tests.faulty_engines.contract_faults import CONTRACT_FAULTS
 from tests.faulty_engines.fault import ALONE, NO_FAULT, Fault
-from tests.faulty_engines.forward_faults import FORWARD_FAULTS, NO_FORWARD_FAULT
-from tests.faulty_engines.fused_tape import FusedTape, fused
-from tests.faulty_engines.layer_faults import LAYER_FAULTS
-from tests.faulty_engines.lifecycle_faults import LIFECYCLE_FAULTS
-from tests.faulty_engines.memory_faults import MEMORY_FAULTS
-from tests.faulty_engines.nesting_faults import NESTING_FAULTS, NO_RECORDING_FAULT
-from tests.faulty_engines.overflow_faults import OVERFLOW_FAULTS
-from tests.faulty_engines.precision_faults import PRECISION_FAULTS
-from tests.faulty_engines.rule_faults import RULE_FAULTS
-from tests.faulty_engines.shape_faults import SHAPE_FAULTS
-from tests.faulty_engines.sweep_faults import SWEEP_FAULTS
-from tests.faulty_engines.tape import Tape
-from tests.faulty_engines.value_faults import VALUE_FAULTS
-from tests.faulty_engines.window_faults import WINDOW_FAULTS
+from tests.faulty_engines.rules.algebra_faults import ALGEBRA_FAULTS
+from tests.faulty_engines.rules.contract_faults import CONTRACT_FAULTS
+from tests.faulty_engines.rules.forward_faults import FORWARD_FAULTS, NO_FORWARD_FAULT
+from tests.faulty_engines.rules.layer_faults import LAYER_FAULTS
+from tests.faulty_engines.rules.nesting_faults import NESTING_FAULTS, NO_RECORDING_FAULT
+from tests.faulty_engines.rules.overflow_faults import OVERFLOW_FAULTS
+from tests.faulty_engines.rules.precision_faults import PRECISION_FAULTS
+from tests.faulty_engines.rules.rule_faults import RULE_FAULTS
+from tests.faulty_engines.rules.shape_faults import SHAPE_FAULTS
+from tests.faulty_engines.rules.value_faults import VALUE_FAULTS
+from tests.faulty_engines.rules.window_faults import WINDOW_FAULTS
+from tests.faulty_engines.sweeps.lifecycle_faults import LIFECYCLE_FAULTS
+from tests.faulty_engines.sweeps.memory_faults import MEMORY_FAULTS
+from tests.faulty_engines.sweeps.sweep_faults import SWEEP_FAULTS
+from tests.faulty_engines.tapes.fused_tape import FusedTape, fused
+from tests.faulty_engines.tapes.tape import Tape
 
 FAULTS: tuple[Fault, ...] = (
     *RULE_FAULTS,

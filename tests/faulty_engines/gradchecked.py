@@ -1,4 +1,4 @@
-"""Which faults do PyTorch's gradcheck and gradgradcheck catch, run as their users run them?"""
+"""The faults that PyTorch's gradcheck and gradgradcheck catch, run as their users run them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from refgrad.generation import operator_scenario
 from refgrad.interpreter import keywords
 from refgrad.operators import Operator, operator_table
 from tests.faulty_engines.fault import Fault
-from tests.faulty_engines.forward_tape import ForwardTape
-from tests.faulty_engines.recording_tape import RecordingTape
-from tests.faulty_engines.tape import Array, Steps, Tape, Tensor
+from tests.faulty_engines.tapes.forward_tape import ForwardTape
+from tests.faulty_engines.tapes.recording_tape import RecordingTape
+from tests.faulty_engines.tapes.tape import Array, Steps, Tape, Tensor
 
 Answer = Literal["yes", "no", "cannot ask", "-"]
 

@@ -1,4 +1,4 @@
-"""Which faults does the suite catch, by which checks, after how many examples, and what do other checkers say?
+"""The page of faults: which checks catch them, after how many examples, and what other checkers say.
 
 ``python -m tests.faulty_engines.matrix > reports/kill-matrix.md`` writes a Markdown page.
 """
@@ -16,7 +16,7 @@ from tests.faulty_engines.fault import GRAPHS, Fault, is_generated, step_count, 
 from tests.faulty_engines.faults import FAULTS
 from tests.faulty_engines.gradchecked import Answer, answers, protocol
 from tests.faulty_engines.remembering import remembered_scenarios
-from tests.faulty_engines.stateful_table import stateful_table
+from tests.faulty_engines.stateful.stateful_table import stateful_table
 
 PROFILE = "standard"
 

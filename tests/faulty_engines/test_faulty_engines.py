@@ -1,4 +1,4 @@
-"""Does the suite catch every faulty engine, blame what is broken, and nothing else?"""
+"""The suite catches every faulty engine, blames what is broken, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are gradcheck and gradgradcheck asked in a way that the right engines pass and that plain mistakes do not?"""
+"""gradcheck and gradgradcheck are asked so that the right engines pass and plain mistakes do not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.faulty_engines.faults import CLEAN, FAULTS
 torch = pytest.importorskip("torch", reason="PyTorch's gradcheck is PyTorch's")
 
 from tests.faulty_engines.gradchecked import Question, answers, fails, fails_twice, ordinary, plain  # noqa: E402
-from tests.faulty_engines.recording_tape import RecordingTape  # noqa: E402
+from tests.faulty_engines.tapes.recording_tape import RecordingTape  # noqa: E402
 
 pytestmark = pytest.mark.engines
 BROKEN = sorted({

@@ -14,14 +14,14 @@ from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from tests.faulty_engines.remembering import remembered_scenarios
-from tests.faulty_engines.stateful_accumulation_faults import STATEFUL_ACCUMULATION_FAULTS
-from tests.faulty_engines.stateful_fault import StatefulFault, broken_engine
-from tests.faulty_engines.stateful_gradient_faults import STATEFUL_GRADIENT_FAULTS
-from tests.faulty_engines.stateful_hook_faults import STATEFUL_HOOK_FAULTS
-from tests.faulty_engines.stateful_mode_faults import STATEFUL_MODE_FAULTS
-from tests.faulty_engines.stateful_release_faults import STATEFUL_RELEASE_FAULTS
-from tests.faulty_engines.stateful_removals import STATEFUL_REMOVALS
-from tests.faulty_engines.stateful_writing_faults import STATEFUL_WRITING_FAULTS
+from tests.faulty_engines.removals.removals import STATEFUL_REMOVALS
+from tests.faulty_engines.stateful.accumulation_faults import STATEFUL_ACCUMULATION_FAULTS
+from tests.faulty_engines.stateful.gradient_faults import STATEFUL_GRADIENT_FAULTS
+from tests.faulty_engines.stateful.hook_faults import STATEFUL_HOOK_FAULTS
+from tests.faulty_engines.stateful.mode_faults import STATEFUL_MODE_FAULTS
+from tests.faulty_engines.stateful.release_faults import STATEFUL_RELEASE_FAULTS
+from tests.faulty_engines.stateful.stateful_fault import StatefulFault, broken_engine
+from tests.faulty_engines.stateful.writing_faults import STATEFUL_WRITING_FAULTS
 from tests.grading.rules_removed import REMOVED
 
 BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType({b.id: b for b in all_behaviours() if b.scenarios})

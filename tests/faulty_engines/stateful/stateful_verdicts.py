@@ -1,0 +1,49 @@
+"""What the suite says of a reference engine that has forgotten a rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.lifecycles import LifecycleCheck
+from refgrad.grading.checks.operators.operator_check import CheckOfOperator
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.scenario import parse
+from tests.faulty_engines.fault import is_measured
+from tests.faulty_engines.stateful.stateful_fault import StatefulFault, broken_engine
+
+STANDARD = Settings("standard")
+
+
+class StatefulBench(Bench):
+    """Grades lifecycles only: that the engine's operators are right by themselves is taken for granted.
+
+    To see for oneself takes most of the time of a run, and has nothing to do with lifecycles.
+    """
+
+    def grade(self, check: Check) -> Verdict:
+        """Run a check that is not about an operator."""
+        return self.verdict(check, "passed") if isinstance(check, CheckOfOperator) else Bench.grade(self, check)
+
+
+def stateful_verdict(fault: StatefulFault, bench: type[Bench] = StatefulBench) -> Verdict:
+    """Return the verdict of the standard profile's random lifecycles on the engine that has the fault."""
+    with broken_engine(fault) as engine:
+        return bench(engine, STANDARD).grade(LifecycleCheck())
+
+
+def broken_behaviours(fault: StatefulFault) -> Counter[str]:
+    """Return how many behaviours the engine fails, by chapter; measured ones have broken engines of their own."""
+    checks = [check for check in all_checks() if isinstance(check, BehaviourCheck) and not is_measured(check)]
+    with broken_engine(fault) as engine:
+        bench = Bench(engine, STANDARD)
+        return Counter(verdict.chapter for verdict in map(bench.grade, checks) if verdict.failed)
+
+
+def step_count(verdict: Verdict) -> int:
+    """The number of steps of the scenario that shows what a verdict says; none if it shows none."""
+    return len(parse(verdict.scenario).steps) if verdict.scenario else 0
