@@ -43,13 +43,17 @@ ANOTHER: Final = 2**71
 """What is added to a seed, so that what is drawn here has nothing to do with what the scenario was made of."""
 
 
-def third_order_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
+def third_order_scenario(
+    seed: int, operator: str, profile: Profile = STANDARD, *, weighted_gradient: float = WEIGHTED_GRADIENT
+) -> Scenario:
     """Return the scenario, following from a seed, that applies one operator to fresh leaves and differentiates thrice.
 
     The seeded gradient by one leaf is recorded, then that gradient's by a leaf that it surely depends on; a backward
     starts from there, and the leaves' gradients are read. So that there is such a leaf, the operator's output may first
     be multiplied by a leaf of its shape, or with itself. Where an operator's derivative is always zero, as that of
     ``sign``, no gradient surely depends on anything, and the second may be one that an engine does not record.
+    ``weighted_gradient`` is the probability that the first gradient is multiplied by a leaf, so that the cotangent of
+    the second is recorded too: where nothing bends, that is all that third derivatives are about.
 
     Raises :class:`GenerationError` where the profile admits none.
     """
@@ -58,7 +62,8 @@ def third_order_scenario(seed: int, operator: str, profile: Profile = STANDARD) 
     draft, backward = continued(first, choices, profile)
     output = value_of(draft, backward.output)
     bends = bool(_pairs(draft, output, "none", leaves_of(draft, output)))
-    return _thrice(first, choices, profile, "none" if bends and choices.boolean(PLAIN) else _bend(choices))
+    bend = "none" if bends and choices.boolean(PLAIN) else _bend(choices)
+    return _thrice(first, choices, profile, bend, weighted_gradient)
 
 
 def triple_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
@@ -77,7 +82,9 @@ def _bend(choices: Choices) -> Bend:
     return "weights" if choices.boolean(WEIGHTED) else "square"
 
 
-def _thrice(first: Scenario, choices: Choices, profile: Profile, bend: Bend) -> Scenario:
+def _thrice(
+    first: Scenario, choices: Choices, profile: Profile, bend: Bend, weighted_gradient: float = WEIGHTED_GRADIENT
+) -> Scenario:
     draft, backward = continued(first, choices, profile)
     plain = output = value_of(draft, backward.output)
     leaves = leaves_of(draft, output)
@@ -88,7 +95,7 @@ def _thrice(first: Scenario, choices: Choices, profile: Profile, bend: Bend) -> 
         output = add_product(draft, "squared", output, output)
     leaf, other = choices.choice(_pairs(draft, plain, bend, _felt(draft, plain, leaves)))
     gradient = start = add_gradient(draft, "h", output, leaf, backward.seed)
-    if choices.boolean(WEIGHTED_GRADIENT):
+    if choices.boolean(weighted_gradient):
         start = _weighted(draft, gradient, "v", "v_h")
         leaves = [*leaves, draft.leaves[-1]]
     add_gradient(draft, "g", start, other, random_seed(choices, leaf.shape, profile))

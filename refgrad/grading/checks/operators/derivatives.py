@@ -12,6 +12,7 @@ from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOper
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.curvature import bending
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -135,15 +136,23 @@ class SecondOrderCheck(DependentCheck):
         cause = obstacle(bench, self.operator, FOUNDATIONS)
         if cause:
             return bench.blocked(self, cause)
-        weighted = None if name == WEIGHT or bends(bench, operator_table()[WEIGHT]) else False
-        without = avoided(bench, self.operator)
+        without, weighted = avoided(bench, self.operator), self._weighted(bench)
         profile = bench.profile(operators=frozenset({name}), **without.fields)
-        return bench.search(
-            self,
-            lambda seed: bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted)),
-            bench.settings.effort.per_second_order,
-            cause=without.cause,
-        )
+
+        def drawn(seed: int, profile: Profile = profile) -> Scenario:
+            return bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted))
+
+        examples = bench.settings.effort.per_second_order
+        given = self.of_single_numbers(drawn, profile, bench, examples)
+        return bench.search(self, drawn, examples, given=given, cause=without.cause)
+
+    def _weighted(self, bench: Bench) -> bool | None:
+        """Whether the output is multiplied by a leaf: always where the operator bends nowhere, None for sometimes."""
+        row = self.operator
+        if row.name != WEIGHT and not bends(bench, operator_table()[WEIGHT]):
+            return False
+        is_straight = row.elementwise and not any(bending(row, name) for name in row.argument_names)
+        return True if is_straight else None
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether a gradient is recorded at all."""

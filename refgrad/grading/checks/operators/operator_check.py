@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation.ingredients import AVOIDABLE, EMPTY, rare_ingredients
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.operators import Operator
 from refgrad.scenario import Scenario, parse
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+SINGLE_NUMBERS: Final = 4
+"""How many scenarios a check tries, at most, of operands without axes: a piecewise formula may be flat at some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,18 @@ class CheckOfOperator(Check):
     def operator_name(self) -> str:
         """The operator's."""
         return self.operator.name
+
+    def of_single_numbers(
+        self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int
+    ) -> list[Scenario]:
+        """Return scenarios whose operands have no axes, which few of those drawn are; none where they must have some.
+
+        A formula is all that may be applied to them whatever its attributes are. ``examples`` says how many scenarios
+        are drawn besides.
+        """
+        single, count = replace(profile, max_rank=0), min(SINGLE_NUMBERS, max(1, examples // 2))
+        seeds = range(bench.settings.seed, bench.settings.seed + count)
+        return [make(seed, single) for seed in seeds] if self.operator.elementwise else []
 
 
 def faults(verdict: Verdict) -> list[Scenario]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from refgrad.generation import LAYOUTS, contract_scenario, forward_scenario, third_order_scenario, without_tangents
+from refgrad.generation import (
+    LAYOUTS,
+    Profile,
+    contract_scenario,
+    forward_scenario,
+    third_order_scenario,
+    without_tangents,
+)
 from refgrad.grading.checks.operators.derivatives import (
     FOUNDATIONS,
     DependentCheck,
@@ -27,6 +34,9 @@ if TYPE_CHECKING:
 
 NEEDED: Final = "multiply"
 """The operator by which the other walk reaches one leaf alone, and by which a gradient is bent once more."""
+
+WEIGHTED_GRADIENT: Final = 0.7
+"""How often the first gradient of three is multiplied by a leaf."""
 
 WELCOME: Final = ("sum", *LAYOUTS)
 """The operators by which the output's cotangent is one array seen often, and by which operands are views."""
@@ -110,12 +120,14 @@ class ThirdOrderCheck(DependentCheck):
             return bench.blocked(self, f"second_order/{NEEDED}")
         without = avoided(bench, self.operator)
         profile = bench.profile(operators=frozenset({name, NEEDED}), **without.fields)
-        return bench.search(
-            self,
-            lambda seed: bench.reliance.seeded(third_order_scenario(seed, name, profile)),
-            bench.settings.effort.per_third_order,
-            cause=without.cause,
-        )
+
+        def drawn(seed: int, profile: Profile = profile) -> Scenario:
+            scenario = third_order_scenario(seed, name, profile, weighted_gradient=WEIGHTED_GRADIENT)
+            return bench.reliance.seeded(scenario)
+
+        examples = bench.settings.effort.per_third_order
+        given = self.of_single_numbers(drawn, profile, bench, examples)
+        return bench.search(self, drawn, examples, given=given, cause=without.cause)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether a gradient of a gradient is recorded."""
@@ -142,12 +154,13 @@ class ForwardModeCheck(DependentCheck):
             return bench.blocked(self, cause)
         without = avoided(bench, self.operator)
         profile = bench.profile(operators=frozenset({name}), **without.fields)
-        return bench.search(
-            self,
-            lambda seed: bench.reliance.seeded(forward_scenario(seed, name, profile)),
-            bench.settings.effort.per_forward_mode,
-            cause=without.cause,
-        )
+
+        def drawn(seed: int, profile: Profile = profile) -> Scenario:
+            return bench.reliance.seeded(forward_scenario(seed, name, profile))
+
+        examples = bench.settings.effort.per_forward_mode
+        given = self.of_single_numbers(drawn, profile, bench, examples)
+        return bench.search(self, drawn, examples, given=given, cause=without.cause)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether it is about forward mode: what fails without tangents, too, is for others to tell."""

@@ -1,0 +1,76 @@
+"""What the checks of one operator try besides, or more often, than a generator does by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.operators.derivatives import OperatorCheck, SecondOrderCheck
+from refgrad.grading.checks.operators.operator_check import SINGLE_NUMBERS, CheckOfOperator
+from refgrad.grading.checks.operators.rules import ForwardModeCheck, ThirdOrderCheck
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario
+
+DRAWN = 40
+
+
+@dataclass(slots=True)
+class NotingBench(Bench):
+    """Notes what a check would try, and takes everything for right."""
+
+    given: list[Scenario] = field(default_factory=list)
+    drawn: list[Scenario] = field(default_factory=list)
+
+    def search(self, check: Check, make: Callable[[int], Scenario], examples: int, **fields: Any) -> Verdict:
+        """Note the scenarios that are given, and some that are drawn."""
+        given: Iterable[Scenario] = fields.get("given", ())
+        self.given, self.drawn = list(given), [make(seed) for seed in range(DRAWN)]
+        return self.verdict(check, "passed", examples=examples)
+
+
+def tried(kind: type[CheckOfOperator], operator: str) -> NotingBench:
+    """Return what a check tries."""
+    bench, row = NotingBench(start(find_adapter("refgrad"))), operator_table()[operator]
+    for needed in (OperatorCheck(row), SecondOrderCheck(row)):
+        bench.grade(needed)
+    bench.given, bench.drawn = [], []
+    kind(row).run(bench)
+    return bench
+
+
+@pytest.mark.parametrize("kind", [SecondOrderCheck, ThirdOrderCheck, ForwardModeCheck])
+@pytest.mark.parametrize("operator", ["sin", "arctan2", "leaky_relu"])
+def test_formulas_are_tried_at_single_numbers_whatever_is_drawn(kind: type[CheckOfOperator], operator: str) -> None:
+    given = tried(kind, operator).given
+    assert len({scenario.id for scenario in given}) == SINGLE_NUMBERS
+    assert all(operator in scenario.operators for scenario in given)
+    assert {leaf.value.shape for scenario in given for leaf in scenario.leaves} == {()}
+
+
+@pytest.mark.parametrize("kind", [SecondOrderCheck, ThirdOrderCheck, ForwardModeCheck])
+def test_an_operator_that_needs_axes_is_not(kind: type[CheckOfOperator]) -> None:
+    assert tried(kind, "matmul").given == []
+
+
+@pytest.mark.parametrize("operator", ["relu", "fmax", "subtract"])
+def test_the_output_of_an_operator_that_bends_nowhere_is_always_weighted(operator: str) -> None:
+    """Its gradient varies with its cotangent alone."""
+    assert all("w" in scenario.definitions for scenario in tried(SecondOrderCheck, operator).drawn)
+
+
+def test_that_of_one_that_bends_is_weighted_now_and_then() -> None:
+    weighted = ["w" in scenario.definitions for scenario in tried(SecondOrderCheck, "sin").drawn]
+    assert {True, False} == set(weighted)
+
+
+def test_the_first_gradient_of_three_is_mostly_weighted() -> None:
+    """Where nothing bends, third derivatives are about the cotangents of gradients alone."""
+    assert sum("v" in scenario.definitions for scenario in tried(ThirdOrderCheck, "flip").drawn) > DRAWN / 2
