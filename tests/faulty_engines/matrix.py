@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from refgrad.grading.checks.settings import EFFORTS
 from refgrad.grading.judging.verdict import Verdict
+from tests.faulty_engines.derived.table import derived_table
 from tests.faulty_engines.fault import GRAPHS, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import FAULTS
 from tests.faulty_engines.gradchecked import Answer, answers, protocol
@@ -36,7 +37,7 @@ behaviours fail, whose scenarios are written down), *steps* the length of the sm
 |---|---|---|---:|---:|---|---|
 """
 
-FURTHER_TABLES: tuple[Callable[[], Iterable[str]], ...] = (stateful_table,)
+FURTHER_TABLES: tuple[Callable[[], Iterable[str]], ...] = (stateful_table, derived_table)
 """What follows: the lines of a table for each kind of fault that is no fault of a tape."""
 
 

@@ -23,12 +23,14 @@ def remembered_scenarios() -> Iterator[None]:
         for module, name in (
             (derivatives, "operator_scenario"),
             (derivatives, "edge_scenario"),
+            (derivatives, "second_order_scenario"),
             (reliance, "required_features"),
             (graphs, "random_scenario"),
             (graphs, "operator_scenario"),
             (lifecycles, "lifecycle_scenario"),
             (rules, "contract_scenario"),
             (rules, "third_order_scenario"),
+            (rules, "forward_scenario"),
             (examination, "CertifiedOracle"),
             (examination, "lower"),
         ):
