@@ -107,3 +107,10 @@ def test_the_budget_of_float32_is_that_of_plain_balls_where_nothing_is_large_or_
 def test_an_engine_has_a_number_that_is_sixty_times_smaller_than_the_largest() -> None:
     assert judge(np.array(0.0), oracle("float16", "multiply", 40.0, 25.0).value("a")).outcome == "wrong"
     assert judge(np.array(0.0), oracle("float16", "multiply", 200.0, 200.0).value("a")).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize("exponent", [0, -4, -8, -12])
+def test_the_budget_of_a_normal_number_scales_with_it(exponent: int) -> None:
+    """The smallest normal number of float16 is 2⁻¹⁴: down to there nothing is lost to underflow."""
+    large, small = (oracle("float16", "multiply", 1.25, 1.25 * scale).value("a") for scale in (1.0, 2.0**exponent))
+    assert small.budget == large.budget * 2.0**exponent

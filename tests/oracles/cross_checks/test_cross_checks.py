@@ -7,6 +7,7 @@ from refgrad.oracles.cross_checks import cross_checks as module
 from refgrad.oracles.cross_checks.cross_checks import Statement, cross_check
 from refgrad.scenario import Constant, Scenario, parse
 from tests.oracles.cross_checks.page import page, scenario_of, tally
+from tests.oracles.programs import program
 
 SMOOTH = parse("x = leaf float64[2] {0x1p-1 0x1p+0} requires_grad\na = exp x\nl = sum a\nbackward l\n")
 KINK = parse("x = leaf float64[] {0x0p+0} requires_grad\nl = abs x\nbackward l\n")
@@ -63,3 +64,9 @@ def test_entries_are_counted_by_what_their_intervals_have_in_common(
     certain, other = (np.array([value]) for value in (1.0, 1.0 + distance))
     statements = {"one": Statement(certain, np.zeros(1)), "other": Statement(other, np.array([error]))}
     assert getattr(module.agreement(*statements.values()), counted) == 1
+
+
+@pytest.mark.parametrize(("entries", "refusal"), [(16, ""), (17, "more than 16 entries")])
+def test_tangents_are_carried_forward_for_sixteen_entries_at_most(entries: int, refusal: str) -> None:
+    scenario = program({"x": np.ones(entries)}, ["a = exp x", "l = sum a", "backward l"])
+    assert cross_check(scenario).statements["certified, forward"].refusal == refusal

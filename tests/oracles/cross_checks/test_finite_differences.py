@@ -13,8 +13,8 @@ from scipy.differentiate import derivative, jacobian
 from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.interpreter import BatchedFloat64, ScenarioEvaluationError, evaluate
 from refgrad.oracles import CertifiedOracle, Difference, finite_differences
-from refgrad.oracles.cross_checks.finite_differences import STEPS
-from refgrad.oracles.slopes.curves import Floats, Places, Samples
+from refgrad.oracles.cross_checks.finite_differences import SECOND_SMALLEST_OF_EIGHT, STEPS, _Entries, _Function
+from refgrad.oracles.slopes.curves import TYPICAL_SIZES, Floats, Places, Samples
 from refgrad.oracles.slopes.one_sided import one_sided
 from refgrad.scenario import Constant, Scenario, parse
 from tests.oracles.agreement import compare, only_backward
@@ -299,3 +299,47 @@ def test_noise_is_not_looked_for_where_sides_differ_by_a_tenth() -> None:
     with pytest.raises(AssertionError):
         one_sided(Kink(0.999), np.arange(1), np.array([2.0**-7]))
     assert np.isinf(one_sided(Kink(0.9), np.arange(1), np.array([2.0**-7])).error)
+
+
+LARGE = 1e8
+SPACING = 2.0**-26
+"""Of float64 at a hundred million."""
+
+
+def entries_of(lines: list[str], **leaves: object) -> _Entries:
+    scenario = program(leaves, lines)  # type: ignore[arg-type]
+    with np.errstate(all="ignore"):
+        return _Entries(_Function(scenario, (("l", None),)))
+
+
+def test_the_noise_of_a_line_is_that_of_rounding_to_the_spacing_of_its_numbers() -> None:
+    """Two roundings, each off by a uniform variable; x + 1e8 - 1e8 is rounded once."""
+    entries = entries_of(["a = add x c", "b = subtract a c", "l = multiply b y"], x=0.7, y=1.0, c=LARGE)
+    assert SPACING / 12 <= entries.deviation[0] <= 2 * SPACING
+
+
+def test_the_noise_of_shaking_is_its_standard_deviation() -> None:
+    entries = entries_of(["a = exp x", "b = add a c", "d = sin b", "l = sum d"], x=np.linspace(0, 1, 9), c=LARGE)
+    moves = entries.function.shaken(entries.function.base[:, None], 1000)[:, 0] - entries.here[0]
+    entries.shake()
+    assert np.std(moves) / 5 <= entries.deviation[0] <= 5 * np.std(moves)
+
+
+def test_the_noise_of_points_to_one_side_is_that_of_shaking_each() -> None:
+    entries = entries_of(["a = exp x", "b = add a c", "d = sin b", "l = sum d"], x=np.linspace(0, 1, 9), c=LARGE)
+    moves = entries.function.shaken(entries.function.base[:, None], 1000)[:, 0] - entries.here[0]
+    places, distances = np.arange(2), np.array([[0.0, 0.0], [2.0**-30, 2.0**-30]])
+    noise = entries.noise(places, entries.sample(places, distances))
+    assert noise.shape == distances.shape
+    assert (noise >= np.std(moves) / 5).all()
+    assert (noise <= 5 * np.std(moves)).all()
+
+
+def test_what_is_typical_of_the_smallest_of_some_normal_variables_is() -> None:
+    """The medians of order statistics, by a hundred thousand of them."""
+    normal = np.abs(np.random.default_rng(0).normal(size=(100_000, 8)))
+    typical = [(SECOND_SMALLEST_OF_EIGHT, 8, 1), *((size, n, 1) for size, n in zip(TYPICAL_SIZES[1], (7, 5), strict=True))]
+    typical += [(size, n, 2) for size, n in zip(TYPICAL_SIZES[2], (7, 5), strict=True)]
+    for size, count, rank in typical:
+        found = np.sort(normal[:, :count], axis=1)[:, rank]
+        assert size == pytest.approx(float(np.median(found)), rel=0.15)

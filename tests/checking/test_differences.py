@@ -1,0 +1,90 @@
+"""Tests of the judge by finite differences: where it looks, what it lets pass, and what it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad import check_gradients
+from refgrad.checking.differences import DifferencesJudge
+from refgrad.checking.subject import Subject
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
+from refgrad.oracles.slopes.slopes import SCALES
+from tests.checking.own_functions import Array, own
+
+pytestmark = pytest.mark.engines
+
+
+def outcome(function: Any, *arrays: Array) -> str:
+    return str(
+        check_gradients(function, arrays, "autograd", method="differences", raise_exception=False).outcome
+    )
+
+
+def test_no_point_is_asked_for_that_is_farther_away_than_the_first_step() -> None:
+    """A function may not be defined there; 2 is the power of two above 1, and no simpler point is tried than 1."""
+    asked: list[float] = []
+
+    def forward(x: Array) -> Array:
+        asked.append(float(x.flat[0]))
+        return np.sin(x)
+
+    point = np.array([1.0])
+    assert outcome(own(forward, lambda g, x: g * np.cos(x) * 1.5), point) == "wrong"
+    farthest = max(abs(x - 1) for x in asked)
+    assert farthest <= 2 * SCALES["float64"].steps[0]
+
+
+@pytest.mark.parametrize(("error", "expected"), [(2e-11, "wrong"), (0.0, "right")])
+def test_an_error_of_ten_digits_in_a_smooth_gradient_is_wrong(error: float, expected: str) -> None:
+    """The slopes of a sine are known to 2e-12."""
+    function = own(np.sin, lambda g, x: g * np.cos(x) * (1 + error))
+    assert outcome(function, np.array([0.3, 0.4])) == expected
+
+
+@pytest.mark.parametrize(("error", "dtype"), [(5e-3, "float64"), (2e-2, "float32")])
+def test_a_function_of_float32_is_looked_at_in_float64_where_that_agrees_to_a_hundredth(
+    error: float, dtype: str
+) -> None:
+    def function(x: Array) -> Array:
+        return x * x * x.dtype.type(1 + error if x.dtype == np.float64 else 1.0)
+
+    subject = Subject(start(find_adapter("autograd")), function, [np.array([1.5], dtype=np.float32)])
+    judge = DifferencesJudge(subject, subject.values(subject.point), np.random.default_rng(0))
+    assert [array.dtype.name for array in judge.point] == [dtype]
+
+
+@pytest.mark.parametrize(("entries", "seeds"), [(16, 18), (17, 18), (100, 18)])
+def test_sixteen_entries_of_the_outputs_are_run_backward_by_themselves_and_two_sums(entries: int, seeds: int) -> None:
+    report = check_gradients(own(np.sin, lambda g, x: g * np.cos(x)), (np.linspace(0.1, 1, entries),), "autograd")
+    assert report.seeds == seeds
+
+
+@pytest.mark.parametrize(("difference", "expected"), [(2e-13, "right"), (2e-12, "wrong")])
+def test_a_function_is_repeatable_up_to_the_order_of_its_sums(difference: float, expected: str) -> None:
+    calls: list[Array] = []
+
+    def forward(x: Array) -> Array:
+        calls.append(x)
+        return np.sin(x) * (1 + difference * (len(calls) == 1))
+
+    function = own(forward, lambda g, x: g * np.cos(x))
+    report = check_gradients(function, (np.array([0.3]),), "autograd", raise_exception=False)
+    assert report.outcome == expected
+
+
+@pytest.mark.parametrize(("difference", "expected"), [(2e-13, "right"), (2e-12, "wrong")])
+def test_a_backward_is_repeatable_up_to_the_order_of_its_sums(difference: float, expected: str) -> None:
+    calls: list[Array] = []
+
+    def backward(cotangent: Array, x: Array) -> Array:
+        calls.append(x)
+        return cotangent * np.cos(x) * (1 + difference * (len(calls) == 1))
+
+    report = check_gradients(
+        own(np.sin, backward), (np.array([0.3]),), "autograd", method="differences", raise_exception=False
+    )
+    assert report.outcome == expected

@@ -1,0 +1,134 @@
+"""Faults that are written down one by one: those that were once missed, and those that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An expression in a function, or in a table, that is replaced by another one."""
+
+    module: str
+    function: str
+    old: str
+    new: str
+
+
+def _times(factor: int, module: str, function: str, old: str) -> Named:
+    return Named(module, function, old, f"{factor} * ({old})")
+
+
+ORACLES, CHECKING, GRADING = "refgrad/oracles", "refgrad/checking", "refgrad/grading"
+
+NAMED: tuple[Named, ...] = (
+    # what judges
+    _times(100, f"{ORACLES}/judgement/judgement.py", "_right_to_the_last_bits", "ALLOWANCE * certified.form.unit"),
+    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "ALLOWANCE * (budget + form.unit * np.abs(truth))"),
+    _times(1000, f"{ORACLES}/judgement/judgement.py", "_outcomes", "form.unit * np.abs(truth)"),
+    _times(1000, f"{ORACLES}/judgement/judgement.py", "_outcomes", "form.underflow"),
+    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "vague * size"),
+    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "VAGUE_ABOVE * size"),
+    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "inaccurate_below(form) * np.abs(truth)"),
+    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "np.maximum(budget - radius, 0.0)"),
+    _times(100, f"{ORACLES}/judgement/judgement.py", "vague_above", "_same_share(VAGUE_ABOVE, form)"),
+    _times(100, f"{ORACLES}/judgement/judgement.py", "inaccurate_below", "_same_share(INACCURATE_BELOW, form)"),
+    _times(1000, f"{ORACLES}/judgement/subgradients.py", "violation", "float(slack[places] @ np.abs(direction[places]))"),
+    _times(100, f"{ORACLES}/judgement/subgradients.py", "violation", "np.maximum(budget - radius, 0.0)"),
+    _times(100, f"{ORACLES}/judgement/subgradients.py", "smooth_directions", "NULL * max(sizes.max(), 1.0)"),
+    _times(100, f"{GRADING}/judging/comparison.py", "_may_cancel", "ALLOWANCE * oracle.form.unit * largest"),
+    # the truth and the rounding budget
+    _times(100, f"{ORACLES}/certified/arithmetic.py", "Arithmetic.enter", "abs(number) * 2.0 ** (-self.bits)"),
+    _times(100, f"{ORACLES}/certified/ranged.py", "_fitted", "form.underflow"),
+    _times(100, f"{ORACLES}/certified/ranged.py", "_fitted", "form.smallest_normal"),
+    _times(100, f"{ORACLES}/certified/series_rounding.py", "change_noise", "2.0 ** (-bits)"),
+    _times(100, f"{ORACLES}/certified/certified.py", "_radii", "np.array(radii, dtype=np.float64).reshape(balls.shape)"),
+    # differences
+    _times(100, f"{ORACLES}/slopes/slopes.py", "_rounding", "ROUNDING_SAFETY * deviation * RATIO ** 2 / steps"),
+    _times(100, f"{ORACLES}/slopes/slopes.py", "_extrapolated", "4 * rounding"),
+    _times(100, f"{ORACLES}/slopes/slopes.py", "_largest", "curves.unit * largest"),
+    _times(100, f"{ORACLES}/slopes/one_sided.py", "_side", "TRUNCATION_SAFETY * change"),
+    _times(100, f"{ORACLES}/slopes/one_sided.py", "_side", "ROUNDING_SAFETY * np.hypot(noise[side], noise[0])"),
+    _times(100, f"{ORACLES}/slopes/one_sided.py", "_chosen", "np.abs(value) + 1.0"),
+    _times(100, f"{ORACLES}/slopes/lines.py", "noise_along", "scale.unit * largest"),
+    _times(100, f"{ORACLES}/slopes/curves.py", "table_noise", "np.sqrt(np.mean(table ** 2, axis=0))"),
+    _times(100, f"{ORACLES}/slopes/curves.py", "table_noise_at_kinks", "np.sort(np.abs(table), axis=0)[rank] / size"),
+    _times(1000, f"{CHECKING}/differences.py", "DifferencesJudge.compare", "ALLOWANCE * unit * terms"),
+    _times(
+        1000,
+        f"{CHECKING}/differences.py",
+        "DifferencesJudge.compare",
+        "ALLOWANCE * unit * (max(abs(lower), abs(upper)) if np.isfinite(lower + upper) else 0.0)",
+    ),
+    _times(100, f"{CHECKING}/differences.py", "DifferencesJudge.jitter", "ROUNDING_SAFETY * np.sqrt(variance)"),
+    _times(
+        100,
+        f"{CHECKING}/screening.py",
+        "tolerance",
+        "ALLOWANCE * UNIT * LARGEST_WEIGHT * math.sqrt(count * roundings)",
+    ),
+    Named(
+        f"{CHECKING}/tracing/trace.py",
+        "NEARBY_TOLERANCE",
+        "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03}",
+        "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0}",
+    ),
+    # cross-checks
+    _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "agreement", "one.error + other.error + ULP * size"),
+    _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "agreement", "ULP * size"),
+    _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "_symbolic", "10.0 ** (5 - DIGITS)"),
+    _times(1000, f"{ORACLES}/cross_checks/complex_step.py", "_of_entries", "SPREAD_SAFETY * rounding"),
+    _times(1000, f"{ORACLES}/cross_checks/complex_step.py", "_of_entries", "2.0 ** (-52) * np.abs(slopes)"),
+    _times(100, f"{ORACLES}/cross_checks/finite_differences.py", "_Entries.__init__", "finite(table).max()"),
+    _times(
+        100,
+        f"{ORACLES}/cross_checks/finite_differences.py",
+        "_Entries.shake",
+        "np.sort(moves)[1] / SECOND_SMALLEST_OF_EIGHT",
+    ),
+    _times(
+        100,
+        f"{ORACLES}/cross_checks/finite_differences.py",
+        "_Entries.noise",
+        "np.sqrt(np.mean(moves ** 2, axis=0))",
+    ),
+)
+"""What was once missed, and what stands between a number and its verdict without a name of its own."""
+
+NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
+    f"{ORACLES}/certified/ball_tape.py::CONSTANT": "a number that stands for no node",
+    f"{ORACLES}/certified/ball_tape.py::ONE": "a node's number",
+    f"{ORACLES}/certified/certified.py::TRUTH_BITS": "a precision: more of it is slower, and as right",
+    f"{ORACLES}/certified/certified.py::HIGHEST_BITS": "a precision, likewise",
+    f"{ORACLES}/cross_checks/complex_step.py::REPETITIONS": "how often something is tried: more is slower",
+    f"{ORACLES}/cross_checks/complex_step.py::BATCH_BYTES": "how much memory is used at once",
+    f"{ORACLES}/cross_checks/finite_differences.py::SHAKINGS": "how often something is tried",
+    f"{ORACLES}/cross_checks/finite_differences.py::SHAKINGS_OF_SAMPLES": "how often something is tried",
+    f"{ORACLES}/cross_checks/finite_differences.py::BATCH_BYTES": "how much memory is used at once",
+    f"{ORACLES}/cross_checks/finite_differences.py::POINTS": "how much memory is used at once",
+    f"{ORACLES}/cross_checks/symbolic.py::DIGITS": "a precision",
+    f"{ORACLES}/judgement/judgement.py::SMALLEST_NORMAL": "read by a benchmark alone",
+    f"{ORACLES}/judgement/subgradients.py::RANDOM_DIRECTIONS": "how often something is tried",
+    f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
+    f"{CHECKING}/differences.py::DIRECTIONS": "how often something is tried",
+    "refgrad/engine/replay/program.py::LINES": "how long the functions of a program are, which is for speed",
+})
+"""Constants, by module and name, of which more makes nothing laxer, with what they are."""
+
+EQUIVALENT: Mapping[str, str] = MappingProxyType({
+    f"{ORACLES}/certified/certified.py::_radii::copy::np.array(radii, dtype=np.float64) -> "
+    "np.asarray(radii, dtype=np.float64)::1": "what is copied is a list, of which an array is made at any rate",
+    f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
+    "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
+    f"{GRADING}/checks/isolation/alone.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
+        "what is copied is a number"
+    ),
+    f"{GRADING}/judging/narration.py::_listed::copy::np.array(numbers.entries, dtype=object) -> "
+    "np.asarray(numbers.entries, dtype=object)::1": "what is copied is a tuple",
+    "refgrad/engine/graph/tensor.py::Tensor.shared_array::copy::np.array(self.array) -> np.asarray(self.array)::1": (
+        "what is copied is a numpy scalar"
+    ),
+})
+"""Faults, by id, that change nothing that anybody could see, with the reason."""
