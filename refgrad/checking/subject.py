@@ -253,12 +253,12 @@ def _read_inputs(engine: Engine, inputs: Sequence[Any]) -> tuple[Input, ...]:
 
 
 def _array(engine: Engine, tensor: Any) -> Array | None:
-    """Return the values of one of the engine's tensors; None for anything else."""
+    """Return the values of one of the engine's tensors, which may be its own memory; None for anything else."""
     if isinstance(tensor, float):
-        return np.array(tensor)
+        return np.asarray(tensor)
     if not (hasattr(tensor, "shape") or hasattr(tensor, "data")):
         return None
-    return np.array(engine.evaluate(calls.value(engine.adapter, "tensor"), tensor=tensor))
+    return np.asarray(engine.evaluate(calls.value(engine.adapter, "tensor"), tensor=tensor))
 
 
 def _requires_grad(tensor: Any) -> bool:

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.engines
 
 
 def outcome(function: Any, *arrays: Array) -> str:
-    return str(
-        check_gradients(function, arrays, "autograd", method="differences", raise_exception=False).outcome
-    )
+    return str(check_gradients(function, arrays, "autograd", method="differences", raise_exception=False).outcome)
 
 
 def test_no_point_is_asked_for_that_is_farther_away_than_the_first_step() -> None:
@@ -88,3 +86,19 @@ def test_a_backward_is_repeatable_up_to_the_order_of_its_sums(difference: float,
         own(np.sin, backward), (np.array([0.3]),), "autograd", method="differences", raise_exception=False
     )
     assert report.outcome == expected
+
+
+@pytest.mark.parametrize(("error", "expected"), [(2e-7, "right"), (2e-6, "wrong")])
+def test_a_gradient_of_float32_may_be_off_by_a_few_roundings(error: float, expected: str) -> None:
+    """The function is looked at in float64, so that its slope is known to twelve digits; a rounding is 6e-8."""
+    function = own(np.sin, lambda g, x: (g * np.cos(x) * (1 + error)).astype(x.dtype))
+    assert outcome(function, np.array([0.3], dtype=np.float32)) == expected
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0.0, "right"), (1e-4, "wrong")])
+def test_a_gradient_may_be_off_by_its_own_noise_and_by_no_more(error: float, expected: str) -> None:
+    def noisy(cotangent: Array, x: Array) -> Array:
+        noise = np.array([np.random.default_rng(abs(hash(float(number)))).normal() for number in x.ravel()])
+        return cotangent * np.cos(x) * (1 + error + 1e-7 * noise.reshape(x.shape))
+
+    assert outcome(own(np.sin, noisy), np.array([0.3])) == expected

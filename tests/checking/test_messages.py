@@ -157,3 +157,18 @@ def test_the_report_says_why_the_truth_is_not_certified() -> None:
         "gradient right: 1 entry under 2 seeds, held against finite differences, entry by entry",
         "not certified, because it calls nan_to_num, which the operator table does not have",
     ]
+
+
+@pytest.mark.parametrize(("ratio", "told"), [(2 * (1 + 4e-7), "twice too large"), (2 * (1 + 6e-7), "compare the backward")])
+def test_a_ratio_is_told_by_name_to_six_digits(ratio: float, told: str) -> None:
+    assert advice(Discrepancy("wrong", 0, (0,), 3 * ratio, 3.0, 3.0, ""), Symptoms()).startswith(told)
+
+
+@pytest.mark.parametrize(("entries", "printed"), [(64, "x0 = np.array(["), (65, "x0 = inputs[0]")])
+def test_arrays_of_sixty_four_entries_are_printed(entries: int, printed: str) -> None:
+    assert f"    {printed}" in message(FAULTS["half"], np.linspace(1, 2, entries))
+
+
+@pytest.mark.parametrize(("entries", "seed"), [(12, "np.array([1.0, 0.0,"), (13, "np.eye(1, 13, 0).reshape((13,))")])
+def test_seeds_of_twelve_entries_are_printed_in_full(entries: int, seed: str) -> None:
+    assert f"pullback({seed}" in message(FAULTS["half"], np.linspace(1, 2, entries)).splitlines()[-1]

@@ -59,3 +59,16 @@ def test_errors_that_would_cancel_with_equal_weights_are_seen() -> None:
     claimed["x"][0] *= 1 + 1e-6
     claimed["x"][1] *= 1 - 1e-6
     assert not any(screened(graph, claimed, seed) for seed in range(200))
+
+
+@pytest.mark.parametrize("error", [2e-13, -2e-13])
+def test_an_error_of_a_thousand_roundings_is_seen_behind_twenty_operators(error: float) -> None:
+    """That is what ten entries and twenty operators come to: 64 times 2⁻⁵² times the root of 400."""
+    graph = sized(10)
+    assert len(graph.scenario.applications) == 20
+    assert missed_below(graph.scenario, 10) < abs(error)
+    for entry in range(10):
+        claimed = gradients(graph)
+        assert all(screened(graph, claimed, seed) for seed in range(20))
+        claimed["x"][entry] *= 1 + error
+        assert not any(screened(graph, claimed, seed) for seed in range(20))

@@ -11,6 +11,7 @@ import pytest
 import refgrad.engine
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Trace, Untraceable, trace
+from refgrad.checking.tracing.recorder import Recorder
 from refgrad.interpreter import Float64, evaluate
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
@@ -102,3 +103,57 @@ def test_a_trace_with_other_values_is_not_believed() -> None:
     subject = Subject(start(find_adapter("refgrad")), lambda x: x * 2, (np.array([0.5]),))
     with pytest.raises(Untraceable, match="output 0 is not what its trace gives"):
         trace(subject, (np.array([1.5]),))
+
+
+@pytest.mark.parametrize(("ulps", "believed"), [(2, True), (100, False)])
+def test_a_trace_is_believed_whose_values_are_a_few_roundings_off(ulps: int, *, believed: bool) -> None:
+    subject = Subject(start(find_adapter("refgrad")), lambda x: x * 2, (np.array([0.5]),))
+    outputs = (np.array([1.0 + ulps * 2.0**-52]),)
+    if believed:
+        assert trace(subject, outputs).outputs == ("a1",)
+        return
+    with pytest.raises(Untraceable, match=r"output 0 is not what its trace gives$"):
+        trace(subject, outputs)
+
+
+@pytest.mark.parametrize(("part", "believed"), [(1e-5, True), (1e-2, False)])
+def test_a_value_that_was_missed_shows_in_ten_digits(part: float, *, believed: bool) -> None:
+    """The point nearby is 2⁻²¹ away, so that the part moves by half a millionth of itself."""
+
+    def smuggling(x: Any) -> Any:
+        return x + part * (float(x.array[0]) if isinstance(x.array, np.ndarray) else 0.5)
+
+    subject = Subject(start(find_adapter("refgrad")), smuggling, (np.array([0.5]),))
+    outputs = (np.array([0.5 + part * 0.5]),)
+    if believed:
+        assert trace(subject, outputs).outputs == ("a1",)
+        return
+    with pytest.raises(Untraceable, match="at a point nearby"):
+        trace(subject, outputs)
+
+
+def test_the_point_nearby_is_a_millionth_away() -> None:
+    asked: list[float] = []
+
+    def function(x: Any) -> Any:
+        if isinstance(x.array, np.ndarray):
+            asked.append(float(x.array[0]))
+        return x * 2
+
+    traced(function, np.array([1.0]))
+    assert 2.0**-22 <= max(abs(x - 1.0) for x in asked) <= 2.0**-20
+
+
+def test_a_function_of_more_than_twenty_thousand_operators_is_not_traced() -> None:
+    recorder = Recorder()
+    name = recorder.leaf("x", np.array(1.0), requires_grad=True)
+    recorder.steps *= 19_999
+    recorder.apply("exp", [name])
+    with pytest.raises(Untraceable, match="it applies more than 20000 operators"):
+        recorder.apply("exp", [name])
+
+
+@pytest.mark.parametrize(("exponent", "operators"), [(16, {"multiply"}), (17, {"power"}), (-16, {"multiply", "reciprocal"})])
+def test_a_whole_power_is_made_of_products_up_to_sixteen(exponent: int, operators: set[str]) -> None:
+    steps = traced(lambda x: x**exponent, np.array([1.25])).scenario.applications
+    assert {step.operator for step in steps} == operators

@@ -35,7 +35,9 @@ NAMED: tuple[Named, ...] = (
     _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "np.maximum(budget - radius, 0.0)"),
     _times(100, f"{ORACLES}/judgement/judgement.py", "vague_above", "_same_share(VAGUE_ABOVE, form)"),
     _times(100, f"{ORACLES}/judgement/judgement.py", "inaccurate_below", "_same_share(INACCURATE_BELOW, form)"),
-    _times(1000, f"{ORACLES}/judgement/subgradients.py", "violation", "float(slack[places] @ np.abs(direction[places]))"),
+    _times(
+        1000, f"{ORACLES}/judgement/subgradients.py", "violation", "float(slack[places] @ np.abs(direction[places]))"
+    ),
     _times(100, f"{ORACLES}/judgement/subgradients.py", "violation", "np.maximum(budget - radius, 0.0)"),
     _times(100, f"{ORACLES}/judgement/subgradients.py", "smooth_directions", "NULL * max(sizes.max(), 1.0)"),
     _times(100, f"{GRADING}/judging/comparison.py", "_may_cancel", "ALLOWANCE * oracle.form.unit * largest"),
@@ -44,7 +46,9 @@ NAMED: tuple[Named, ...] = (
     _times(100, f"{ORACLES}/certified/ranged.py", "_fitted", "form.underflow"),
     _times(100, f"{ORACLES}/certified/ranged.py", "_fitted", "form.smallest_normal"),
     _times(100, f"{ORACLES}/certified/series_rounding.py", "change_noise", "2.0 ** (-bits)"),
-    _times(100, f"{ORACLES}/certified/certified.py", "_radii", "np.array(radii, dtype=np.float64).reshape(balls.shape)"),
+    _times(
+        100, f"{ORACLES}/certified/certified.py", "_radii", "np.array(radii, dtype=np.float64).reshape(balls.shape)"
+    ),
     # differences
     _times(100, f"{ORACLES}/slopes/slopes.py", "_rounding", "ROUNDING_SAFETY * deviation * RATIO ** 2 / steps"),
     _times(100, f"{ORACLES}/slopes/slopes.py", "_extrapolated", "4 * rounding"),
@@ -113,6 +117,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/judgement/subgradients.py::RANDOM_DIRECTIONS": "how often something is tried",
     f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
     f"{CHECKING}/differences.py::DIRECTIONS": "how often something is tried",
+    f"{CHECKING}/differences.py::JITTER_POINTS": "how often something is tried",
     "refgrad/engine/replay/program.py::LINES": "how long the functions of a program are, which is for speed",
 })
 """Constants, by module and name, of which more makes nothing laxer, with what they are."""

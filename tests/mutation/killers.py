@@ -1,4 +1,4 @@
-"""The tests that are asked to kill a fault, and in which order: those beside the module first, quick ones before slow."""
+"""The tests that may kill a fault, and their order: those beside the module first, quick ones before slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.repository.sources import ROOT, syntax_tree
 FIRST_SECONDS = 4.0
 """Of tests that are run first, since most faults are found by few."""
 
-ALL_SECONDS = 20.0
+ALL_SECONDS = 12.0
 """Of tests that a fault may survive."""
 
 FEW = 10

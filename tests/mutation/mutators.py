@@ -93,7 +93,9 @@ def _comparisons(node: ast.Compare, operator: ast.cmpop) -> Iterator[Change]:
 
 def _is_text(node: ast.BinOp) -> bool:
     sides = (node.left, node.right)
-    return any(isinstance(s, ast.JoinedStr) or (isinstance(s, ast.Constant) and isinstance(s.value, str)) for s in sides)
+    return any(
+        isinstance(s, ast.JoinedStr) or (isinstance(s, ast.Constant) and isinstance(s.value, str)) for s in sides
+    )
 
 
 def _copies(node: ast.Call) -> Iterator[Change]:
@@ -157,12 +159,16 @@ def tolerances(tree: ast.Module) -> Iterator[tuple[str, Change]]:
     """Yield the constants of a module that are numbers, and a hundred and a thousand times as much."""
     for node in tree.body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(
-                target=ast.Name(id=name), value=ast.expr() as value
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ) if name.lstrip("_").isupper() and is_number(value):
                 for factor in (100, 1000):
                     told = f"{name} = {ast.unparse(value)}"
-                    yield name, Change(value, "tolerance", told, f"{factor} times", f"{factor} * ({ast.unparse(value)})")
+                    yield (
+                        name,
+                        Change(value, "tolerance", told, f"{factor} times", f"{factor} * ({ast.unparse(value)})"),
+                    )
 
 
 def is_number(node: ast.expr) -> bool:

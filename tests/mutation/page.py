@@ -71,4 +71,8 @@ def _short(text: str, length: int) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("\\|", "|").replace("|", "\\|").replace("`", "'") if "`" in text[1:-1] else text.replace("|", "\\|")
+    return (
+        text.replace("\\|", "|").replace("|", "\\|").replace("`", "'")
+        if "`" in text[1:-1]
+        else text.replace("|", "\\|")
+    )

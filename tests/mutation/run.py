@@ -13,10 +13,10 @@ from tests.mutation.reach import Reach
 from tests.mutation.trial import first_failure
 from tests.repository.sources import ROOT
 
-SLOWER = 4.0
+SLOWER = 3.0
 """How many times as long as without it a fault may make tests take."""
 
-STARTING = 30.0
+STARTING = 10.0
 """Seconds for what a process does before its first test."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from tests.mutation.killers import rounds, touched
 from tests.mutation.page import page
 from tests.mutation.planter import all_faults, core, faults_of, sample
 from tests.mutation.reach import Reach, noting
-from tests.mutation.trial import load_once
 from tests.repository.sources import ROOT
 
 SOURCE = '''"""A module."""
@@ -118,13 +116,18 @@ def test_tests_beside_a_module_come_first_and_quick_ones_before_slow() -> None:
         "tests/engine/test_more.py::test_elsewhere": Reach(0.1, frozenset()),
     }
     quick, slow = rounds(fault, reach)
-    assert [name.partition("::")[2] for name in (*quick, *slow)] == ["test_quick", "test_slow", "test_beside", "test_far"]
+    assert [name.partition("::")[2] for name in (*quick, *slow)] == [
+        "test_quick",
+        "test_slow",
+        "test_beside",
+        "test_far",
+    ]
     assert list(quick.values()) == [0.1, 2.0]
 
 
 def test_functions_note_that_they_are_called() -> None:
     names: dict[str, set[str]] = {}
-    exec(compile(noting("module.py", SOURCE), "module.py", "exec"), names)  # noqa: S102 (that it runs is the question)
+    exec(compile(noting("module.py", SOURCE), "module.py", "exec"), names)
     reached = names["__reached__"]
     reached.clear()
     assert names["near"](0.0, 0.1)  # type: ignore[operator]

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,17 @@ from typing import Any
 import hypothesis
 import pytest
 
-LOADED_ONCE = ("numpy", "scipy.special", "scipy.optimize", "flint", "sympy", "mpmath", "jsonschema", "autograd", "torch")
+LOADED_ONCE = (
+    "numpy",
+    "scipy.special",
+    "scipy.optimize",
+    "flint",
+    "sympy",
+    "mpmath",
+    "jsonschema",
+    "autograd",
+    "torch",
+)
 """What every process would load again; they are forks of one that has it. None of it is refgrad."""
 
 PLUGINS = ("_hypothesis_pytestplugin", "syrupy", "pytest_benchmark.plugin")
@@ -97,7 +107,7 @@ def _run(overlay: Path, arguments: Sequence[str], plugin: Any, seconds: int) -> 
         options = [*(f"-p{name}" for name in ("no:cacheprovider", *PLUGINS)), "-q", f"--rootdir={overlay}"]
         options += ["-Wignore::pytest.PytestAssertRewriteWarning", "--hypothesis-seed=0"]
         code = int(pytest.main([*options, *arguments], plugins=[plugin]))
-    except BaseException:
+    except BaseException:  # noqa: BLE001 (a child never returns)
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -131,5 +141,3 @@ def first_failure(overlay: Path, tests: Mapping[str, float], seconds: float) -> 
     if code is None:
         return "the time limit"
     return None if code in {int(pytest.ExitCode.OK), int(pytest.ExitCode.NO_TESTS_COLLECTED)} else "pytest itself"
-
-

@@ -338,7 +338,10 @@ def test_the_noise_of_points_to_one_side_is_that_of_shaking_each() -> None:
 def test_what_is_typical_of_the_smallest_of_some_normal_variables_is() -> None:
     """The medians of order statistics, by a hundred thousand of them."""
     normal = np.abs(np.random.default_rng(0).normal(size=(100_000, 8)))
-    typical = [(SECOND_SMALLEST_OF_EIGHT, 8, 1), *((size, n, 1) for size, n in zip(TYPICAL_SIZES[1], (7, 5), strict=True))]
+    typical = [
+        (SECOND_SMALLEST_OF_EIGHT, 8, 1),
+        *((size, n, 1) for size, n in zip(TYPICAL_SIZES[1], (7, 5), strict=True)),
+    ]
     typical += [(size, n, 2) for size, n in zip(TYPICAL_SIZES[2], (7, 5), strict=True)]
     for size, count, rank in typical:
         found = np.sort(normal[:, :count], axis=1)[:, rank]

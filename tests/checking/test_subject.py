@@ -1,0 +1,61 @@
+"""Tests of what is kept of a user's function: copies, which nothing that the function does can change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refgrad.engine
+from refgrad.checking.subject import Subject
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
+
+engine: Any = refgrad.engine
+
+
+def subject(function: Any, *inputs: Any, name: str = "refgrad") -> Subject:
+    return Subject(start(find_adapter(name)), function, inputs)
+
+
+@pytest.mark.parametrize("make", [np.array, engine.tensor])
+def test_a_point_is_a_copy_of_the_user_s_array(make: Any) -> None:
+    given = make([1.0, 2.0])
+    kept = subject(lambda x: x, given)
+    given[0] = 5.0
+    assert kept.point[0].tolist() == [1.0, 2.0]
+
+
+def test_a_function_that_writes_to_its_argument_does_not_move_the_point() -> None:
+    def writing(x: Any) -> Any:
+        x.mul_(2)
+        return x
+
+    kept = subject(writing, np.array([1.0, 2.0]))
+    assert kept.values(kept.point)[0].tolist() == [2.0, 4.0]
+    assert kept.point[0].tolist() == [1.0, 2.0]
+
+
+def test_what_was_read_of_a_tensor_stays_when_the_tensor_changes() -> None:
+    kept = subject(lambda x: x, np.array([1.0]))
+    tensor = engine.tensor([1.0, 2.0])
+    read = kept.read(tensor)
+    tensor.mul_(3)
+    assert read.tolist() == [1.0, 2.0]
+
+
+def test_a_backward_that_writes_to_its_seed_does_not_write_to_ours() -> None:
+    kept = subject(lambda x: x, np.array([1.0]))
+    seed = np.array([1.0, 2.0])
+    kept.seed(seed).mul_(3)
+    assert seed.tolist() == [1.0, 2.0]
+
+
+def test_gradients_of_one_backward_stay_when_the_next_is_run() -> None:
+    """The engine adds the second gradient to the memory of the first."""
+    kept = subject(lambda x: (x * 2, x * 3), np.array([1.0]))
+    pullback = kept.pullback(kept.point)
+    first = pullback.gradients((np.array([1.0]), None))
+    second = pullback.gradients((None, np.array([1.0])))
+    assert [gradients[0].tolist() for gradients in (first, second) if gradients[0] is not None] == [[2.0], [3.0]]
