@@ -48,7 +48,7 @@ def test_a_function_of_float32_is_looked_at_in_float64_where_that_agrees_to_a_hu
     error: float, dtype: str
 ) -> None:
     def function(x: Array) -> Array:
-        return x * x * x.dtype.type(1 + error if x.dtype == np.float64 else 1.0)
+        return np.asarray(x * x * x.dtype.type(1 + error if x.dtype == np.float64 else 1.0))
 
     subject = Subject(start(find_adapter("autograd")), function, [np.array([1.5], dtype=np.float32)])
     judge = DifferencesJudge(subject, subject.values(subject.point), np.random.default_rng(0))

@@ -159,7 +159,9 @@ def test_the_report_says_why_the_truth_is_not_certified() -> None:
     ]
 
 
-@pytest.mark.parametrize(("ratio", "told"), [(2 * (1 + 4e-7), "twice too large"), (2 * (1 + 6e-7), "compare the backward")])
+@pytest.mark.parametrize(
+    ("ratio", "told"), [(2 * (1 + 4e-7), "twice too large"), (2 * (1 + 6e-7), "compare the backward")]
+)
 def test_a_ratio_is_told_by_name_to_six_digits(ratio: float, told: str) -> None:
     assert advice(Discrepancy("wrong", 0, (0,), 3 * ratio, 3.0, 3.0, ""), Symptoms()).startswith(told)
 

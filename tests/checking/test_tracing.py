@@ -153,7 +153,9 @@ def test_a_function_of_more_than_twenty_thousand_operators_is_not_traced() -> No
         recorder.apply("exp", [name])
 
 
-@pytest.mark.parametrize(("exponent", "operators"), [(16, {"multiply"}), (17, {"power"}), (-16, {"multiply", "reciprocal"})])
+@pytest.mark.parametrize(
+    ("exponent", "operators"), [(16, {"multiply"}), (17, {"power"}), (-16, {"multiply", "reciprocal"})]
+)
 def test_a_whole_power_is_made_of_products_up_to_sixteen(exponent: int, operators: set[str]) -> None:
     steps = traced(lambda x: x**exponent, np.array([1.25])).scenario.applications
     assert {step.operator for step in steps} == operators

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from refgrad.grading.judging.evidence import Tally
-from refgrad.grading.search import REPEATS
-from tests.grading.broken import bench, verdict
+from refgrad.grading.judging.verdict import Outcome
+from refgrad.grading.search import Search
+from refgrad.scenario import parse
+from tests.grading.broken import CHECKS, bench, verdict
+
+SCENARIO = parse("x = leaf float64[] {0x1p+0} requires_grad\na = exp x\nbackward a\n")
 
 NOW_AND_THEN = """
 runs = [0]
@@ -22,7 +26,7 @@ def test_a_failure_that_does_not_come_again_is_told_with_how_often_it_came(perio
     assert found.verdict == "wrong"
     assert found.evidence is not None
     assert not found.evidence.repeatable
-    assert 1 <= found.evidence.seen < found.evidence.runs == 1 + REPEATS
+    assert 1 <= found.evidence.seen < found.evidence.runs == 5
     assert found.scenario
     assert f"seen in {found.evidence.seen} of {found.evidence.runs} runs" in found.message
 
@@ -64,3 +68,37 @@ def test_masked_entries_are_missing() -> None:
     assert "masked" in found.message
     right = "np.ma.array({leaf}.grad.detach().numpy(), mask=True) if {leaf}.grad is not None else None"
     assert verdict(bench(gradient=right), "operators/exp").verdict == "missing"
+
+
+def search(examples: int = 10) -> Search:
+    return Search(bench(), CHECKS["operators/exp"], lambda _seed: SCENARIO, examples)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ended", "exhausted"),
+    [("crashed", 5, False), ("crashed", 6, True), ("hung", 1, False), ("hung", 2, True)],
+)
+def test_a_check_ends_after_six_processes_that_died_or_two_that_hung(
+    outcome: Outcome, ended: int, *, exhausted: bool
+) -> None:
+    searching = search()
+    searching.outcomes[outcome] += 1
+    searching.endings = searching.bench.engine.runner.endings - ended
+    assert searching.is_exhausted is exhausted
+
+
+@pytest.mark.parametrize(("decided", "rounds"), [(0, 2), (1, 8), (5, 1)])
+def test_scenarios_are_drawn_eight_times_at_most_and_twice_if_none_is_decided(
+    monkeypatch: pytest.MonkeyPatch, decided: int, rounds: int
+) -> None:
+    seeds: list[int] = []
+
+    def drawn(searching: Search, _fails: object, offset: int) -> tuple[None, int]:
+        searching.outcomes["inconclusive"] += 10
+        searching.outcomes["passed"] = decided
+        seeds.append(offset)
+        return None, 10
+
+    monkeypatch.setattr(Search, "drawn", drawn)
+    assert search().run(()).examples == 10 * rounds
+    assert len(set(seeds)) == rounds

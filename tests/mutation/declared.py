@@ -118,6 +118,11 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
     f"{CHECKING}/differences.py::DIRECTIONS": "how often something is tried",
     f"{CHECKING}/differences.py::JITTER_POINTS": "how often something is tried",
+    f"{GRADING}/checks/graphs.py::TRIED_IN_DTYPE": "how often something is tried",
+    f"{GRADING}/measurements/introspection.py::TRIES": "how often something is tried",
+    f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
+    f"{GRADING}/measurements/memory.py::MEGABYTE": "the size of the arrays of which the memory is measured",
+    f"{GRADING}/search.py::ANOTHER_SEED": "a seed",
     "refgrad/engine/replay/program.py::LINES": "how long the functions of a program are, which is for speed",
 })
 """Constants, by module and name, of which more makes nothing laxer, with what they are."""

@@ -71,6 +71,36 @@ def test_what_a_hook_keeps_is_not_the_memory_of_the_gradient() -> None:
     assert kept[0].tolist() == [3.0, 3.0]
 
 
+def test_what_a_hook_returned_is_not_the_memory_of_the_gradient() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    answer = torch.tensor([5.0, 7.0])
+    x.register_hook(lambda _gradient: answer)
+    (x * 3).sum().backward()
+    answer.zero_()
+    assert x.grad.tolist() == [5.0, 7.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_that_is_kept_shares_no_memory_with_those_behind_it(*, create_graph: bool) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x + torch.tensor([0.0, 0.0])
+    y.retain_grad()
+    (y * 3).sum().backward(create_graph=create_graph)
+    with torch.no_grad():
+        y.grad.zero_()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_a_gradient_that_is_kept_is_not_the_seed() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    seed = torch.tensor([1.0, 1.0])
+    y.backward(seed)
+    y.grad.zero_()
+    assert seed.tolist() == [1.0, 1.0]
+
+
 def test_a_computed_tensor_keeps_its_gradient_only_if_asked() -> None:
     x = torch.tensor(2.0, requires_grad=True)
     y, z = x * 3, x * 5

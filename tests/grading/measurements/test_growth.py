@@ -1,0 +1,34 @@
+"""Tests of where the limits of growth lie: what is steep, what is too fast to tell, and how it is told."""
+
+import pytest
+
+from refgrad.grading.measurements.growth import Growth
+
+
+def growth(exponent: float, seconds: float = 1.0, sizes: tuple[int, ...] = (1000, 2000, 4000, 8000)) -> Growth:
+    """Times that grow with a power of the size, the last of which takes so many seconds."""
+    return Growth({size: seconds * (size / sizes[-1]) ** exponent for size in sizes})
+
+
+@pytest.mark.parametrize(("exponent", "steep"), [(1.45, False), (1.55, True)])
+def test_what_is_nearer_to_quadratic_than_to_linear_is_steep(exponent: float, *, steep: bool) -> None:
+    assert growth(exponent).steep is steep
+
+
+@pytest.mark.parametrize(("shortest", "known"), [(0.0021, True), (0.0019, False)])
+def test_times_of_two_milliseconds_tell(shortest: float, *, known: bool) -> None:
+    times = growth(2.0, seconds=16 * shortest, sizes=(2000, 4000, 8000))
+    assert (times.exponent is not None) is known
+
+
+def test_the_four_largest_sizes_tell() -> None:
+    flat = dict.fromkeys((10, 20, 40, 80), 0.01)
+    assert Growth(flat | growth(2.0).times).exponent == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "told"),
+    [(2.9, "time grows about as n^3"), (3.6, "time grows faster than n^3"), (1.0, "time grows no faster than about n")],
+)
+def test_exponents_are_told_apart_up_to_three(exponent: float, told: str) -> None:
+    assert growth(exponent).described == told
