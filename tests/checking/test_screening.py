@@ -72,3 +72,11 @@ def test_an_error_of_a_thousand_roundings_is_seen_behind_twenty_operators(error:
         assert all(screened(graph, claimed, seed) for seed in range(20))
         claimed["x"][entry] *= 1 + error
         assert not any(screened(graph, claimed, seed) for seed in range(20))
+
+
+def test_an_error_in_the_largest_entry_is_seen_from_twice_the_tolerance_on() -> None:
+    graph = sized(10)
+    error = missed_below(graph.scenario, 10) / 4
+    claimed = gradients(graph)
+    claimed["x"][np.argmax(np.abs(claimed["x"]))] *= 1 + error
+    assert not any(screened(graph, claimed, seed) for seed in range(20))

@@ -141,3 +141,8 @@ def test_shaking_leaves_zeros_and_what_is_only_moved_alone() -> None:
     assert np.array_equal(x.reshape(2, 1)[::-1, 0], [1.0 + 2.0j, 0.0])
     assert np.exp(x - x).tolist() != [1.0, 1.0]
     assert (x - x).tolist() == [0.0, 0.0]
+
+
+def test_what_is_shaken_moves_by_eight_roundoffs_up_or_down() -> None:
+    moved = Shaking(np.random.default_rng(0))(np.ones(100)) - 1
+    assert set(moved.tolist()) == {-8 * UNIT, 8 * UNIT}

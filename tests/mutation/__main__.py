@@ -11,12 +11,11 @@ from tests.mutation.faults import Fault
 from tests.mutation.journal import Journal, Trial
 from tests.mutation.page import page
 from tests.mutation.planter import all_faults, core, sample
-from tests.mutation.reach import Reach, recorded
+from tests.mutation.reach import FOLDERS, Reach, recorded
 from tests.mutation.run import Planting
 from tests.mutation.trial import load_once
 from tests.repository.sources import ROOT
 
-STATE = ROOT / ".mutation"
 PAGE = ROOT / "reports" / "mutation.md"
 
 
@@ -26,11 +25,11 @@ def main() -> None:
     faults = all_faults(core())
     chosen = faults if options.all else sample(faults, options.sample, options.seed)
     wanted = [fault for fault in chosen if options.only in fault.id]
-    STATE.mkdir(exist_ok=True)
-    journal = Journal(STATE / "trials.jsonl")
+    options.state.mkdir(exist_ok=True)
+    journal = Journal(options.state / "trials.jsonl")
     done = {trial.fault.id for trial in journal.known(wanted, survivors=not options.again)}
     load_once()
-    _try([fault for fault in wanted if fault.id not in done], recorded(STATE), journal)
+    _try([fault for fault in wanted if fault.id not in done], recorded(options.state, options.tests), journal)
     if not options.only:
         PAGE.write_text(page(journal.known(chosen, survivors=True), len(faults), options.seed), encoding="utf-8")
 
@@ -41,6 +40,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="what the choice of them follows from")
     parser.add_argument("--all", action="store_true", help="plant every fault")
     parser.add_argument("--only", default="", help="plant those whose names contain this, and write no page")
+    parser.add_argument("--tests", nargs="*", default=FOLDERS, help="the folders of tests that may kill a fault")
+    parser.add_argument("--state", type=Path, default=ROOT / ".mutation", help="where the run keeps what it found")
     parser.add_argument("--again", action="store_true", help="try once more what survived the last time")
     return parser.parse_args()
 

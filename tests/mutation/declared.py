@@ -82,7 +82,6 @@ NAMED: tuple[Named, ...] = (
     # cross-checks
     _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "agreement", "one.error + other.error + ULP * size"),
     _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "agreement", "ULP * size"),
-    _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "_symbolic", "10.0 ** (5 - DIGITS)"),
     _times(1000, f"{ORACLES}/cross_checks/complex_step.py", "_of_entries", "SPREAD_SAFETY * rounding"),
     _times(1000, f"{ORACLES}/cross_checks/complex_step.py", "_of_entries", "2.0 ** (-52) * np.abs(slopes)"),
     _times(100, f"{ORACLES}/cross_checks/finite_differences.py", "_Entries.__init__", "finite(table).max()"),
@@ -123,6 +122,9 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
     f"{GRADING}/measurements/memory.py::MEGABYTE": "the size of the arrays of which the memory is measured",
     f"{GRADING}/search.py::ANOTHER_SEED": "a seed",
+    f"{CHECKING}/screening.py::LEAST_SHARE": "how much small entries weigh: more is stricter",
+    f"{CHECKING}/screening.py::TINY": "a scale far below all numbers, as a hundred times as much is",
+    f"{CHECKING}/screening.py::IMAGINARY": "a scale far below all numbers, likewise",
     "refgrad/engine/replay/program.py::LINES": "how long the functions of a program are, which is for speed",
 })
 """Constants, by module and name, of which more makes nothing laxer, with what they are."""

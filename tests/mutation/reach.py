@@ -20,7 +20,7 @@ from tests.mutation.planter import core, functions
 from tests.mutation.trial import run_forked
 from tests.repository.sources import ROOT, TESTS, name_of
 
-FOLDERS = ("oracles", "interpreter", "lifecycle", "checking", "grading", "engine", "native", "generation")
+FOLDERS = ("oracles", "interpreter", "lifecycle", "checking", "grading", "engine", "native")
 """Whose tests may kill a fault of the core."""
 
 LONGEST = 7200.0
@@ -89,10 +89,10 @@ def _with_head(source: str) -> str:
     return source.replace(future, future + HEAD, 1) if future in source else HEAD.lstrip() + source
 
 
-def recorded(state: Path) -> dict[str, Reach]:
-    """Return what each test reaches; test files that have changed since the last time are run again."""
+def recorded(state: Path, folders: Sequence[str] = FOLDERS) -> dict[str, Reach]:
+    """Return what each test of some folders reaches; files that have changed since the last time are run again."""
     kept = state / "reach.jsonl"
-    digests = {name_of(path): _digest(path) for path in _test_files()}
+    digests = {name_of(path): _digest(path) for path in _test_files(folders)}
     known = _known(kept)
     old = [name for name in digests if known.get(name, ("", {}))[0] != digests[name]]
     if old:
@@ -105,8 +105,8 @@ def recorded(state: Path) -> dict[str, Reach]:
     return {test: reach for name in digests for test, reach in known[name][1].items()}
 
 
-def _test_files() -> list[Path]:
-    return sorted(path for folder in FOLDERS for path in (TESTS / folder).rglob("test_*.py"))
+def _test_files(folders: Sequence[str]) -> list[Path]:
+    return sorted(path for folder in folders for path in (TESTS / folder).rglob("test_*.py"))
 
 
 def _digest(path: Path) -> str:

@@ -15,6 +15,7 @@ from refgrad.oracles.certified.ball_derivatives import true_derivative
 from refgrad.oracles.cross_checks.symbolic import SymbolicRefusedError, formula_derivative, symbolic_gradient
 from refgrad.scenario import Constant, Scenario, parse
 from tests.operators.example_attributes import example_attributes
+from tests.oracles.programs import program
 
 SMALL = Profile(max_backwards=1, length=(1, 4), dimensions=(1, 2), max_rank=2)
 ELEMENTWISE = [row for row in operator_table().values() if row.elementwise]
@@ -106,6 +107,25 @@ def test_a_kink_is_refused() -> None:
 def test_what_is_large_is_refused() -> None:
     scenario = parse(f"x = leaf float64[13] {{{' '.join(['0x1p+0'] * 13)}}} requires_grad\nl = sum x\nbackward l\n")
     with pytest.raises(SymbolicRefusedError, match="more than 12 entries"):
+        symbolic_gradient(scenario, (("l", None),))
+
+
+def test_what_is_long_is_refused() -> None:
+    lines = [
+        "x = leaf float64[] {0x1p-1} requires_grad",
+        *(f"x{n + 1} = sin {f'x{n}' if n else 'x'}" for n in range(9)),
+    ]
+    scenario = parse("\n".join(lines))
+    assert symbolic_gradient(scenario, (("x8", None),))["x"].shape == ()
+    with pytest.raises(SymbolicRefusedError, match="or 8 operators"):
+        symbolic_gradient(scenario, (("x9", None),))
+
+
+def test_what_grows_large_on_the_way_is_refused() -> None:
+    """The entries of the sixteenth power of a matrix are written out."""
+    lines = [f"x{n + 1} = matmul {f'x{n} x{n}' if n else 'x x'}" for n in range(4)]
+    scenario = program({"x": np.eye(3) + 0.5}, [*lines, "l = sum x4"])
+    with pytest.raises(SymbolicRefusedError, match="the expression has more than 5000 operations"):
         symbolic_gradient(scenario, (("l", None),))
 
 
