@@ -15,19 +15,20 @@ from tests.repository.sources import ROOT, syntax_tree
 FIRST_SECONDS = 4.0
 """Of tests that are run first, since most faults are found by few."""
 
-ALL_SECONDS = 12.0
+ALL_SECONDS = 20.0
 """Of tests that a fault may survive."""
 
 FEW = 10
-"""Where fewer tests reach a function (what it returns may be kept), those that reach its module are asked as well."""
+"""Where fewer tests reach a function (what it returns may be kept), those that reach its module are asked as well, or
+all where none does: then what it returned was kept while tests were collected."""
 
 
 def rounds(fault: Fault, reach: Mapping[str, Reach]) -> Iterator[dict[str, float]]:
-    """Yield the tests to run, by id with the seconds that each takes."""
+    """Yield the tests to run, by id with the seconds that each takes: some that are near, then as many as there is time."""
     order = _candidates(fault, reach)
     first, others = _within(order, reach, FIRST_SECONDS)
     yield first
-    yield _within(others, reach, ALL_SECONDS)[0]
+    yield _within(sorted(others, key=lambda name: reach[name].seconds), reach, ALL_SECONDS)[0]
 
 
 def _within(order: Sequence[str], reach: Mapping[str, Reach], seconds: float) -> tuple[dict[str, float], list[str]]:
@@ -46,7 +47,7 @@ def _candidates(fault: Fault, reach: Mapping[str, Reach]) -> list[str]:
     if len(found) < FEW:
         module = f"{fault.module}::"
         more = [name for name, of in reach.items() if any(function.startswith(module) for function in of.functions)]
-        found += [name for name in more if name not in set(found)]
+        found += [name for name in more or reach if name not in set(found)]
     return sorted(found, key=lambda name: (_distance(name, fault.module), reach[name].seconds))
 
 

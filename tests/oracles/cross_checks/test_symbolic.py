@@ -110,6 +110,13 @@ def test_what_is_large_is_refused() -> None:
         symbolic_gradient(scenario, (("l", None),))
 
 
+def test_what_has_a_large_number_is_refused() -> None:
+    scenarios = [program({"x": number}, ["l = tanh x"]) for number in (30.0, -30.5)]
+    assert symbolic_gradient(scenarios[0], (("l", None),))["x"].shape == ()
+    with pytest.raises(SymbolicRefusedError, match="a number is larger than 30"):
+        symbolic_gradient(scenarios[1], (("l", None),))
+
+
 def test_what_is_long_is_refused() -> None:
     lines = [
         "x = leaf float64[] {0x1p-1} requires_grad",
