@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,3 +60,12 @@ def test_gradients_of_one_backward_stay_when_the_next_is_run() -> None:
     first = pullback.gradients((np.array([1.0]), None))
     second = pullback.gradients((None, np.array([1.0])))
     assert [gradients[0].tolist() for gradients in (first, second) if gradients[0] is not None] == [[2.0], [3.0]]
+
+
+def test_gradients_that_are_zeroed_where_they_are_were_read_before() -> None:
+    adapter = replace(
+        find_adapter("refgrad"), gradient="{leaf}.grad.detach().numpy()", zero_grad="{leaf}.grad.zero_()"
+    )
+    kept = Subject(start(adapter), lambda x: x * 2, [np.array([1.0])])
+    gradients = kept.pullback(kept.point).gradients((np.array([1.0]),))
+    assert [gradient.tolist() for gradient in gradients if gradient is not None] == [[2.0]]

@@ -124,7 +124,7 @@ def _name(function: Any) -> str:
 
 
 def _array(tensor: Any) -> Any:
-    return np.array(tensor.detach().resolve_neg().cpu().numpy())
+    return tensor.detach().resolve_neg().cpu().numpy()
 
 
 def _mode_class(torch: Any) -> type:

@@ -225,3 +225,8 @@ def test_thresholds_are_these_numbers() -> None:
     assert outcome(1.0 + 1.1e-6, 0.5, radius=0.5) == "wrong"
     assert outcome(1.0 + 3.9e-12, 1.0, budget=1e-12) == "passed"
     assert outcome(1.0 + 4.1e-12, 1.0, budget=1e-12) == "inaccurate"
+
+
+@pytest.mark.parametrize(("radius", "expected"), [(0.9e-6, "passed"), (1.1e-6, "convention")])
+def test_an_interval_of_a_millionth_is_one_of_choices(radius: float, expected: str) -> None:
+    assert outcome(1.0 + 0.9 * radius, 1.0, radius=radius) == expected
