@@ -159,3 +159,11 @@ def test_a_function_of_more_than_twenty_thousand_operators_is_not_traced() -> No
 def test_a_whole_power_is_made_of_products_up_to_sixteen(exponent: int, operators: set[str]) -> None:
     steps = traced(lambda x: x**exponent, np.array([1.25])).scenario.applications
     assert {step.operator for step in steps} == operators
+
+
+@pytest.mark.engines
+def test_a_reflected_difference_of_pytorch_is_a_difference() -> None:
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
+    found = traced(lambda x: torch.rsub(x, 2), X, name="torch")
+    assert [step.operator for step in found.scenario.applications] == ["subtract"]
+    assert evaluate(found.scenario, Float64())[found.outputs[0]].tolist() == (2 - X).tolist()

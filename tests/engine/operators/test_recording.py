@@ -1,0 +1,31 @@
+"""Tests of the memory of results: it is their own, whatever numpy's functions return."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import refgrad.engine as torch
+from refgrad.engine import Tensor
+
+VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
+    "reshape": lambda x: x.reshape(-1),
+    "transpose": lambda x: x.T,
+    "slice": lambda x: x[:1],
+    "broadcast_to": lambda x: torch.broadcast_to(x, (1, 2, 2)),
+    "clip": lambda x: x.clip(-100, 100),
+}
+"""What numpy answers with a view of its operand, or with the operand itself."""
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_result_shares_no_memory_with_its_operand(name: str, *, requires_grad: bool) -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=requires_grad)
+    assert not np.shares_memory(VIEWS[name](x).array, x.array)
+
+
+def test_an_array_of_a_tensor_is_a_copy_if_one_is_asked_for() -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert np.shares_memory(np.asarray(x), x.array)
+    assert not np.shares_memory(np.array(x), x.array)

@@ -1,0 +1,29 @@
+"""Tests of slopes on one side: they are extrapolated where they converge, as far as rounding lets one see."""
+
+import numpy as np
+import pytest
+
+from refgrad.oracles.slopes.curves import Floats, Places, Samples
+from refgrad.oracles.slopes.one_sided import one_sided
+
+
+class Slow:
+    """x ** 1.02 to the right of 0 and nothing to the left, with some noise: its slopes shrink by 1.4 % a halving."""
+
+    here, deviation, unit, batch = np.zeros(1), np.zeros(1), 2.0**-53, 1
+
+    def __init__(self, noise: float) -> None:
+        self.deviations = noise
+
+    def sample(self, _places: Places, distances: Floats) -> Samples:
+        with np.errstate(invalid="ignore"):
+            return Samples(np.where(distances >= 0, distances**1.02, np.nan), distances)
+
+    def noise(self, _places: Places, samples: Samples) -> Floats:
+        return np.full(samples.values.shape, self.deviations)
+
+
+@pytest.mark.parametrize(("noise", "known"), [(1e-9, False), (1e-7, True)])
+def test_slopes_that_do_not_converge_by_more_than_their_noise_are_unknown(noise: float, *, known: bool) -> None:
+    found = one_sided(Slow(noise), np.arange(1), np.array([2.0**-7]))
+    assert np.isfinite(found.error[0]) == known
