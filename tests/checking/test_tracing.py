@@ -167,3 +167,11 @@ def test_a_reflected_difference_of_pytorch_is_a_difference() -> None:
     found = traced(lambda x: torch.rsub(x, 2), X, name="torch")
     assert [step.operator for step in found.scenario.applications] == ["subtract"]
     assert evaluate(found.scenario, Float64())[found.outputs[0]].tolist() == (2 - X).tolist()
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(("number", "operator"), [(1.0, "multiply"), (0.0, "add")])
+def test_a_branch_on_a_value_is_the_one_that_the_value_takes(number: float, operator: str) -> None:
+    pytest.importorskip("autograd", reason="needs refgrad[autograd]")
+    found = traced(lambda x: x * 2 if x[0] else x + 1, np.array([number, 0.0]), name="autograd")
+    assert [step.operator for step in found.scenario.applications][-1] == operator
