@@ -122,6 +122,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
     f"{GRADING}/measurements/release.py::STEPS": "the size of the graphs of which the memory is measured",
     f"{GRADING}/measurements/release.py::SCALAR_STEPS": "the size of the graphs of which the memory is measured",
+    f"{GRADING}/measurements/repetition.py::WARM_UP": "how many iterations are run before those that are measured",
     f"{GRADING}/measurements/memory.py::MEGABYTE": "the size of the arrays of which the memory is measured",
     f"{GRADING}/search.py::ANOTHER_SEED": "a seed",
     f"{CHECKING}/screening.py::LEAST_SHARE": "how much small entries weigh: more is stricter",

@@ -24,6 +24,11 @@ def test_a_tensor_copies_and_from_numpy_shares() -> None:
     assert array.tolist() == [5.0, 7.0]
 
 
+def test_an_array_keeps_its_dtype_unless_another_is_wanted() -> None:
+    assert torch.as_tensor(np.ones(2, np.float32)).dtype == torch.float32
+    assert torch.as_tensor(np.ones(2, np.float32), dtype=torch.float64).dtype == torch.float64
+
+
 def test_a_tensor_is_made_of_tensors() -> None:
     x = torch.tensor(1.0, requires_grad=True)
     assert torch.tensor([x, 2 * x]).tolist() == [1.0, 2.0]
