@@ -142,6 +142,8 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     ),
     f"{GRADING}/judging/narration.py::_listed::copy::np.array(numbers.entries, dtype=object) -> "
     "np.asarray(numbers.entries, dtype=object)::1": "what is copied is a tuple",
+    f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
+    "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
     "refgrad/engine/graph/tensor.py::Tensor.shared_array::copy::np.array(self.array) -> np.asarray(self.array)::1": (
         "what is copied is a numpy scalar"
     ),

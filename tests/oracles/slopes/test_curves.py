@@ -12,7 +12,11 @@ def slopes(value: float, error: float) -> BoundedSlopes:
 def test_what_is_better_is_taken_over_and_the_first_attempt_stays_as_it_was() -> None:
     first, second = slopes(1.0, 0.5), slopes(1.1, 0.125)
     found = first.improved(np.array([1, 0]), second)
-    assert (found.value.tolist(), found.error.tolist(), found.rounding.tolist()) == ([1.1] * 2, [0.125] * 2, [0.0625] * 2)
+    assert (found.value.tolist(), found.error.tolist(), found.rounding.tolist()) == (
+        [1.1] * 2,
+        [0.125] * 2,
+        [0.0625] * 2,
+    )
     assert (first.value.tolist(), first.error.tolist(), first.rounding.tolist()) == ([1.0] * 2, [0.5] * 2, [0.25] * 2)
 
 
