@@ -24,7 +24,7 @@ all where none does: then what it returned was kept while tests were collected."
 
 
 def rounds(fault: Fault, reach: Mapping[str, Reach]) -> Iterator[dict[str, float]]:
-    """Yield the tests to run, by id with the seconds that each takes: some that are near, then as many as there is time."""
+    """Yield the tests to run, by id with the seconds that each takes: the nearest, then the quickest of the others."""
     order = _candidates(fault, reach)
     first, others = _within(order, reach, FIRST_SECONDS)
     yield first
