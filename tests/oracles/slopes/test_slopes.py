@@ -105,3 +105,9 @@ def test_a_pole_between_the_points_is_not_taken_for_a_slope(x: float) -> None:
 def test_the_slope_of_a_staircase_is_known_to_a_few_digits(large: float) -> None:
     found = slopes_at(lambda x: (np.exp(x) + large) - large, 0.3)
     assert abs(found.value[0] - np.exp(0.3)) <= found.error[0]
+
+
+@pytest.mark.parametrize(("bend", "kink"), [(1e-9, True), (1e-10, True), (1e-13, False)])
+def test_a_kink_is_told_from_rounding(bend: float, *, kink: bool) -> None:
+    """Rounding of 0.3 leaves 1e-12 of a slope."""
+    assert slopes_at(lambda x: 0.3 + bend * np.abs(x), 0.0).kink[0] == kink
