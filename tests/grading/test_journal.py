@@ -40,6 +40,13 @@ def test_a_line_that_was_cut_short_is_dropped_and_the_journal_goes_on(journal: J
     assert journal.resume(HEADER) == [FIRST, SECOND]
 
 
+def test_of_a_cut_line_that_is_longer_than_the_next_nothing_is_left(journal: Journal) -> None:
+    with journal.path.open("a") as file:
+        file.write('{"id": "' + 5000 * "x")
+    journal.append(SECOND)
+    assert journal.resume(HEADER) == [FIRST, SECOND, SECOND]
+
+
 def test_a_journal_of_another_run_is_refused(journal: Journal) -> None:
     with pytest.raises(JournalError, match="belongs to another run; grade without --resume, or into another folder"):
         journal.resume({**HEADER, "seed": 1})

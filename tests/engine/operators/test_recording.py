@@ -1,4 +1,4 @@
-"""Tests of the memory of results: it is their own, whatever numpy's functions return."""
+"""Tests of what functions take, and of the memory of results: it is their own, whatever numpy's functions return."""
 
 from collections.abc import Callable
 
@@ -29,3 +29,8 @@ def test_an_array_of_a_tensor_is_a_copy_if_one_is_asked_for() -> None:
     x = torch.tensor([1.0, 2.0])
     assert np.shares_memory(np.asarray(x), x.array)
     assert not np.shares_memory(np.array(x), x.array)
+
+
+def test_numbers_lists_and_arrays_are_operands_of_functions_with_attributes() -> None:
+    assert [torch.sum(x).item() for x in ([1.0, 2.0], np.array([1.0, 2.0]), torch.tensor([1.0, 2.0]))] == [3.0] * 3
+    assert torch.clip(5.0, 0.0, 2.0).item() == 2.0
