@@ -10,7 +10,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking.discrepancy import Discrepancy
-from refgrad.checking.messages import Symptoms, advice
+from refgrad.checking.messages import Symptoms, _output_text, advice
 from refgrad.checking.report import describe_inconclusive
 from tests.checking.own_functions import FAULTS, Backward, inputs, own, square_with
 
@@ -174,3 +174,16 @@ def test_arrays_of_sixty_four_entries_are_printed(entries: int, printed: str) ->
 @pytest.mark.parametrize(("entries", "seed"), [(12, "np.array([1.0, 0.0,"), (13, "np.eye(1, 13, 0).reshape((13,))")])
 def test_seeds_of_twelve_entries_are_printed_in_full(entries: int, seed: str) -> None:
     assert f"pullback({seed}" in message(FAULTS["half"], np.linspace(1, 2, entries)).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "told"),
+    [
+        ((None, np.array(2.0)), "1"),
+        ((np.zeros(2), np.array([0.0, 1.0])), "1, entry (1,)"),
+        ((np.zeros(2), np.array([2.0, 1.0])), "1, all entries weighted by a random seed"),
+        ((np.ones(1), None, np.ones(2)), "0, 2, all entries weighted by random seeds"),
+    ],
+)
+def test_the_outputs_that_take_part_are_told(seeds: tuple[Any, ...], told: str) -> None:
+    assert _output_text(seeds) == told

@@ -137,6 +137,8 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     "np.asarray(radii, dtype=np.float64)::1": "what is copied is a list, of which an array is made at any rate",
     f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
     "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
+    f"{CHECKING}/gradients.py::_Check.random::arithmetic::sizes * self.choices.choice((-1.0, 1.0), output.shape) -> "
+    "sizes / self.choices.choice((-1.0, 1.0), output.shape)::1": "a product with a sign is a quotient by it",
     f"{GRADING}/checks/isolation/alone.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
         "what is copied is a number"
     ),
