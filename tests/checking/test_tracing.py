@@ -175,3 +175,11 @@ def test_a_branch_on_a_value_is_the_one_that_the_value_takes(number: float) -> N
     recorder = Recorder()
     name = recorder.leaf("x", np.array(number), requires_grad=True)
     assert bool(TracedArray(name, translator(recorder))) is bool(number)
+
+
+def test_what_numpy_is_asked_of_a_traced_value_is_answered_and_recorded_nowhere() -> None:
+    recorder = Recorder()
+    value = TracedArray(recorder.leaf("x", X, requires_grad=True), translator(recorder))
+    assert np.shape(value) == X.shape
+    assert np.zeros_like(value).tolist() == np.zeros_like(X).tolist()
+    assert [step.name for step in recorder.steps] == ["x"]
