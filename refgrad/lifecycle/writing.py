@@ -57,10 +57,8 @@ def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:
         fits = np.broadcast_shapes(part.shape, operand) == part.shape
     except ValueError:
         fits = False
-    squeezed = operand
-    while len(squeezed) > part.ndim and squeezed[0] == 1:
-        squeezed = squeezed[1:]
-    return Extent(part.shape, entries.size - part.size, fits, refused=not fits and squeezed == operand)
+    has_an_axis_to_drop = len(operand) > part.ndim and operand[0] == 1
+    return Extent(part.shape, entries.size - part.size, fits, refused=not fits and not has_an_axis_to_drop)
 
 
 def _native(index: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import operator_table
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import CertifiedOracle, derivatives_along, judge
-from refgrad.oracles.certified.directional import directional_derivative
+from refgrad.oracles.certified.directional import Moving, directional_derivative
 from refgrad.scenario import Constant, Jvp, Scenario, parse
 
 OPERATORS = [name for name, row in operator_table().items() if row.differentiable_arguments]
@@ -182,3 +182,9 @@ def test_a_series_says_nothing_of_tangents() -> None:
     found = derivatives_along(parse(text), {"x": np.ones(2)}, order=1)
     assert all(ball.is_nan() for name in ("t", "z") for ball in found[name])
     assert all(ball.is_finite() for ball in found["y"])
+
+
+def test_a_number_that_stands_still_moves_nothing_and_scales_what_moves() -> None:
+    moving = Moving(arb(3), arb(5))
+    for found, value, speed in ((moving * 2, 6, 10), (2 * moving, 6, 10), (moving + 1, 4, 5), (moving / 2, 1.5, 2.5)):
+        assert (found.value, found.speed) == (value, speed)
