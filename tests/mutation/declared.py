@@ -142,6 +142,9 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/checks/isolation/alone.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
         "what is copied is a number"
     ),
+    f"{GRADING}/journal.py::Journal.append::statement::file.truncate() -> nothing::1": (
+        "what is left of a cut line has no end, and is dropped whenever it is read"
+    ),
     f"{GRADING}/judging/narration.py::_listed::copy::np.array(numbers.entries, dtype=object) -> "
     "np.asarray(numbers.entries, dtype=object)::1": "what is copied is a tuple",
     f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "

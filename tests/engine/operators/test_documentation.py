@@ -37,3 +37,8 @@ def test_a_method_has_the_docstring_of_its_function_and_says_if_it_overwrites() 
     methods: Any = Tensor
     assert methods.exp.__doc__ == torch.exp.__doc__
     assert methods.exp_.__doc__ == f"In place: {torch.exp.__doc__}"
+
+
+def test_a_docstring_says_which_shape_the_result_has() -> None:
+    assert "; the result has the common shape\n" in torch.add.__doc__
+    assert "; the result has the same\n" in torch.exp.__doc__
