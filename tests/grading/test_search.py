@@ -93,11 +93,11 @@ def test_scenarios_are_drawn_eight_times_at_most_and_twice_if_none_is_decided(
 ) -> None:
     seeds: list[int] = []
 
-    def drawn(searching: Search, _fails: object, offset: int) -> tuple[None, int]:
+    def drawn(searching: Search, _fails: object, offset: int, examples: int) -> tuple[None, int]:
         searching.outcomes["inconclusive"] += 10
         searching.outcomes["passed"] = decided
         seeds.append(offset)
-        return None, 10
+        return None, examples
 
     monkeypatch.setattr(Search, "drawn", drawn)
     assert search().run(()).examples == 10 * rounds

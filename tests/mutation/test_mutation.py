@@ -110,7 +110,7 @@ def test_a_constant_is_held_to_the_tests_of_the_functions_that_name_it(every: li
     assert {f"{judgement}::_outcomes", "refgrad/checking/screening.py::tolerance"} <= touched(allowance)
 
 
-def test_tests_beside_a_module_come_first_and_quick_ones_before_slow() -> None:
+def test_tests_beside_a_module_come_first_and_then_the_quickest() -> None:
     fault = next(fault for fault in faults_of("refgrad/engine/room.py", SOURCE) if fault.function == "near")
     near = frozenset({"refgrad/engine/room.py::near"})
     reach = {
@@ -124,8 +124,8 @@ def test_tests_beside_a_module_come_first_and_quick_ones_before_slow() -> None:
     assert [name.partition("::")[2] for name in (*quick, *slow)] == [
         "test_quick",
         "test_slow",
-        "test_beside",
         "test_far",
+        "test_beside",
     ]
     assert list(quick.values()) == [0.1, 2.0]
 
