@@ -151,7 +151,7 @@ class Search:
 
     def fails(self, scenario: Scenario) -> bool:
         """Whether a scenario shows a fault that is this check's to tell; no once too many processes have ended."""
-        if self.is_exhausted and scenario.id not in self.bench.engine.fatal:
+        if self.is_exhausted and not self.bench.engine.has_run(scenario):
             return False
         finding = self.bench.examine(scenario, self.check)
         self.outcomes[finding.outcome] += 1

@@ -236,6 +236,10 @@ class Engine:
         self.prepared: dict[tuple[str, bool], tuple[Observation, ...]] = {}
         """What scenarios showed that were run ahead, by their ids and whether seeds were watched."""
 
+    def has_run(self, scenario: Scenario) -> bool:
+        """Whether it is known already what a scenario shows: it ended a process, or was prepared."""
+        return scenario.id in self.fatal or any(known == scenario.id for known, _seeds in self.prepared)
+
     @property
     def session(self) -> Session:
         """The namespace of an engine in this process."""

@@ -121,7 +121,7 @@ def test_a_failing_example_is_found_again_at_once() -> None:
 def test_what_is_drawn_can_be_mapped_and_filtered() -> None:
     mapped = scenarios().filter(lambda scenario: "exp" in scenario.operators).map(lambda scenario: scenario.text)
     text = find(mapped, lambda _: True, settings=SEARCHED)
-    assert [step.operator for step in parse(text).applications] == ["exp"]
+    assert "exp" in parse(text).operators
 
 
 @example(parse("a = leaf float64[] {0x1p+0} requires_grad\nb = tanh a\nbackward b\n"))

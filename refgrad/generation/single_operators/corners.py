@@ -83,12 +83,21 @@ def _apart(array: Array) -> Array:
     return np.round(low + (high - low) * order / max(1, array.size - 1), 3)
 
 
+def _with_zeros(array: Array, *zeros: float) -> Array:
+    """Return the array with these zeros in the place of its first entries."""
+    entries = array.ravel().copy()
+    entries[: len(zeros)] = zeros[: entries.size]
+    return entries.reshape(array.shape)
+
+
 ARRANGEMENTS: Final[tuple[Arranged, ...]] = (
+    lambda array: _with_zeros(array, 0.0),
+    lambda array: _with_zeros(array, -0.0, 0.0, 0.0),
     lambda array: np.sort(array, axis=None).reshape(array.shape),
     lambda array: np.full_like(array, array.flat[0]),
     lambda array: np.sort(array, axis=None)[::-1].reshape(array.shape),
 )
-"""Entries in order, all the same, and in reverse order."""
+"""One zero, several of either sign; entries in order, all the same, and in reverse order."""
 
 
 @dataclass(frozen=True, slots=True)

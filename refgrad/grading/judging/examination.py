@@ -90,7 +90,10 @@ def confront(
     """Return the worst that an engine's observations show, given what each step must show and the truth."""
     as_given = len(predictions) == len(oracle.given.steps)  # not lowered, as scenarios are where tensors change
     findings: list[Finding] = []
+    ended = any(observation.ending is not None for observation in observations)
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
+        if ended and observation.ending is None:
+            continue  # what it answered was lost with the process
         finding = _compare(prediction, observation, oracle, adapter)
         if finding.outcome == "unexpected-error" and as_given:
             finding = _excused(finding, oracle, number)

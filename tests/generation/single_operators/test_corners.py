@@ -53,6 +53,11 @@ def test_every_option_that_random_scenarios_have_is_met(operator: str, attribute
     assert met(corner_scenarios(operator)) >= met(operator_scenario(seed, operator) for seed in range(30))
 
 
+@pytest.mark.parametrize(("operator", "zeros"), [("prod", 1), ("prod", 3), ("multiply", 1), ("exp", 3)])
+def test_zeros_are_met(operator: str, zeros: int) -> None:
+    assert any(list(s.leaves[0].value.to_numpy().flat).count(0.0) == zeros for s in corner_scenarios(operator))
+
+
 def test_a_variadic_operator_takes_many_operands_and_one() -> None:
     counts = {len(scenario.applications[0].arguments) for scenario in corner_scenarios("concatenate")}
     assert {1, 5, 9} <= counts
