@@ -19,7 +19,7 @@ import numpy as np
 
 from refgrad.generation.attributes.rules import adapted
 from refgrad.generation.choices import SeededChoices
-from refgrad.generation.draft.admission import MARGIN, Array, inside_of
+from refgrad.generation.draft.admission import MARGIN, Array, inside_of, well_formed
 from refgrad.generation.draft.application import commit
 from refgrad.generation.draft.backward_calls import completed
 from refgrad.generation.draft.draft import Draft
@@ -30,7 +30,7 @@ from refgrad.generation.profile import STANDARD, GenerationError, Profile
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import Argument, Attribute, Operator, operator_table
 from refgrad.operators.structure import Shape
-from refgrad.scenario import Leaf, Read, Scenario
+from refgrad.scenario import Apply, Leaf, Read, Scenario
 
 ATTEMPTS: Final = 12
 """How often a corner is drawn until the operator admits its numbers; a long row is seldom clear of all kinks."""
@@ -50,7 +50,7 @@ SHAPES: Final[tuple[tuple[Shape, ...], ...]] = (
     ((2, 1, 3, 2), (), (1, 2, 1, 3, 2), (3,), (2, 1, 3), (2, 3)),
     ((257,), (33,), (17,), (9,), (8,), (7,), (16,), (15,), (31,), (32,), (63,), (64,), (65,), (127,), (128,), (129,)),
     ((1, 3), (3, 1), (1,), (1, 2, 3), (2, 3, 1), (1, 1, 1)),
-    ((0,), (2, 0), (0, 2), (2, 0, 3)),
+    ((0,), (2, 0), (0, 2), (2, 0, 3), (0, 2, 4), (2, 4, 0), (0, 4, 2, 2), (2, 0, 2, 2)),
     ((2, 129), (129, 2), (17, 17)),
 )
 """Ranks; lengths on both sides of powers of two, as vectors of a processor and blocks of sums have; axes of length 1,
@@ -197,11 +197,19 @@ def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
             )
             if operands is None or not commit(draft, row, operands, margin=MARGIN, given=corner.given):
                 continue
+            if not _is_well_formed(row, draft.results[0]):
+                continue
             try:
                 return completed(draft)
             except GenerationError:
                 continue
     return None
+
+
+def _is_well_formed(row: Operator, result: Value) -> bool:
+    """Whether the attributes, some of which were given, fit the operands, and not merely NumPy's functions."""
+    assert isinstance(result.step, Apply)
+    return well_formed(row, [argument.array for argument in result.arguments], row.bind(keywords(result.step)))
 
 
 def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None:

@@ -6,7 +6,9 @@ from itertools import combinations
 import pytest
 
 from refgrad.generation import Profile, corner_scenarios, operator_scenario
+from refgrad.generation.draft.admission import well_formed
 from refgrad.generation.single_operators.corners import LARGEST_CORNER, SHAPES
+from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
@@ -56,6 +58,14 @@ def test_every_option_that_random_scenarios_have_is_met(operator: str, attribute
 @pytest.mark.parametrize(("operator", "zeros"), [("prod", 1), ("prod", 3), ("multiply", 1), ("exp", 3)])
 def test_zeros_are_met(operator: str, zeros: int) -> None:
     assert any(list(s.leaves[0].value.to_numpy().flat).count(0.0) == zeros for s in corner_scenarios(operator))
+
+
+@pytest.mark.parametrize("operator", [name for name, row in TABLE.items() if row.attributes])
+def test_attributes_fit_the_operands(operator: str) -> None:
+    row = TABLE[operator]
+    for scenario in corner_scenarios(operator):
+        values, (step,) = evaluate(scenario, Float64()), scenario.applications
+        assert well_formed(row, [values[name] for name in step.arguments], row.bind(keywords(step)))
 
 
 def test_a_variadic_operator_takes_many_operands_and_one() -> None:
