@@ -64,6 +64,12 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in SHAPES for shape in shapes)
 MANY_OPERANDS: Final = (5, 1, 9)
 """How many operands a variadic argument stands for, besides the few of random scenarios."""
 
+DRAWS: Final = 3
+"""How often small shapes are met, each time with other attributes."""
+
+SMALL: Final = 2
+"""What counts as small: so many entries, or none."""
+
 BASES: Final = 2
 """Of this many scenarios, of different ranks, every subset of the operands wants gradients."""
 
@@ -104,11 +110,13 @@ ARRANGEMENTS: Final[tuple[Arranged, ...]] = (
 class Corner:
     """What is not left to chance: the first operand's shape, and perhaps more.
 
-    ``others`` are tried in turn with it, ``operands`` is how many a variadic argument stands for, ``repeated`` has one
-    leaf stand for all, ``arranged`` reorders the first operand's entries, and ``given`` are attributes.
+    ``first`` is the seed of the numbers and attributes that are tried first. ``others`` are shapes that are tried in
+    turn with it, ``operands`` is how many a variadic argument stands for, ``repeated`` has one leaf stand for all,
+    ``arranged`` reorders the first operand's entries, and ``given`` are attributes.
     """
 
     shape: Shape = PLAIN
+    first: int = 0
     others: tuple[Shape, ...] = ()
     operands: int = 2
     repeated: bool = False
@@ -127,12 +135,19 @@ def corner_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenar
     wide = replace(certain, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER)
     if _is_about_pairs(row, wide):
         wide = replace(wide, largest_size=LARGEST_OF_PAIRS)
-    kinds = [[Corner(shape) for shape in shapes if _has_room(wide, shape)] for shapes in SHAPES]
+    kinds = [list(_shaped(row, shapes, wide)) for shapes in SHAPES]
     kinds += [list(_operand_corners(row)), [Corner(arranged=each) for each in ARRANGEMENTS], list(_attributes(row))]
     drawn = [_all_drawn(row, corners, wide) for corners in kinds]
     wanted = [subset for scenario in drawn[0][:BASES] for subset in _subsets(scenario)]
     met = chain(*zip_longest(wanted, *drawn))
     return tuple(dict.fromkeys(scenario for scenario in met if scenario is not None))
+
+
+def _shaped(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Iterator[Corner]:
+    """Yield corners of these shapes, small ones with several attributes, as random scenarios seldom have them."""
+    admitted = [shape for shape in shapes if _has_room(profile, shape)]
+    for first in range(DRAWS if row.attributes else 1):
+        yield from (Corner(shape, first) for shape in admitted if not first or math.prod(shape) <= SMALL)
 
 
 def _has_room(profile: Profile, shape: Shape) -> bool:
@@ -189,7 +204,7 @@ def _all_drawn(row: Operator, corners: Iterable[Corner], profile: Profile) -> li
 def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
     """Return the corner's scenario with the first numbers that the operator admits, or None."""
     with np.errstate(all="ignore"):
-        for seed in range(ATTEMPTS):
+        for seed in range(corner.first, corner.first + ATTEMPTS):
             shapes = [shape for shape in (corner.shape, *corner.others) if _has_room(profile, shape)] or [()]
             draft = Draft(profile, shapes[seed % len(shapes)], SeededChoices(seed))
             operands = _operands(
