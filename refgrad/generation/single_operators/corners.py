@@ -112,7 +112,7 @@ class Corner:
 
     ``first`` is the seed of the numbers and attributes that are tried first. ``others`` are shapes that are tried in
     turn with it, ``operands`` is how many a variadic argument stands for, ``repeated`` has one leaf stand for all,
-    ``arranged`` reorders the first operand's entries, and ``given`` are attributes.
+    ``arranged`` reorders the entries of the first operand of numbers, and ``given`` are attributes.
     """
 
     shape: Shape = PLAIN
@@ -239,7 +239,8 @@ def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None
         shapes = tuple(operand.shape for operand in operands)
         shape = rule.choose(draft.choices, shapes, draft.profile) if operands else rule.first(draft.base)
         leaf = fresh_leaf(draft.choices, draft.profile, row, argument, shape if operands else adapted(row, shape))
-        operands.append(_arranged(leaf, corner) if not operands else leaf)
+        is_first = not any(not operand.condition for operand in operands)
+        operands.append(_arranged(leaf, corner) if is_first else leaf)
     return None if corner.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
 
 
@@ -251,7 +252,7 @@ def _may_repeat(row: Operator, argument: Argument, operands: list[Value]) -> boo
 
 
 def _arranged(leaf: Value, corner: Corner) -> Value:
-    if corner.arranged is None or not leaf.array.size:
+    if corner.arranged is None or leaf.condition or not leaf.array.size:
         return leaf
     return Value.of(corner.arranged(leaf.array), requires_grad=leaf.requires_grad)
 
