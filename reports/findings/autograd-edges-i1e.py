@@ -17,10 +17,12 @@ def vjp(function, primals):
     return output, pullback
 
 a = np.array(-0.0)
+b = special.ive(1, a)
 
 def program_b(a):
     b = special.ive(1, a)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.ones_like(np.asarray(output_b))))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array(1.0))
+print(np.asarray(gradient_of_a))  # gradient of a

@@ -30,10 +30,12 @@ def l2_norm(x, axis, keepdims):
     return np.reshape(length, kept) if keepdims else length
 
 a = np.array(-0.0)
+b = l2_norm(a, None, False)
 
 def program_b(a):
     b = l2_norm(a, None, False)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.ones_like(np.asarray(output_b))))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array(1.0))
+print(np.asarray(gradient_of_a))  # gradient of a

@@ -22,5 +22,6 @@ def function_of_c(a):
     b = np.var(a, axis=(0,), ddof=0, keepdims=False)
     return b
 
-_, c = jvp(function_of_c, [a], [np.array([1.0])])
+tangent_of_a = np.array([1.0])
+output, c = jvp(function_of_c, [a], [tangent_of_a])
 print(np.asarray(c))  # value of c

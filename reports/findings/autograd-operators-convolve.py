@@ -19,10 +19,11 @@ def vjp(function, primals):
 
 a = np.array([1.0])
 b = np.array([1.0, 1.0])
+c = autograd.scipy.signal.convolve(a, b, mode='same')
 
 def program_c(b):
     c = autograd.scipy.signal.convolve(a, b, mode='same')
     return c
 
 output_c, pullback_of_c = vjp(program_c, [b])
-print(pullback_of_c(np.array([1.0, 1.0])))  # cotangents of b
+[gradient_of_b] = pullback_of_c(np.array([1.0, 1.0]))

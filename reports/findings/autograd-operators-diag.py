@@ -1,6 +1,6 @@
 # A finding of refgrad on autograd, version 1.9.1: operators/diag is wrong.
 # diag: value and gradient are right, for any shape, attribute and seed.
-# Found: step 4, `read grad a`: the gradient of a is entry (1, 0): 1.0, but the truth is 0
+# Found: step 4, `read grad a`: the gradient of a is entry (0, 1): 1.0, but the truth is 0
 
 import numpy
 
@@ -16,11 +16,13 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array([[1.0], [1.0]])
+a = np.array([[1.0, 1.0]])
+b = np.diag(a, 0)
 
 def program_b(a):
     b = np.diag(a, 0)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.array([1.0])))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array([1.0]))
+print(np.asarray(gradient_of_a))  # gradient of a

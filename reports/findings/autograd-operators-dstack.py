@@ -18,10 +18,12 @@ def vjp(function, primals):
     return output, pullback
 
 a = np.array(1.0)
+b = np.dstack([a])
 
 def program_b(a):
     b = np.dstack([a])
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.array([[[1.0]]])))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array([[[1.0]]]))
+print(np.asarray(gradient_of_a))  # gradient of a

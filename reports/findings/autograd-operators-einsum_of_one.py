@@ -1,7 +1,7 @@
 # A finding of refgrad on autograd, version 1.9.1: operators/einsum_of_one is unexpected-error.
 # einsum_of_one: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[1] {0x1p+0}`: raised ValueError: einstein sum subscripts string includes
-# output subscript 'i' multiple times
+# Found: step 3, `backward b`: raised ValueError: einstein sum subscripts string includes output subscript 'i'
+# multiple times
 
 import numpy
 
@@ -17,11 +17,12 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array([[[1.0]]])
+a = np.array([[1.0]])
+b = np.einsum('ii', a)
 
 def program_b(a):
-    b = np.einsum('kii->k', a)
+    b = np.einsum('ii', a)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.array([1.0])))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array(1.0))

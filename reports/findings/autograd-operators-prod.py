@@ -1,7 +1,7 @@
 # A finding of refgrad on autograd, version 1.9.1: operators/prod is missing.
 # prod: value and gradient are right, for any shape, attribute and seed.
-# Found: step 4, `read grad a`: the gradient of a is entry (1,): nan, but the truth is 1.0000000000000000: A factor's
-# derivative is the product of the others, whatever the factor is: the product divided by the factor is 0 / 0.
+# Found: step 4, `read grad a`: the gradient of a is nan, but the truth is 1.0000000000000000: A factor's derivative
+# is the product of the others, whatever the factor is: the product divided by the factor is 0 / 0.
 
 import numpy
 
@@ -17,11 +17,13 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array([1.0, -0.0])
+a = np.array(0.0)
+b = np.prod(a, axis=None, keepdims=False)
 
 def program_b(a):
-    b = a.prod(axis=None, keepdims=False)
+    b = np.prod(a, axis=None, keepdims=False)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.ones_like(np.asarray(output_b))))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array(1.0))
+print(np.asarray(gradient_of_a))  # gradient of a

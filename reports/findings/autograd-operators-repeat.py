@@ -1,7 +1,7 @@
-# A finding of refgrad on autograd, version 1.9.1: operators/repeat is unexpected-error.
+# A finding of refgrad on autograd, version 1.9.1: operators/repeat is wrong.
 # repeat: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[0] {}`: raised TypeError: 'numpy.float64' object cannot be interpreted as an
-# integer
+# Found: step 4, `read grad a`: the gradient of a is entry (0,): 3.0, but the truth is 2.0000000000000000 (relative
+# error 5.0e-01, 2.25e+15 times what rounding explains)
 
 import numpy
 
@@ -17,11 +17,13 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array(1.0)
+a = np.array([1.0, 1.0])
+b = a.repeat(2, -1)
 
 def program_b(a):
-    b = np.repeat(a, 0, None)
+    b = a.repeat(2, -1)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.zeros((0,))))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array([1.0, 1.0, 2.0, 1.0]))
+print(np.asarray(gradient_of_a))  # gradient of a

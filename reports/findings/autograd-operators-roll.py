@@ -1,6 +1,6 @@
 # A finding of refgrad on autograd, version 1.9.1: operators/roll is unexpected-error.
 # roll: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b`: raised TypeError: bad operand type for unary -: 'tuple'
+# Found: step 3, `backward b seed float64[1] {0x1p+0}`: raised TypeError: bad operand type for unary -: 'tuple'
 
 import numpy
 
@@ -16,11 +16,12 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array(1.0)
+a = np.array([1.0])
+b = np.roll(a, (0,), (0,))
 
 def program_b(a):
-    b = np.roll(a, (0,), None)
+    b = np.roll(a, (0,), (0,))
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.ones_like(np.asarray(output_b))))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array([1.0]))

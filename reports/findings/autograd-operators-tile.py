@@ -1,6 +1,7 @@
-# A finding of refgrad on autograd, version 1.9.1: operators/tile is unexpected-error.
+# A finding of refgrad on autograd, version 1.9.1: operators/tile is wrong.
 # tile: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[0] {}`: raised ZeroDivisionError: integer modulo by zero
+# Found: step 4, `read grad a`: the gradient of a is entry (0, 0): 3.0, but the truth is 2.0000000000000000 (relative
+# error 5.0e-01, 2.25e+15 times what rounding explains)
 
 import numpy
 
@@ -16,11 +17,13 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array(1.0)
+a = np.array([[1.0], [1.0]])
+b = np.tile(a, (2,))
 
 def program_b(a):
-    b = np.tile(a, (0,))
+    b = np.tile(a, (2,))
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-print(pullback_of_b(np.zeros((0,))))  # cotangents of a
+[gradient_of_a] = pullback_of_b(np.array([[1.0, 1.0], [2.0, 1.0]]))
+print(np.asarray(gradient_of_a))  # gradient of a

@@ -18,12 +18,13 @@ def vjp(function, primals):
     return output, pullback
 
 a = np.array(True)
-b = np.array(1.0)
-c = np.array([1.0])
+b = np.array([1.0])
+c = np.array(1.0)
+d = np.where(a, b, c)
 
-def program_d(b):
+def program_d(c):
     d = np.where(a, b, c)
     return d
 
-output_d, pullback_of_d = vjp(program_d, [b])
-print(pullback_of_d(np.array([1.0])))  # cotangents of b
+output_d, pullback_of_d = vjp(program_d, [c])
+[gradient_of_c] = pullback_of_d(np.array([1.0]))

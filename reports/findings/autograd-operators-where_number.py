@@ -19,10 +19,11 @@ def vjp(function, primals):
 
 a = np.array([True])
 b = np.array(1.0)
+c = np.where(a, b, 0.0)
 
 def program_c(b):
     c = np.where(a, b, 0.0)
     return c
 
 output_c, pullback_of_c = vjp(program_c, [b])
-print(pullback_of_c(np.array([1.0])))  # cotangents of b
+[gradient_of_b] = pullback_of_c(np.array([1.0]))

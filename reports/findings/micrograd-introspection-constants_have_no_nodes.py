@@ -10,11 +10,13 @@ import numpy as np
 from micrograd.engine import Value
 
 x = Value(1.5)
+node_1 = x
 c = Value(2.0)
 a = x * c
+node_2 = a
 b = c + a
-
-nodes = {'x': x, 'a': a, 'b': b}
+node_3 = b
+nodes = {'x': node_1, 'a': node_2, 'b': node_3}
 names = {id(node): name for name, node in nodes.items()}
 for name, node in nodes.items():
     parents = list(node._prev)

@@ -24,7 +24,7 @@ def function(y):
     return y
 
 
-def attempt():
+def attempt(_=0):
     x = Value(1.0)
     before = held()
     loss = function(x)
@@ -38,4 +38,6 @@ def attempt():
 
 
 tracemalloc.start()
+
+
 print(attempt())

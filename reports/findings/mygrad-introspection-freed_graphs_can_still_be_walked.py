@@ -13,11 +13,13 @@ from mygrad.nnet import activations
 from mygrad.nnet.layers import batchnorm
 
 x = mg.tensor(np.array(1.5), constant=not True)
-a = x * x
+node_1 = x
+a = mg.multiply(x, x)
+node_2 = a
 b = mg.add(a, x)
+node_3 = b
 b.backward(None)
-
-nodes = {'x': x, 'a': a, 'b': b}
+nodes = {'x': node_1, 'a': node_2, 'b': node_3}
 names = {id(node): name for name, node in nodes.items()}
 for name, node in nodes.items():
     parents = [None if v.constant else v for v in node.creator.variables] if node.creator else []

@@ -27,7 +27,7 @@ def function(y):
     return mg.sum(y, axis=None, keepdims=False)
 
 
-def attempt():
+def attempt(_=0):
     size = 131072
     x = mg.tensor(np.ones(size), constant=not True)
     before = held()
@@ -38,4 +38,6 @@ def attempt():
 
 
 tracemalloc.start()
+
+
 print(attempt())

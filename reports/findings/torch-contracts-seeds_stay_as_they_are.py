@@ -13,12 +13,12 @@ import torch
 def as_numpy(x):  # NumPy has no bfloat16
     return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
 
-seed_1 = torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64)
-seed_2 = torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64)
 x = torch.tensor(np.array([1.5, -0.5]), dtype=torch.float64, requires_grad=True)
 a = torch.reshape(x, (2, 1))
+seed_1 = torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64)
 a.backward(seed_1, retain_graph=True)
+print([as_numpy(seed_1.detach())])  # the seeds
+seed_2 = torch.tensor(np.array([[1.0], [-2.0]]), dtype=torch.float64)
 a.backward(seed_2, retain_graph=False)
+print([as_numpy(seed_1.detach()), as_numpy(seed_2.detach())])  # the seeds
 print(x.grad if x.grad is None else as_numpy(x.grad.detach().clone()))  # gradient of x
-print(as_numpy(seed_1.detach()))  # seed 1
-print(as_numpy(seed_2.detach()))  # seed 2

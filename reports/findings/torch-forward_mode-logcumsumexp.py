@@ -24,5 +24,6 @@ def function_of_c(a):
     b = torch.logcumsumexp(a, dim=0)
     return b
 
-_, c = jvp(function_of_c, [a], [torch.tensor(np.array([1.0]), dtype=torch.float64)])
+tangent_of_a = torch.tensor(np.array([1.0]), dtype=torch.float64)
+output, c = jvp(function_of_c, [a], [tangent_of_a])
 print(as_numpy(c.detach()))  # value of c

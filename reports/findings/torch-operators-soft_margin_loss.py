@@ -1,6 +1,6 @@
 # A finding of refgrad on torch, version 2.13.0+cpu: operators/soft_margin_loss is wrong.
 # soft_margin_loss: value and gradient are right, for any shape, attribute and seed.
-# Found: step 5, `read grad a`: the gradient of a is entry (1,): nan, but the truth is 0.50000000000000000
+# Found: step 5, `read grad a`: the gradient of a is nan, but the truth is 1.0000000000000000
 
 import numpy
 
@@ -18,8 +18,8 @@ def signs(positive, x):
 def reduction(name):
     return {"max": "amax", "min": "amin"}.get(name, name)
 
-a = torch.tensor(np.array([1.0, 800.0]), dtype=torch.float64, requires_grad=True)
-b = torch.tensor(np.array([False, False]), dtype=torch.bool)
+a = torch.tensor(np.array(800.0), dtype=torch.float64, requires_grad=True)
+b = torch.tensor(np.array(False), dtype=torch.bool)
 c = torch.nn.functional.soft_margin_loss(a, signs(b, a), reduction='mean')
 c.backward(None, retain_graph=False)
 print(a.grad if a.grad is None else as_numpy(a.grad.detach().clone()))  # gradient of a
