@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import singledispatch
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -29,6 +30,7 @@ from refgrad.grading.judging.evidence import (
     Silence,
     Uncoupled,
     Unsent,
+    Written,
 )
 from refgrad.grading.measurements.growth import STEEPEST, slope
 from refgrad.grading.measurements.release import SHARE
@@ -191,6 +193,16 @@ def _(fact: Measured, output: Output) -> bool:
         return len(numbers) == 2 and numbers[1] * SHARE > numbers[0]  # noqa: PLR2004
     times = {int(size): seconds for size, seconds in zip(numbers[::2], numbers[1::2], strict=False)}
     return len(times) > 1 and slope(times) > STEEPEST
+
+
+@holds.register
+def _(fact: Written, output: Output) -> bool | None:  # noqa: ARG001 (any seed that changes shows it)
+    """Whether a seed that was printed behind one backward is another one behind the next; of one print, nothing."""
+    seeds = [call[0] for call in output.calls if len(call) == 1 and isinstance(call[0], list)]
+    if len(seeds) <= 1:
+        return None
+    pairs = [pair for one, other in pairwise(seeds) for pair in zip(one, other, strict=False)]
+    return any(list(_leaves(one)) != list(_leaves(other)) for one, other in pairs)
 
 
 def _is_among(number: str, output: Output) -> bool:

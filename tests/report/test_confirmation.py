@@ -23,6 +23,7 @@ from refgrad.grading.judging.evidence import (
     Subject,
     Uncoupled,
     Unsent,
+    Written,
 )
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
@@ -47,6 +48,8 @@ CHOICE = Uncoupled(
 MATRIX = Unsent(leaf="x", gradients=(Numbers((1, 2), ("0.5", "1.0")),))
 TWO = Calls(hook="h", seen=2, expected=1)
 AFTER = Absent(subject=X, after_step=2, error=Raised("KeyError", "'x'", ("KeyError", "LookupError")))
+WRITTEN = Written(change="seed 1 is 2.0, and was 1.0")
+SEEDS = "import numpy as np\na = np.array([1.0])\nprint([a])\n"
 EDGES = "print('x', [])\nprint('a', ['x', 'x'])\nprint('b', [2.0, 'x'])\n"
 DEEP = Error(error=Raised("RecursionError", "", ("RecursionError", "RuntimeError")))
 
@@ -90,6 +93,9 @@ def leads(node: str, *parents: str) -> Parents:
         (Calls(hook="h", seen=0, expected=1), "print([])\n", "confirmed"),
         (TWO, "import numpy as np\nprint([np.array(1.), np.array(2.)])\n", "confirmed"),
         (TWO, "import numpy as np\nprint([np.array(1.)])\n", "refuted"),
+        (WRITTEN, SEEDS + "a *= 2\nprint([a, np.array([3.0])])\n", "confirmed"),
+        (WRITTEN, SEEDS + "print([a, np.array([3.0])])\nprint(np.array([6.0]))\n", "refuted"),
+        (WRITTEN, SEEDS + "print(np.array([2.0]))\n", "nothing to compare"),
         (AFTER, "raise KeyError('x')\n", "confirmed"),
         (AFTER, "print(None)\n", "refuted"),
         (Absent(subject=X), "print(None)\n", "confirmed"),
