@@ -17,6 +17,7 @@ from refgrad.generation.single_operators.layouts import LAYOUTS
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
 from refgrad.generation.tangents import without_tangents
+from refgrad.generation.wanted_gradients import without_gradients_of
 
 __all__ = [
     "ALL_FEATURES",
@@ -49,5 +50,6 @@ __all__ = [
     "triple_backward_scenario",
     "weight",
     "with_dtypes",
+    "without_gradients_of",
     "without_tangents",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
@@ -17,6 +17,8 @@ from hypothesis.errors import NoSuchExample
 
 from refgrad.generation.shrinking.shrinking import LIMIT, Fails, shrink
 from refgrad.scenario import Scenario
+
+T = TypeVar("T")
 
 BATCH: Final = 16
 """Scenarios that are made ready together: an engine in another process is asked as seldom as that."""
@@ -123,10 +125,14 @@ class _Stored:
             self.database.save(self.key.encode(), number.to_bytes(SEED_BYTES, "big"))
 
 
+def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield what is made ready together, in its order."""
+    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+
+
 def _found_among(trial: _Trial, seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None) -> bool:
     """Try the seeds in their order, made ready batch by batch, until one fails."""
-    for start in range(0, len(seeds), BATCH):
-        batch = seeds[start : start + BATCH]
+    for batch in batches(seeds):
         if prepare is not None:
             prepare(trial.made(batch))
         if any(trial.fails_at(number) for number in batch):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from refgrad.generation import Counterexample, find_counterexample, shrink
+from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation.ingredients import rare_ingredients
 from refgrad.grading.judging.evidence import Evidence, Fact, Tally
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 REPEATS: Final = 4
 """How often a scenario that failed is run again, to see whether it always does."""
-
-BATCH: Final = 16
-"""How many given scenarios are run at once, before the first of them is looked at."""
 
 ROUNDS: Final = 8
 """How often as many scenarios are drawn, at most, until enough of them are decided; twice, if none at all are."""
@@ -112,10 +110,9 @@ class Search:
 
     def made_ready(self, given: Iterable[Scenario]) -> Iterator[Scenario]:
         """Yield scenarios, run batch by batch before they are looked at."""
-        scenarios = list(given)
-        for start in range(0, len(scenarios), BATCH):
-            self.prepare(scenarios[start : start + BATCH])
-            yield from scenarios[start : start + BATCH]
+        for batch in batches(list(given)):
+            self.prepare(batch)
+            yield from batch
 
     def prepare(self, scenarios: Sequence[Scenario]) -> None:
         """Run scenarios that will be looked at next, unless no more processes may end."""

@@ -125,7 +125,6 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/measurements/repetition.py::WARM_UP": "how many iterations are run before those that are measured",
     f"{GRADING}/measurements/memory.py::MEGABYTE": "the size of the arrays of which the memory is measured",
     f"{GRADING}/search.py::ANOTHER_SEED": "a seed",
-    f"{GRADING}/search.py::BATCH": "how many scenarios are run at once",
     f"{GRADING}/search.py::MOST_FOR_ANOTHER": "how often something is tried: more is slower",
     f"{CHECKING}/screening.py::LEAST_SHARE": "how much small entries weigh: more is stricter",
     f"{CHECKING}/screening.py::TINY": "a scale far below all numbers, as a hundred times as much is",

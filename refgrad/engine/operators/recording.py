@@ -200,9 +200,11 @@ def _general(row: Operator, sets: OperatorSets) -> Function:
     lift = operand if row.elementwise else _strong_operand
     kind_for = cache(lambda needs: node_class(row, needs, sets))
     promoted = partial(promote, sets.functions)
+    takes_one = len(row.arguments) == 1 and not row.arguments[0].variadic
 
     def apply(*operands: Any, **attributes: Any) -> Tensor:
-        tensors = promoted(*(x if type(x) is Tensor else lift(x) for x in operands))
+        tensors = tuple(x if type(x) is Tensor else lift(x) for x in operands)
+        tensors = tensors if takes_one else promoted(*tensors)
         if is_traced(tensors):
             return noted(row, sets.arrays, apply, lift, tensors, attributes)
         bound = row.bind(attributes)

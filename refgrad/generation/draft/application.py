@@ -94,7 +94,7 @@ def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Valu
 
 def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before: list[Value], fresh: float) -> Value:
     choices, shapes = draft.choices, tuple(operand.shape for operand in before)
-    if before and choices.boolean(TWICE) and _again(operator, argument, before[-1], shapes):
+    if before and choices.boolean(TWICE) and may_repeat(operator, argument, before[-1], shapes):
         return before[-1]
     if not choices.boolean(fresh) and (fitting := _fitting(draft, operator, argument, shapes)):
         return _pick(choices, fitting)
@@ -131,7 +131,7 @@ def _fits(operator: Operator, shapes: tuple[Shape, ...], shape: Shape) -> bool:
     return operand_rule(operator).fits(shapes, shape)
 
 
-def _again(operator: Operator, argument: Argument, value: Value, shapes: tuple[Shape, ...]) -> bool:
+def may_repeat(operator: Operator, argument: Argument, value: Value, shapes: tuple[Shape, ...]) -> bool:
     """Whether the operand before may stand for this argument too."""
     in_range = value.within(*accepted_range(operator, argument)) and value.condition == (argument.dtype == "bool")
     return in_range and _fits(operator, shapes, value.shape)

@@ -20,17 +20,18 @@ import numpy as np
 from refgrad.generation.attributes.rules import adapted
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.admission import MARGIN, Array, inside_of, well_formed
-from refgrad.generation.draft.application import commit
+from refgrad.generation.draft.application import commit, may_repeat
 from refgrad.generation.draft.backward_calls import completed
 from refgrad.generation.draft.draft import Draft
-from refgrad.generation.draft.leaves import accepted_range, fresh_leaf
+from refgrad.generation.draft.leaves import fresh_leaf
 from refgrad.generation.draft.operands import operand_rule
 from refgrad.generation.draft.value import Value
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
+from refgrad.generation.wanted_gradients import without_gradients_of
 from refgrad.interpreter import Float64, evaluate, keywords
-from refgrad.operators import Argument, Attribute, Operator, operator_table
+from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.structure import Shape
-from refgrad.scenario import Apply, Leaf, Read, Scenario
+from refgrad.scenario import Apply, Scenario
 
 ATTEMPTS: Final = 12
 """How often a corner is drawn until the operator admits its numbers; a long row is seldom clear of all kinks."""
@@ -233,22 +234,15 @@ def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None
     slots = (*first, *[last] * corner.operands) if last.variadic else row.arguments
     rule, operands = operand_rule(row), list[Value]()
     for argument in slots:
-        if corner.repeated and operands and _may_repeat(row, argument, operands):
+        shapes = tuple(operand.shape for operand in operands)
+        if corner.repeated and operands and may_repeat(row, argument, operands[-1], shapes):
             operands.append(operands[-1])
             continue
-        shapes = tuple(operand.shape for operand in operands)
         shape = rule.choose(draft.choices, shapes, draft.profile) if operands else rule.first(draft.base)
         leaf = fresh_leaf(draft.choices, draft.profile, row, argument, shape if operands else adapted(row, shape))
         is_first = not any(not operand.condition for operand in operands)
         operands.append(_arranged(leaf, corner) if is_first else leaf)
     return None if corner.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
-
-
-def _may_repeat(row: Operator, argument: Argument, operands: list[Value]) -> bool:
-    """Whether the operand before may stand for this argument as well."""
-    shapes, before = tuple(operand.shape for operand in operands), operands[-1]
-    in_range = before.within(*accepted_range(row, argument)) and before.condition == (argument.dtype == "bool")
-    return in_range and operand_rule(row).fits(shapes, before.shape)
 
 
 def _arranged(leaf: Value, corner: Corner) -> Value:
@@ -262,17 +256,4 @@ def _subsets(scenario: Scenario) -> Iterator[Scenario]:
     names = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
     sizes = sorted(range(1, len(names)), key=lambda count: min(count, len(names) - count))
     subsets = chain.from_iterable(combinations(names, count) for count in sizes)
-    return (_wanting(scenario, frozenset(subset)) for subset in islice(subsets, MOST_SUBSETS))
-
-
-def _wanting(scenario: Scenario, wanted: frozenset[str]) -> Scenario:
-    """Return the scenario with gradients wanted of these leaves alone."""
-    left_out = {leaf.name for leaf in scenario.leaves} - wanted
-    kept = [
-        step
-        for step in scenario.steps
-        if not (isinstance(step, Read) and step.what == "grad" and step.name in left_out)
-    ]
-    return Scenario(
-        tuple(replace(s, requires_grad=False) if isinstance(s, Leaf) and s.name in left_out else s for s in kept)
-    )
+    return (without_gradients_of(scenario, set(names) - set(subset)) for subset in islice(subsets, MOST_SUBSETS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -15,7 +15,7 @@ from refgrad.generation import (
     random_scenario,
     with_dtypes,
 )
-from refgrad.generation.search import BATCH
+from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound
 from refgrad.grading.judging.evidence import Remark
@@ -36,8 +36,6 @@ MIXED_DTYPES: Final = "dtypes/mixed"
 
 LEFT_ALONE: Final = frozenset({"linear_algebra"})
 """Families that are tried by themselves only: in a graph, matrices are all but singular, and libraries refuse them."""
-
-_Tried = tuple[str, Scenario]
 
 TRIED_IN_DTYPE: Final = 3
 """So many scenarios tell whether an operator runs at all."""
@@ -123,7 +121,7 @@ class PrecisionCheck(GraphCheck):
         """Return the operators that run in the dtype: libraries leave some out, and say so by errors of any kind."""
         offered = set(_sound(bench))
         tried = [(name, scenario) for name in sorted(offered) for scenario in self._of_operator(bench, name)]
-        for batch in _batches(tried):
+        for batch in batches(tried):
             bench.prepare([scenario for _, scenario in batch], self)
             offered -= {name for name, scenario in batch if refuses(scenario, bench.engine)}
         return offered
@@ -141,10 +139,6 @@ class PrecisionCheck(GraphCheck):
         if finding.outcome == "unexpected-error":
             return False
         return not examine(with_dtypes(scenario, lambda _: "float64"), bench.engine).failed
-
-
-def _batches(tried: Sequence[_Tried]) -> Iterator[Sequence[_Tried]]:
-    return (tried[start : start + BATCH] for start in range(0, len(tried), BATCH))
 
 
 def _walks_twice(bench: Bench) -> bool:

@@ -76,17 +76,12 @@ def compare_array(subject: Subject, observation: Observation, due: Due) -> Findi
 
 def _compare_nothing(subject: Subject, due: Due) -> Finding:
     """No gradient at all, where it depends on the engine whether anything was recorded: as good as zeros."""
-    if _is_zero(due.certified()):
+    if due.certified().is_zero:
         return Finding("passed")
     certified = due.narrowest
     if not np.all(np.isfinite(certified.radius)):
         return Finding("inconclusive", Absent(subject=subject, certain=False))
-    return Finding("passed") if _is_zero(certified) else Finding("missing", Absent(subject=subject))
-
-
-def _is_zero(certified: Certified) -> bool:
-    """Whether every entry is exactly 0, which no higher precision changes."""
-    return all(ball.is_zero() for ball in certified.balls.ravel())
+    return Finding("passed") if certified.is_zero else Finding("missing", Absent(subject=subject))
 
 
 def _odd_dtype(subject: Subject, array: Array, named: str, due: Due) -> Dtype | None:

@@ -127,7 +127,7 @@ def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
     name = step.name if isinstance(step, Grad) else step.output if isinstance(step, Backward) else ""
     if name not in gradients[1:]:
         return False
-    return all(ball.is_zero() for ball in oracle.narrowest_value(name).balls.ravel())
+    return oracle.narrowest_value(name).is_zero
 
 
 def _has_no_value(oracle: CertifiedOracle, number: int) -> bool:

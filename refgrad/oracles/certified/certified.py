@@ -66,6 +66,11 @@ class Certified:
         """The shape of the value or gradient."""
         return self.balls.shape
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether every entry is exactly 0, which no higher precision changes."""
+        return all(ball.is_zero() for ball in self.balls.ravel())
+
 
 class CertifiedOracle:
     """Certified values and gradients of one scenario."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.generation import without_gradients_of
 from refgrad.interpreter import Float64, evaluate
 from refgrad.lifecycle import Fails, predict
 from refgrad.operators import operator_table
@@ -99,16 +100,8 @@ def with_one_leaf(scenario: Scenario) -> Scenario:
 
     For engines that lose leaves.
     """
-    others = {leaf.name for leaf in [leaf for leaf in scenario.leaves if leaf.requires_grad][1:]}
-    steps = (
-        step for step in scenario.steps if not (isinstance(step, Read) and step.what == "grad" and step.name in others)
-    )
-    return Scenario(
-        tuple(
-            replace(step, requires_grad=False) if isinstance(step, Leaf) and step.name in others else step
-            for step in steps
-        )
-    )
+    wanted = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
+    return without_gradients_of(scenario, wanted[1:])
 
 
 def with_operands_read(scenario: Scenario, *, early: bool) -> Scenario:

@@ -139,12 +139,10 @@ class SecondOrderCheck(DependentCheck):
         without, weighted = avoided(bench, self.operator), self._weighted(bench)
         profile = bench.profile(operators=frozenset({name}), **without.fields)
 
-        def drawn(seed: int, profile: Profile = profile) -> Scenario:
+        def made(seed: int, profile: Profile) -> Scenario:
             return bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted))
 
-        examples = bench.settings.effort.per_second_order
-        given = self.of_single_numbers(drawn, profile, bench, examples)
-        return bench.search(self, drawn, examples, given=given, cause=without.cause)
+        return self.tried(made, profile, bench, bench.settings.effort.per_second_order, without.cause)
 
     def _weighted(self, bench: Bench) -> bool | None:
         """Whether the output is multiplied by a leaf: always where the operator bends nowhere, None for sometimes."""

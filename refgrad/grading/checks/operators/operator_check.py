@@ -50,6 +50,13 @@ class CheckOfOperator(Check):
         """The operator's."""
         return self.operator.name
 
+    def tried(
+        self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int, cause: str
+    ) -> Verdict:
+        """Try scenarios without axes, and then so many that are drawn; ``cause`` is why they leave something out."""
+        given = self.of_single_numbers(make, profile, bench, examples)
+        return bench.search(self, lambda seed: make(seed, profile), examples, given=given, cause=cause)
+
     def of_single_numbers(
         self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int
     ) -> list[Scenario]:

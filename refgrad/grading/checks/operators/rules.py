@@ -121,13 +121,11 @@ class ThirdOrderCheck(DependentCheck):
         without = avoided(bench, self.operator)
         profile = bench.profile(operators=frozenset({name, NEEDED}), **without.fields)
 
-        def drawn(seed: int, profile: Profile = profile) -> Scenario:
+        def made(seed: int, profile: Profile) -> Scenario:
             scenario = third_order_scenario(seed, name, profile, weighted_gradient=WEIGHTED_GRADIENT)
             return bench.reliance.seeded(scenario)
 
-        examples = bench.settings.effort.per_third_order
-        given = self.of_single_numbers(drawn, profile, bench, examples)
-        return bench.search(self, drawn, examples, given=given, cause=without.cause)
+        return self.tried(made, profile, bench, bench.settings.effort.per_third_order, without.cause)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether a gradient of a gradient is recorded."""
@@ -155,12 +153,10 @@ class ForwardModeCheck(DependentCheck):
         without = avoided(bench, self.operator)
         profile = bench.profile(operators=frozenset({name}), **without.fields)
 
-        def drawn(seed: int, profile: Profile = profile) -> Scenario:
+        def made(seed: int, profile: Profile) -> Scenario:
             return bench.reliance.seeded(forward_scenario(seed, name, profile))
 
-        examples = bench.settings.effort.per_forward_mode
-        given = self.of_single_numbers(drawn, profile, bench, examples)
-        return bench.search(self, drawn, examples, given=given, cause=without.cause)
+        return self.tried(made, profile, bench, bench.settings.effort.per_forward_mode, without.cause)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether it is about forward mode: what fails without tangents, too, is for others to tell."""

@@ -1,0 +1,16 @@
+"""Which leaves of a scenario want a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from refgrad.scenario import Leaf, Read, Scenario
+
+
+def without_gradients_of(scenario: Scenario, leaves: Collection[str]) -> Scenario:
+    """Return the scenario with no gradient wanted, and none read, of these leaves."""
+    kept = (s for s in scenario.steps if not (isinstance(s, Read) and s.what == "grad" and s.name in leaves))
+    return Scenario(
+        tuple(replace(s, requires_grad=False) if isinstance(s, Leaf) and s.name in leaves else s for s in kept)
+    )
