@@ -9,6 +9,7 @@ scenario makes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from refgrad.grading.checks.isolation.alone import (
@@ -44,15 +45,16 @@ class _Trial:
     right: bool
 
 
-@dataclass(slots=True)
+@dataclass
 class Reliance:
     """What a started engine has, and which behaviours it shows; each is tried once."""
 
     engine: Engine
     _trials: dict[str, tuple[_Trial, ...]] = field(default_factory=dict, init=False)
+    _failing: dict[str, str] = field(default_factory=dict, init=False)
     _faulty: dict[str, bool] = field(default_factory=dict, init=False)
 
-    @property
+    @cached_property
     def takes_seeds(self) -> bool:
         """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead.
 
@@ -65,7 +67,7 @@ class Reliance:
             tried[operators] = tried.get(operators, True) and trial.right
         return "seed" in self.engine.adapter.features and (not tried or any(tried.values()))
 
-    @property
+    @cached_property
     def watches_seeds(self) -> bool:
         """Whether seeds are looked at again after a backward: if an engine writes to them, a behaviour tells, once."""
         return all(trial.right for trial in self._tried(SEEDS_STAY))
@@ -124,7 +126,10 @@ class Reliance:
 
     def failing(self, behaviours: str) -> str:
         """Return the first behaviour of this prefix that others cannot build on, or nothing."""
-        return next((t.behaviour for t in self._tried(behaviours) if not t.right and self._counts(t.scenario)), "")
+        if behaviours not in self._failing:
+            wrong = (trial for trial in self._tried(behaviours) if not trial.right)
+            self._failing[behaviours] = next((t.behaviour for t in wrong if self._counts(t.scenario)), "")
+        return self._failing[behaviours]
 
     def _counts(self, scenario: Scenario) -> bool:
         plain = scenario.operators <= PLAIN and not starts_at_leaf(scenario)

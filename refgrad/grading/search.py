@@ -122,14 +122,14 @@ class Search:
     def drawn(self, fails: Callable[[Scenario], bool], offset: int, examples: int) -> tuple[Counterexample | None, int]:
         """Draw scenarios until one fails, at most so many; return it, and how many were tried."""
         settings = self.bench.settings
-        database = None if settings.database is None or offset else DirectoryBasedExampleDatabase(settings.database)
+        kept = None if settings.database is None or offset else settings.database / self.bench.engine.adapter.name
         found = find_counterexample(
             self.make,
             fails,
             seed=settings.seed + offset,
             max_examples=examples,
-            database=database,
-            key=f"{self.bench.engine.adapter.name}/{self.check.id}{self.variant}",
+            database=None if kept is None else DirectoryBasedExampleDatabase(kept),
+            key=f"{self.check.id}{self.variant}",
             prepare=self.prepare,
         )
         counterexample = found.counterexample

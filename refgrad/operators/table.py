@@ -149,11 +149,12 @@ class Operator:
 
     def bind(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Fill in the defaults, in the row's order; unknown or missing names are an error."""
-        unknown = set(attributes) - set(self.attribute_names)
-        if unknown:
+        defaults = _defaults(self)
+        bound = {**defaults, **attributes}
+        if len(bound) > len(defaults):
+            unknown = bound.keys() - defaults.keys()
             message = f"operator {self.name!r} has no attribute {min(unknown)!r}; it has {list(self.attribute_names)}"
             raise OperatorError(message)
-        bound = {attribute.name: attributes.get(attribute.name, attribute.default) for attribute in self.attributes}
         missing = [name for name, value in bound.items() if value is REQUIRED]
         if missing:
             message = f"operator {self.name!r} needs the attribute {missing[0]!r}"
@@ -172,6 +173,12 @@ class Operator:
         if argument not in self.partials:
             return frozenset()
         return self.partials[argument].names - set(self.attribute_names)
+
+
+@cache
+def _defaults(operator: Operator) -> Mapping[str, Any]:
+    """Return what an operator's attributes are where they are not given, in the row's order."""
+    return MappingProxyType({attribute.name: attribute.default for attribute in operator.attributes})
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,6 +26,9 @@ PROPERTY: Final = "refgrad"
 SUITE: Final = "refgrad"
 """What stands before the ``::`` in an item's id."""
 
+
+GARBAGE: Final = (20_000, 20, 20)
+"""Thresholds of the garbage collector: scenarios and balls are many small objects, and hardly ever in cycles."""
 
 LONGEST_TRACEBACK: Final = 20_000
 """The most characters that are kept of a traceback of refgrad itself."""
@@ -61,6 +65,8 @@ class EngineSession:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._bench is None:
             self._bench = Bench(launch(self.plan.adapter, self.plan.isolation), self.plan.settings, self.shared)
+            gc.freeze()
+            gc.set_threshold(*GARBAGE)
         return self._bench
 
     def verdict(self, check: Check) -> Verdict:

@@ -47,20 +47,29 @@ def test_the_same_seed_searches_the_same_way() -> None:
     assert searches[0] == searches[1]
 
 
-def test_other_seeds_search_other_scenarios() -> None:
-    tried: dict[int, list[int]] = {1: [], 2: []}
+def seeds_of(seed: int, key: str) -> list[int]:
+    """The seeds that a search tries."""
+    tried: list[int] = []
 
-    def making(seed: int) -> list[int]:
-        def make(number: int) -> Scenario:
-            tried[seed].append(number)
-            return random_scenario(0)
+    def make(number: int) -> Scenario:
+        tried.append(number)
+        return random_scenario(0)
 
-        find_counterexample(make, never, seed=seed, max_examples=100)
-        return tried[seed]
+    find_counterexample(make, never, seed=seed, max_examples=100, key=key)
+    return tried
 
-    first, second = set(making(1)), set(making(2))
+
+@pytest.mark.parametrize("other", [(2, "tanh"), (1, "exp")], ids=["another seed", "another check"])
+def test_another_search_tries_other_scenarios(other: tuple[int, str]) -> None:
+    first = set(seeds_of(1, "tanh"))
     assert len(first) == 100
-    assert len(first & second) < 50
+    assert not first & set(seeds_of(*other))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32])
+def test_small_seeds_are_as_rare_as_others(seed: int) -> None:
+    """Hypothesis itself draws small integers half of the time."""
+    assert sum(number < 2**56 for number in seeds_of(seed, "tanh")) < 5
 
 
 def test_seeds_to_replay_come_first() -> None:

@@ -238,8 +238,10 @@ def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None
         if corner.repeated and operands and may_repeat(row, argument, operands[-1], shapes):
             operands.append(operands[-1])
             continue
-        shape = rule.choose(draft.choices, shapes, draft.profile) if operands else rule.first(draft.base)
-        leaf = fresh_leaf(draft.choices, draft.profile, row, argument, shape if operands else adapted(row, shape))
+        shape = rule.choose(draft.choices, shapes, draft.profile) if operands else adapted(row, rule.first(draft.base))
+        if not _has_room(draft.profile, shape):
+            return None
+        leaf = fresh_leaf(draft.choices, draft.profile, row, argument, shape)
         is_first = not any(not operand.condition for operand in operands)
         operands.append(_arranged(leaf, corner) if is_first else leaf)
     return None if corner.repeated and len({id(operand) for operand in operands}) == len(operands) else operands

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from refgrad.errors import UserError, suggestion
 from refgrad.lifecycle import ErrorKind, Policy
@@ -227,7 +228,7 @@ class Adapter:
         used = {leaf.value.dtype for leaf in scenario.leaves} & FORMATS.keys()
         return sorted(used - {"float64", *self.dtypes})
 
-    @property
+    @cached_property
     def features(self) -> frozenset[str]:
         """What the templates and the declarations offer, less what the adapter says the engine lacks."""
         offered = set(self._declared()) if self.scalars_only else {"arrays", *self._declared()}

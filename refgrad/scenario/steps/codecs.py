@@ -23,7 +23,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _no_names(_value: Any) -> tuple[str, ...]:
+def no_names(_value: Any) -> tuple[str, ...]:
+    """Name no tensor."""
     return ()
 
 
@@ -31,8 +32,8 @@ def _with_no_names(value: Any, _names: Names) -> Any:
     return value
 
 
-def _no_rule(_scope: Scope, _value: Any) -> None:
-    pass
+def no_rule(_scope: Scope, _value: Any) -> None:
+    """Refuse nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,13 @@ class Codec:
     """Return the JSON form of a value."""
     decode: Callable[[Any], Any] = _same
     """Read a JSON form that satisfies the schema."""
-    uses: Callable[[Any], tuple[str, ...]] = _no_names
+    uses: Callable[[Any], tuple[str, ...]] = no_names
     """Return the tensors that a value refers to."""
     renamed: Callable[[Any, Names], Any] = _with_no_names
     """Return a value with other names; a name that is not given stays."""
-    check: Callable[[Scope, Any], None] = _no_rule
+    check: Callable[[Scope, Any], None] = no_rule
     """Refuse a value that cannot stand in this scope, though the tensors that it uses are there."""
-    define: Callable[[Scope, Any], None] = _no_rule
+    define: Callable[[Scope, Any], None] = no_rule
     """Add the name that a value defines."""
     absent: Any = None
     """The value of a part of the line that is left out."""

@@ -16,12 +16,14 @@ the form, "zero_grad" for `zero grad NAME [to zeros]`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from typing import Any, Final, Self
 
-from refgrad.scenario.steps.codecs import FLAG, NEW_TENSOR, Codec, Schema
+from refgrad.scenario.steps.codecs import FLAG, NEW_TENSOR, Codec, Schema, no_names, no_rule
+from refgrad.scenario.steps.scope import Scope
 from refgrad.scenario.tokens import Cursor, tokenize
 
 _PART: Final = re.compile(r"\[[^]]+\]|[^][A-Z]*[A-Z]+|[^][A-Z]+")
@@ -71,7 +73,7 @@ class Part:
         return {self.field: self.codec.read(cursor)} if self.field else {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """What is the same in all steps of one kind."""
 
@@ -98,6 +100,18 @@ class Form:
         parts = tuple(Part.of(piece, codecs) for piece in _PART.findall(text) if not piece.isspace())
         fields = {part.field: part.codec for part in parts if part.field}
         return cls(tag or "_".join(words), "".join(words[:1]), target, parts, fields)
+
+    @cached_property
+    def users(self) -> tuple[tuple[str, Callable[[Any], Sequence[str]]], ...]:
+        """The fields that use tensors, each with what tells which."""
+        return tuple((field, codec.uses) for field, codec in self.fields.items() if codec.uses is not no_names)
+
+    @cached_property
+    def rules(self) -> tuple[tuple[str, Callable[[Scope, Any], None]], ...]:
+        """The fields that have a rule, each with the rule; and then those that define a name."""
+        checks = [(field, codec.check) for field, codec in self.fields.items()]
+        checks += [(field, codec.define) for field, codec in self.fields.items()]
+        return tuple((field, rule) for field, rule in checks if rule is not no_rule)
 
     @property
     def members(self) -> Mapping[str, Schema]:

@@ -43,16 +43,14 @@ class Step:
     @property
     def uses(self) -> tuple[str, ...]:
         """The tensors that must exist already, in the order in which they are written."""
-        return tuple(name for field, codec in self.form.fields.items() for name in codec.uses(getattr(self, field)))
+        return tuple(name for field, used in self.form.users for name in used(getattr(self, field)))
 
     def check(self, scope: Scope) -> None:
         """Refuse this step where it cannot stand, else change the scope as it does."""
         for name in self.uses:
             scope.use(name)
-        for field, codec in self.form.fields.items():
-            codec.check(scope, getattr(self, field))
-        for field, codec in self.form.fields.items():
-            codec.define(scope, getattr(self, field))
+        for field, rule in self.form.rules:
+            rule(scope, getattr(self, field))
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """Return the step with other names for tensors and hooks; a name that is not given stays."""

@@ -35,7 +35,8 @@ def test_two_engines_record_what_they_must(engine: str, name: str) -> None:
 def test_a_wrong_graph_is_found_by_the_behaviours_that_it_breaks_and_no_other(fault: GraphFault) -> None:
     engine = fault.start()
     found = {name: shown(engine, name) for name in BEHAVIOURS}
-    assert {name for name, each in found.items() if each.outcome == "wrong"} == fault.breaks
+    wrong = {name for name, each in found.items() if each.outcome == "wrong"}
+    assert fault.breaks <= wrong <= fault.breaks | fault.chance
     assert {each.outcome for each in found.values()} <= {"passed", "wrong"}
 
 
