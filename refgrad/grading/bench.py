@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Blocked, Evidence, Fact, Lacks, Written
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
+from refgrad.grading.regressions import regressions
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import Demonstration, Search
 from refgrad.grading.shared_verdicts import SharedVerdicts
@@ -74,15 +75,22 @@ class Bench:
         cause: str = "",
         variant: str = "",
     ) -> Verdict:
-        """Try the given scenarios, then some that follow from seeds, and show the smallest that fails.
+        """Try what failed on some engine and the given scenarios, then some that follow from seeds.
 
-        ``cause`` is the check because of which these scenarios leave something out.
+        The smallest that fails is shown. ``cause`` is the check because of which these scenarios leave something out,
+        and ``variant`` names a further search of the same check.
         """
-        found = Search(self, check, make, examples, variant).run(given)
+        known = () if variant else self._known(check)
+        found = Search(self, check, make, examples, variant).run(dict.fromkeys((*known, *given)))
         if not found.demonstrations:
             return self.verdict(check, found.outcome, found.fact, examples=found.examples, cause=cause)
         first, *others = found.demonstrations
         return self.shown(check, first, examples=found.examples, cause=cause, further=tuple(map(self._shown, others)))
+
+    def _known(self, check: Check) -> Iterator[Scenario]:
+        """Yield the scenarios in which some engine failed the check, as far as this one has what they need."""
+        met = (check.met(each, self) for each in regressions(check.id) if self.reliance.runnable(each))
+        return (scenario for scenario in met if scenario is not None and self.reliance.runnable(scenario))
 
     def shown(self, check: Check, demonstration: Demonstration, **fields: Any) -> Verdict:
         """Return the verdict that a scenario shows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -146,6 +147,15 @@ class Operator:
     def vanishes(self, argument: str) -> bool:
         """Whether the partial by an argument is zero everywhere, as that of a step is."""
         return argument in self.partials and self.partials[argument].source == "0"
+
+    def span(self, argument: str) -> tuple[float, float]:
+        """The least and the greatest number that the row gives an argument: by samples, beyond them, at its edges."""
+        if argument not in self.samples:
+            return -math.inf, math.inf
+        examples = (example.get(argument) for edge in self.edges for example in edge.examples)
+        numbers = [number for number in examples if isinstance(number, int | float)]
+        numbers += [*self.samples[argument], *self.stress_values.get(argument, ())]
+        return min(numbers), max(numbers)
 
     def bind(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Fill in the defaults, in the row's order; unknown or missing names are an error."""

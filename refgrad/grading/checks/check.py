@@ -43,6 +43,15 @@ class Check(Protocol):
         """The operator that it is about, empty if it is about none."""
         return ""
 
+    @property
+    def draws(self) -> bool:
+        """Whether scenarios are drawn, so that what failed once is kept for every later run."""
+        return False
+
+    def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
+        """Return a scenario that failed this check on some engine as it tries it here; None where it says nothing."""
+        return bench.reliance.seeded(scenario)
+
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (some families ask)
         """Whether a failure is this check's; what another check is about is that one's to tell."""
         return True

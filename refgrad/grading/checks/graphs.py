@@ -67,6 +67,17 @@ class GraphCheck(Check):
         profile = _profile(bench, _sound(bench), several=several)
         return self.tried(bench, lambda seed: random_scenario(seed, profile))
 
+    @property
+    def draws(self) -> bool:
+        """Whether scenarios are drawn: in all checks by graphs."""
+        return True
+
+    def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
+        """Leave out what is made with operators that are not right by themselves, at second order too."""
+        rows = [operator_table()[name] for name in sorted(scenario.operators)]
+        right = all(bends(bench, row) if scenario.gradients else sound(bench, row) for row in rows)
+        return bench.reliance.seeded(scenario) if right else None
+
     def tried(self, bench: Bench, make: Callable[[int], Scenario]) -> Verdict:
         """Try graphs, as far as there are operators to make them of."""
         try:

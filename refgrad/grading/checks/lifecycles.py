@@ -36,6 +36,11 @@ class LifecycleCheck(Check):
             "what it must, and fails where it must."
         )
 
+    @property
+    def draws(self) -> bool:
+        """Whether scenarios are drawn."""
+        return True
+
     def run(self, bench: Bench) -> Verdict:
         """Try random lifecycles, of operators that are right by themselves, and of what the engine offers."""
         adapter = bench.engine.adapter

@@ -107,18 +107,22 @@ class Absent:
     error: Raised | None = None
 
 
+Excuse: TypeAlias = Literal["", "zero", "valueless", "outside"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error:
     """An error that is not due, or not of the ``expected`` patterns of the kinds that are ``due``.
 
-    ``excuse`` says why one may come there after all: because a gradient is zero, or because there may be no value.
+    ``excuse`` says why one may come there after all: because a gradient is zero, because there may be no value, or
+    because an operand is outside of what the operator's row gives it.
     """
 
     kind: Literal["error"] = "error"
     error: Raised
     due: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
-    excuse: Literal["", "zero", "valueless"] = ""
+    excuse: Excuse = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from refgrad.grading.judging.evidence import (
     Calls,
     Died,
     Error,
+    Excuse,
     Flag,
     Numbers,
     Silence,
@@ -39,6 +41,7 @@ from refgrad.lifecycle import Flag as FlagDue
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation, Raised
+from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Backward, Grad, Scenario
 
@@ -108,34 +111,46 @@ def confront(
 
 def _excused(finding: Finding, oracle: CertifiedOracle, number: int) -> Finding:
     """Return the finding on an error, inconclusive where the step may raise one, in truth."""
-    excuse: Literal["zero", "valueless"]
-    if _is_zero(oracle, number):
-        excuse = "zero"
-    elif _has_no_value(oracle, number):
-        excuse = "valueless"
-    else:
-        return finding
     assert isinstance(finding.fact, Error)
-    return Finding("inconclusive", replace(finding.fact, excuse=excuse))
+    reasons: Mapping[Excuse, Callable[[CertifiedOracle, int], bool]]
+    reasons = {"zero": _is_zero, "valueless": _has_no_value, "outside": _is_outside}
+    excuse = next((excuse for excuse, applies in reasons.items() if applies(oracle, number)), None)
+    return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
 
 
 def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
-    """Whether a step records, or goes back from, a gradient of a recorded gradient, all entries of which are zero."""
+    """Whether a step records, or goes back from, a gradient that need not be recorded, as all its entries are zero.
+
+    A gradient of a recorded gradient need not be then, and no gradient by a leaf that the output does not depend on.
+    """
     scenario = oracle.given
     step = scenario.steps[number - 1]
-    gradients = [each.name for each in scenario.steps[:number] if isinstance(each, Grad)]
+    gradients = {each.name: each for each in scenario.steps[:number] if isinstance(each, Grad)}
     name = step.name if isinstance(step, Grad) else step.output if isinstance(step, Backward) else ""
-    if name not in gradients[1:]:
+    if name not in gradients:
         return False
+    if name == next(iter(gradients)):
+        return not oracle.reaches(gradients[name].output, gradients[name].leaf)
     return oracle.narrowest_value(name).is_zero
 
 
 def _has_no_value(oracle: CertifiedOracle, number: int) -> bool:
-    """Whether an operator is applied where it may have no value: a singular matrix has no inverse, say."""
+    """Whether what a step computes or differentiates may have no value: a singular matrix has no inverse, say."""
+    step = oracle.given.steps[number - 1]
+    name = step.name if isinstance(step, Apply) else step.output if isinstance(step, Backward | Grad) else ""
+    return bool(name) and not all(ball.is_finite() for ball in oracle.narrowest_value(name).balls.ravel())
+
+
+def _is_outside(oracle: CertifiedOracle, number: int) -> bool:
+    """Whether an operand has entries outside of the range that the operator's row gives it: shrinking leads there."""
     step = oracle.given.steps[number - 1]
     if not isinstance(step, Apply):
         return False
-    return not all(ball.is_finite() for ball in oracle.narrowest_value(step.name).balls.ravel())
+    row = operator_table()[step.operator]
+    spans = [row.span(argument.name) for argument in row.arguments]
+    spans += spans[-1:] * (len(step.arguments) - len(spans))  # the last argument may stand for many
+    values = (oracle.value(name).midpoint for name in step.arguments)
+    return any(bool(np.any((value < low) | (value > high))) for value, (low, high) in zip(values, spans, strict=True))
 
 
 def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:

@@ -41,6 +41,7 @@ EXCUSES: Final[Mapping[str, str]] = MappingProxyType({
     "": "",
     "zero": "a gradient that is zero need not be recorded: ",
     "valueless": "there may be no value here: ",
+    "outside": "an operand is outside of the operator's range: ",
 })
 
 

@@ -43,6 +43,14 @@ class BallTrace:
         with self.arithmetic.context():
             return self._pulled(self.values, contributions)
 
+    def reaches(self, output: str, leaf: str) -> bool:
+        """Whether any entry of an output is made of one of a leaf, or of a recorded gradient, which may be."""
+        with self.arithmetic.context():
+            cotangents = self.tape.sweep(self._starts(self.values, ((output, None),)))
+        starts = {**self.tape.gradient_slots, leaf: self.tape.leaf_slots[leaf]}
+        slots = (slot for name, start in starts.items() for slot in range(start, start + self.values[name].size))
+        return any(cotangents[slot] is not None for slot in slots)
+
     def arriving(self, at: str, contributions: tuple[Contribution, ...], scales: Scales) -> ObjectArray:
         """Return what arrives at a name whose entries no other shares, with the cotangents of names multiplied."""
         with self.arithmetic.context():

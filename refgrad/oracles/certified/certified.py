@@ -117,6 +117,10 @@ class CertifiedOracle:
         truth = self._arrived(self._truth(bits), leaf, contributions)
         return _certified(truth, lambda: self._arrived(self._rounding, leaf, contributions), self.form)
 
+    def reaches(self, output: str, leaf: str) -> bool:
+        """Whether a way leads from a leaf to an output, or may by a recorded gradient, whatever the slope is."""
+        return self._truth(TRUTH_BITS).reaches(output, leaf)
+
     def narrowest_gradient(self, leaf: str, contributions: tuple[Arrival, ...]) -> Certified:
         """Raise the precision until the intervals are narrower than the budget, or until it no longer helps."""
         return _narrowest(lambda bits: self.gradient(leaf, contributions, bits))

@@ -162,6 +162,38 @@ def test_a_matrix_that_is_singular_may_be_refused() -> None:
     assert examine(parse(text.format(corner=1)), engine).outcome == "unexpected-error"
 
 
+def test_what_has_no_value_need_not_be_differentiated() -> None:
+    refusing = "def refuse(output, leaf, seed):\n    raise ArithmeticError('singular')\n"
+    adapter = replace(ADAPTER, setup=f"{ADAPTER.setup}\n{refusing}", grad="refuse({output}, {leaf}, {seed})")
+    text = "x = leaf float64[1, 1] {{{entry}}} requires_grad\na = logdet x\nb = grad a x\n"
+    assert examine(parse(text.format(entry="0x0p+0")), start(adapter)).outcome == "inconclusive"
+    assert examine(parse(text.format(entry="0x1p+0")), start(adapter)).outcome == "unexpected-error"
+
+
+@pytest.mark.parametrize(
+    ("target", "outcome"), [("0x1p+1", "inconclusive"), ("0x1p+0", "unexpected-error"), ("0x1p-1", "unexpected-error")]
+)
+def test_an_operand_outside_of_its_range_may_be_refused(target: str, outcome: str) -> None:
+    """At 0 and 1 the row has edges: they are part of the range."""
+    refusing = "def refuse(x, y):\n    raise ValueError('targets must be between 0.6 and 0.7')\n"
+    operators = {**ADAPTER.operators, "binary_cross_entropy": "refuse({x}, {y})"}
+    engine = start(replace(ADAPTER, setup=f"{ADAPTER.setup}\n{refusing}", operators=operators))
+    leaves = f"x = leaf float64[] {{0x1p-1}} requires_grad\ny = leaf float64[] {{{target}}}\n"
+    assert examine(parse(f"{leaves}a = binary_cross_entropy x y\n"), engine).outcome == outcome
+
+
+def test_a_gradient_need_not_be_recorded_where_nothing_leads_to_the_leaf() -> None:
+    """All of x is overwritten; a product with y does lead to x, though its slope is zero where y is."""
+    constant = replace(ADAPTER, grad="{output}.detach() * 0")
+    leaves = "x = leaf float64[1] {0x1p+0} requires_grad\ny = leaf float64[1] {0x0p+0} requires_grad\n"
+    backward = "d = grad c x seed float64[1] {0x1p+0}\nbackward d seed float64[1] {0x1p+0}\n"
+    overwritten = f"{leaves}b = set_at x y index=(:,)\nc = multiply b y\n{backward}"
+    assert examine(parse(overwritten), start(constant)).outcome == "inconclusive"
+    used = f"{leaves}c = multiply x y\n{backward}"
+    assert examine(parse(used), start(ADAPTER)).outcome == "passed"
+    assert examine(parse(used), start(constant)).outcome == "unexpected-error"
+
+
 def test_a_gradient_of_a_gradient_need_not_be_recorded_where_it_is_zero() -> None:
     """All of x is overwritten: its gradient is zero, whatever y is."""
     forgetful = """

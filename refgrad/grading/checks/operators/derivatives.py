@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from refgrad.generation import Profile, corner_scenarios, edge_scenario, operator_scenario, second_order_scenario
+from refgrad.generation import (
+    LAYOUTS,
+    Profile,
+    corner_scenarios,
+    edge_scenario,
+    operator_scenario,
+    second_order_scenario,
+)
 from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
 from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.statements.behaviours import all_behaviours
@@ -23,6 +30,9 @@ KEPT_DTYPES: Final = "dtypes/gradients_keep"
 
 WEIGHT: Final = "multiply"
 """The operator by which a gradient is made to depend on another leaf."""
+
+HELPING: Final = frozenset({WEIGHT, "sum", *LAYOUTS})
+"""The operators with which another one is tried."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 """The behaviours without which no gradient of a gradient can be right."""
@@ -48,6 +58,11 @@ class OperatorCheck(CheckOfOperator):
             given=dict.fromkeys((*self._met_in_behaviours(bench), *self._corners(bench, profile))),
         )
         return verdict if verdict.failed else self._in_single_precision(verdict, bench)
+
+    def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
+        """Try the operator by itself, in other dtypes than float64 only where gradients keep them."""
+        plain = all(leaf.value.dtype in {"float64", "bool"} for leaf in scenario.leaves)
+        return bench.reliance.isolated(scenario) if plain or not bench.reliance.failing(KEPT_DTYPES) else None
 
     def _in_single_precision(self, verdict: Verdict, bench: Bench) -> Verdict:
         """Return the verdict on an operator that float64 shows no fault of, after half as many scenarios of float32."""
@@ -81,6 +96,18 @@ class OperatorCheck(CheckOfOperator):
 @dataclass(frozen=True, slots=True)
 class DependentCheck(CheckOfOperator):
     """A check of one operator that says nothing new where its value and gradient are wrong already."""
+
+    def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
+        """Leave out what is made with other operators than helping ones that are right by themselves.
+
+        The checks of helping operators need no others, so that no two checks wait for each other.
+        """
+        others = scenario.operators - {self.operator.name}
+        if others and (self.operator.name in HELPING or not others <= HELPING):
+            return None
+        right = bends if scenario.gradients else sound
+        usable = all(right(bench, operator_table()[name]) for name in sorted(others))
+        return bench.reliance.seeded(scenario) if usable else None
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
         """Whether a failure is not what the operator's own check tells."""

@@ -50,6 +50,11 @@ class CheckOfOperator(Check):
         """The operator's."""
         return self.operator.name
 
+    @property
+    def draws(self) -> bool:
+        """Whether scenarios are drawn: in all checks of operators."""
+        return True
+
     def tried(
         self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int, cause: str
     ) -> Verdict:

@@ -134,14 +134,17 @@ def interpolate_linear(ops: Operators, x: Any, *, size: int, align_corners: bool
     """Points at even distances on the polygon through the entries of the last axis.
 
     They span the entries from the first to the last with ``align_corners``, else each entry is a cell of length one,
-    with its value in the middle. Source: PyTorch, the documentation of interpolate.
+    with its value in the middle. Source: PyTorch, the documentation of interpolate. The weights are made by steps, so
+    that it is known what rounding does to them.
     """
     length, axis = stacked(x, 1)[-1], len(x.shape) - 1
     places = [_source(i, length, size, align_corners=align_corners) for i in range(size)]
+    shift, parts = (Fraction(0), max(1, size - 1)) if align_corners else (Fraction(1, 2), 2 * size)
     lower = [math.floor(place) for place in places]
     upper = [min(i + 1, length - 1) for i in lower]
-    weights = ops.constant([float(place - i) for place, i in zip(places, lower, strict=True)])
-    rest = ops.constant([float(1 - place + i) for place, i in zip(places, lower, strict=True)])
+    from_start = ops.divide(ops.constant([float(parts * (place + shift)) for place in places]), float(parts))
+    weights = ops.subtract(from_start, ops.constant([float(i + shift) for i in lower]))
+    rest = ops.subtract(1.0, weights)
     return ops.add(
         ops.multiply(ops.take(x, axis=axis, indices=tuple(lower)), rest),
         ops.multiply(ops.take(x, axis=axis, indices=tuple(upper)), weights),
