@@ -142,8 +142,8 @@ def interpolate_linear(ops: Operators, x: Any, *, size: int, align_corners: bool
     shift, parts = (Fraction(0), max(1, size - 1)) if align_corners else (Fraction(1, 2), 2 * size)
     lower = [math.floor(place) for place in places]
     upper = [min(i + 1, length - 1) for i in lower]
-    from_start = ops.divide(ops.constant([float(parts * (place + shift)) for place in places]), float(parts))
-    weights = ops.subtract(from_start, ops.constant([float(i + shift) for i in lower]))
+    shares = ops.constant(np.array([float(parts * (place + shift)) for place in places]))
+    weights = ops.subtract(ops.divide(shares, float(parts)), ops.constant(np.array([float(i + shift) for i in lower])))
     rest = ops.subtract(1.0, weights)
     return ops.add(
         ops.multiply(ops.take(x, axis=axis, indices=tuple(lower)), rest),
