@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +33,8 @@ Value = Any
 
 DIGITS = 60
 BITS = 256
+ROOM = 5_000
+"""So many values are remembered: all systems are asked at the same edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,13 @@ class System:
 
 def in_domain(name: str, point: Point) -> bool:
     """Whether formulas may call a function there."""
+    return bool(_domain(name)(*map(mpmath.mpf, point)))
+
+
+@cache
+def _domain(name: str) -> Callable[..., Any]:
     row = FUNCTIONS[name]
-    return bool(Expression(row.domain).function(row.parameters, DIGITS_FUNCTIONS)(*map(mpmath.mpf, point)))
+    return Expression(row.domain).function(row.parameters, DIGITS_FUNCTIONS)
 
 
 def arguments(name: str, point: Point, number: Callable[[float], Any]) -> list[Any]:
@@ -69,6 +77,7 @@ def arguments(name: str, point: Point, number: Callable[[float], Any]) -> list[A
     return [int(x) if parameter in row.whole else number(x) for parameter, x in named]
 
 
+@lru_cache(maxsize=ROOM)
 def truth(name: str, point: Point) -> Value:
     """Return mpmath's value."""
     with mpmath.workdps(DIGITS):
