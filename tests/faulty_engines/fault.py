@@ -22,6 +22,7 @@ from tests.faulty_engines.tapes.forward_tape import ForwardTape
 from tests.faulty_engines.tapes.fused_tape import FusedTape
 from tests.faulty_engines.tapes.recording_tape import RecordingTape
 from tests.faulty_engines.tapes.tape import Tape
+from tests.grading.sparing import TrustingBench
 
 FAMILIES = frozenset({"elementwise", "broadcasting", "indexing", "products", "reductions", "shapes"})
 """Those that most faulty engines have: some sixty operators."""
@@ -56,9 +57,13 @@ NO_FAULT = Fault("is right", "the tape as it stands", Tape, frozenset())
 
 def library(fault: Fault) -> list[str]:
     """Return the operators that a faulty engine offers, those that it gets wrong among them."""
-    broken = {check.partition("/")[2] for check in fault.breaks | fault.may_break}
-    wanted = broken | asked_for() | (fault.engine.fused if issubclass(fault.engine, FusedTape) else frozenset())
+    wanted = broken_by(fault) | asked_for() | (fault.engine.fused if issubclass(fault.engine, FusedTape) else frozenset())
     return [name for name, row in operator_table().items() if row.family in fault.families or name in wanted]
+
+
+def broken_by(fault: Fault) -> frozenset[str]:
+    """Return the operators that a faulty engine gets wrong, or may be seen to; other checks' names are among them."""
+    return frozenset(check.partition("/")[2] for check in fault.breaks | fault.may_break)
 
 
 @cache
@@ -91,8 +96,12 @@ def adapter(fault: Fault) -> TapeAdapter:
 
 
 def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) -> dict[str, Verdict]:
-    """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (None: all but measurements)."""
-    bench = Bench(start(adapter(fault)), Settings(profile))
+    """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (None: all but measurements).
+
+    Where some are named, operators that the fault does not break are taken to be right by themselves.
+    """
+    engine, settings = start(adapter(fault)), Settings(profile)
+    bench = Bench(engine, settings) if only is None else TrustingBench(engine, settings, doubted=broken_by(fault))
     checks = [check for check in all_checks() if not is_measured(check)]
     return {check.id: bench.grade(check) for check in checks if only is None or check.id in only}
 

@@ -13,9 +13,6 @@ import pytest
 
 from refgrad.generation import find_counterexample
 from refgrad.grading import reliance, search
-from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Verdict
@@ -23,6 +20,7 @@ from refgrad.native.adapter import find_adapter, spell
 from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario
 from tests.faulty_engines.derived.faults import DerivedFault, ForwardMode, derived_faults
+from tests.grading.sparing import TrustingBench
 
 PLANT = """
 from tests.faulty_engines.derived.grading import plant
@@ -53,27 +51,9 @@ def engine_with(fault: DerivedFault) -> Engine:
     )
 
 
-@dataclass(slots=True)
-class RowBench(Bench):
-    """Grades the checks of one operator: that the others are right by themselves is known of the reference engine."""
-
-    row: str = ""
-
-    def grade(self, check: Check) -> Verdict:
-        """Run a check of the operator, or of none."""
-        if isinstance(check, CheckOfOperator) and check.operator.name != self.row:
-            return self.verdict(check, "passed")
-        return Bench.grade(self, check)
-
-    @property
-    def graded(self) -> dict[str, Verdict]:
-        """The verdicts so far, those included that a check has asked for."""
-        return self._verdicts
-
-
 def verdicts(fault: DerivedFault, profile: str) -> dict[str, Verdict]:
     """Return the verdict of the check that is to find a fault, and of those of the operator that it builds on."""
-    bench = RowBench(engine_with(fault), Settings(profile), row=fault.row.name)
+    bench = TrustingBench(engine_with(fault), Settings(profile), doubted=frozenset({fault.row.name}))
     bench.grade(fault.check)
     return dict(bench.graded)
 

@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections import Counter
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.lifecycles import LifecycleCheck
-from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.scenario import parse
 from tests.faulty_engines.fault import is_measured
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault, broken_engine
+from tests.grading.sparing import TrustingBench
 
 STANDARD = Settings("standard")
 
 
-class StatefulBench(Bench):
-    """Grades lifecycles only: that the engine's operators are right by themselves is taken for granted.
-
-    To see for oneself takes most of the time of a run, and has nothing to do with lifecycles.
-    """
-
-    def grade(self, check: Check) -> Verdict:
-        """Run a check that is not about an operator."""
-        return self.verdict(check, "passed") if isinstance(check, CheckOfOperator) else Bench.grade(self, check)
-
-
-def stateful_verdict(fault: StatefulFault, bench: type[Bench] = StatefulBench) -> Verdict:
+def stateful_verdict(fault: StatefulFault, bench: type[Bench] = TrustingBench) -> Verdict:
     """Return the verdict of the standard profile's random lifecycles on the engine that has the fault."""
     with broken_engine(fault) as engine:
         return bench(engine, STANDARD).grade(LifecycleCheck())

@@ -19,6 +19,7 @@ from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault, broken_engine
 from tests.faulty_engines.stateful.stateful_faults import STATEFUL_FAULTS
 from tests.faulty_engines.stateful.stateful_verdicts import STANDARD, stateful_verdict, step_count
+from tests.grading.sparing import one_fault_a_search
 
 EXAMPLES_AT_MOST = 300
 EXAMPLES_IN_THE_MIDDLE = 20
@@ -36,7 +37,7 @@ each_fault = pytest.mark.parametrize("fault", STATEFUL_FAULTS, ids=[fault.name f
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Judged]:
     """Return what judges a fault, once only."""
-    with remembered_scenarios():
+    with remembered_scenarios(), one_fault_a_search():
         yield cache(stateful_verdict)
 
 
