@@ -16,12 +16,17 @@ SETUP = f"{ADAPTER.setup}\nimport numpy as np\n"
 CHECKS = {check.id: check for check in all_checks()}
 
 
-def bench(setup: str = "", profile: str = "smoke", **changes: Any) -> Bench:
-    """Return a bench for the reference engine with further setup, other spellings or templates, or ``only`` some."""
+def engine(setup: str = "", **changes: Any) -> Engine:
+    """Return the reference engine with further setup, other spellings or templates, or ``only`` some operators."""
     operators = {**ADAPTER.operators, **changes.pop("operators", {})}
     only = changes.pop("only", operators)
     operators = {name: text for name, text in operators.items() if name in only}
-    return Bench(Engine(replace(ADAPTER, setup=SETUP + setup, operators=operators, **changes)), Settings(profile))
+    return Engine(replace(ADAPTER, setup=SETUP + setup, operators=operators, **changes))
+
+
+def bench(setup: str = "", profile: str = "smoke", **changes: Any) -> Bench:
+    """Return a bench for an engine that is changed like this."""
+    return Bench(engine(setup, **changes), Settings(profile))
 
 
 def verdict(bench: Bench, check: str) -> Verdict:
