@@ -126,22 +126,32 @@ class Corner:
 
 
 @lru_cache(maxsize=1024)
-def corner_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenario, ...]:
+def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return the operator's corners that it and the profile admit, of every kind one before the next of any.
 
-    Nothing is drawn from a run's seed: two runs have the same corners.
+    ``most`` is how many are wanted; others are not drawn. Nothing follows from a run's seed: two runs have the same.
     """
     row = operator_table()[operator]
     certain = replace(profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0)
     wide = replace(certain, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER)
     if _is_about_pairs(row, wide):
         wide = replace(wide, largest_size=LARGEST_OF_PAIRS)
-    kinds = [list(_shaped(row, shapes, wide)) for shapes in SHAPES]
-    kinds += [list(_operand_corners(row)), [Corner(arranged=each) for each in ARRANGEMENTS], list(_attributes(row))]
-    drawn = [_all_drawn(row, corners, wide) for corners in kinds]
-    wanted = [subset for scenario in drawn[0][:BASES] for subset in _subsets(scenario)]
-    met = chain(*zip_longest(wanted, *drawn))
-    return tuple(dict.fromkeys(scenario for scenario in met if scenario is not None))
+    kinds: list[Iterable[Corner]] = [_shaped(row, shapes, wide) for shapes in SHAPES]
+    kinds += [_operand_corners(row), [Corner(arranged=each) for each in ARRANGEMENTS], _attributes(row)]
+    shaped, *others = (_all_drawn(row, corners, wide) for corners in kinds)
+    bases = list(islice(shaped, BASES))
+    wanted = [subset for scenario in bases for subset in _subsets(scenario)]
+    met = chain.from_iterable(zip_longest(wanted, chain(bases, shaped), *others))
+    return tuple(islice(_different(scenario for scenario in met if scenario is not None), most))
+
+
+def _different(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
+    """Yield each scenario where it is met first."""
+    seen = set[Scenario]()
+    for scenario in scenarios:
+        if scenario not in seen:
+            seen.add(scenario)
+            yield scenario
 
 
 def _shaped(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Iterator[Corner]:
@@ -197,9 +207,9 @@ def _values(attribute: Attribute) -> Sequence[Any]:
     return range(low, high + 1) if high - low < MOST_INTEGERS else ()
 
 
-def _all_drawn(row: Operator, corners: Iterable[Corner], profile: Profile) -> list[Scenario]:
+def _all_drawn(row: Operator, corners: Iterable[Corner], profile: Profile) -> Iterator[Scenario]:
     drawn = (_drawn(row, corner, profile) for corner in corners)
-    return [scenario for scenario in drawn if scenario is not None]
+    return (scenario for scenario in drawn if scenario is not None)
 
 
 def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:

@@ -1,4 +1,4 @@
-"""Do the corners of an operator hold what no run may miss, whatever is drawn?"""
+"""The corners of an operator hold what no run may miss, whatever is drawn."""
 
 from collections.abc import Iterable
 from itertools import combinations
@@ -86,3 +86,9 @@ def test_an_engine_of_scalars_gets_scalars() -> None:
 def test_corners_are_those_of_the_profile() -> None:
     narrow = corner_scenarios("exp", Profile(dtype="float32"))
     assert {leaf.value.dtype for scenario in narrow for leaf in scenario.leaves} == {"float32"}
+
+
+@pytest.mark.parametrize("operator", ["exp", "concatenate", "matmul"])
+@pytest.mark.parametrize("most", [0, 1, 12])
+def test_as_many_as_are_wanted_are_the_first(operator: str, most: int) -> None:
+    assert corner_scenarios(operator, most=most) == corner_scenarios(operator)[:most]

@@ -81,7 +81,7 @@ class OperatorCheck(CheckOfOperator):
 
     def _corners(self, bench: Bench, profile: Profile) -> Iterator[Scenario]:
         """Yield as many of the operator's corners as the run's profile has."""
-        met = corner_scenarios(self.operator.name, profile)[: bench.settings.effort.corners]
+        met = corner_scenarios(self.operator.name, profile, bench.settings.effort.corners)
         return (bench.reliance.isolated(scenario) for scenario in met)
 
     def _met_in_behaviours(self, bench: Bench) -> Iterable[Scenario]:
