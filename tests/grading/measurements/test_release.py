@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
 from io import StringIO
 
 import pytest
@@ -65,8 +66,11 @@ def test_the_program_that_is_shown_prints_what_was_measured() -> None:
     found = shown(EVERYTHING.start(), "graphs_die_with_their_output")
     assert found.message == "once its output is dropped, 16 arrays of a graph of 16 arrays are still held"
     printed = StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(found.program, {})
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(found.program, {})
+    finally:
+        tracemalloc.stop()  # which the program, that ends with its process, leaves out
     graph, left = eval(printed.getvalue())
     assert left * 4 > graph > 14_000_000
 
