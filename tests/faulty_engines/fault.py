@@ -57,7 +57,8 @@ NO_FAULT = Fault("is right", "the tape as it stands", Tape, frozenset())
 
 def library(fault: Fault) -> list[str]:
     """Return the operators that a faulty engine offers, those that it gets wrong among them."""
-    wanted = broken_by(fault) | asked_for() | (fault.engine.fused if issubclass(fault.engine, FusedTape) else frozenset())
+    fused = fault.engine.fused if issubclass(fault.engine, FusedTape) else frozenset[str]()
+    wanted = broken_by(fault) | asked_for() | fused
     return [name for name, row in operator_table().items() if row.family in fault.families or name in wanted]
 
 

@@ -13,7 +13,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.search import Demonstration, Found, Search
+from refgrad.grading.search import Found, Search
 
 
 @dataclass(slots=True)
