@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
 from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
 
-LIMITS = Limits(start=60.0, program=2.0, memory=1 << 29)
+LIMITS = Limits(start=60.0, program=20.0, memory=1 << 27)
+PATIENCE = 1.0
+"""The seconds for a program of an engine that does not answer: the sine, which does, takes a thousandth of it."""
 CHECKS = {check.id: check for check in all_checks()}
 
 
@@ -25,7 +28,8 @@ CHECKS = {check.id: check for check in all_checks()}
 def running(misbehaviour: Misbehaviour) -> Iterator[Bench]:
     """Grade an engine in a process of its own."""
     adapter = misbehaviour.adapter()
-    runner = ProcessRunner(adapter, limits=LIMITS)
+    limits = replace(LIMITS, program=PATIENCE) if misbehaviour.outcome == "hung" else LIMITS
+    runner = ProcessRunner(adapter, limits=limits)
     try:
         yield Bench(Engine(adapter, runner), settings=Settings("smoke"))
     finally:
