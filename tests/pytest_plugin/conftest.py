@@ -22,8 +22,18 @@ class Folder:
         write_toy_engine(pytester.path)
 
     def grade(self, engine: str, *arguments: str, apart: bool = False) -> pytest.RunResult:
-        """Run pytest with an engine of the module ``toy``, in a process of its own if it is to be ``apart``."""
-        command = ["-p", "no:cacheprovider", f"--engine=toy:{engine}", "--profile=smoke", "--grade-output=out"]
+        """Run pytest with an engine of the module ``toy``, in a process of its own if it is to be ``apart``.
+
+        Assertions stay as they are: to rewrite those of refgrad takes a process as long as to grade.
+        """
+        command = [
+            "-p",
+            "no:cacheprovider",
+            "--assert=plain",
+            f"--engine=toy:{engine}",
+            "--profile=smoke",
+            "--grade-output=out",
+        ]
         run = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
         return run(*command, *arguments)
 
