@@ -9,6 +9,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import refgrad.cli  # noqa: F401 (so that sessions within this process need not load it again and again)
+from refgrad.grading.bench import Bench
+from refgrad.pytest_plugin.conformance import EngineSession
 from tests.pytest_plugin.toy_engine import write_toy_engine
 from tests.snapshots.placement import PlainText
 
@@ -50,6 +52,8 @@ class Folder:
 def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Folder:
     for name in ("CI", "BUILD_NUMBER"):  # where they are set, pytest's summary is longer
         monkeypatch.delenv(name, raising=False)
+    for owner, name in ((EngineSession, "verdict"), (Bench, "grade")):  # a test may replace them within this process
+        monkeypatch.setattr(owner, name, getattr(owner, name))
     return Folder(pytester)
 
 
