@@ -14,6 +14,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
+from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
 from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
 from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
@@ -49,6 +50,14 @@ def test_the_check_that_meets_it_gets_its_verdict_and_the_next_one_its_own(misbe
 
 def test_there_are_enough_of_them() -> None:
     assert len(MISBEHAVIOURS) >= 40
+
+
+@pytest.mark.parametrize(("name", "most"), [("leaves with status 3", MOST_CRASHED), ("never ends", MOST_HUNG)])
+def test_a_check_spends_one_process_on_what_it_builds_on_and_the_others_on_its_search(name: str, most: int) -> None:
+    (misbehaviour,) = (each for each in MISBEHAVIOURS if each.name == name)
+    with running(misbehaviour) as bench:
+        outcome(bench, CHECKS["operators/exp"])
+        assert bench.engine.runner.endings <= 1 + most
 
 
 def test_nothing_is_left_running() -> None:
