@@ -20,6 +20,16 @@ from refgrad.pytest_plugin.session import RECORDER
 SETTINGS: Final = Path(__file__).with_name("pytest.ini")
 """An empty configuration, so that a run does not depend on the project that it is started in."""
 
+PLUGINS: Final = (
+    "no:cacheprovider",
+    "no:faulthandler",
+    "no:threadexception",
+    "no:unraisableexception",
+    "xdist",
+    "refgrad.pytest_plugin",
+)
+"""What a run needs, and what of pytest it does without: some of that walks all objects of the process at its end."""
+
 QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
 
 
@@ -71,8 +81,8 @@ def run_session(options: GradeOptions, workers: int, advance: Callable[[], objec
 
 def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
-    arguments += ["-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "xdist", "-p", "refgrad.pytest_plugin"]
-    arguments += ["-n", str(workers), "--maxschedchunk=1"]
+    arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
+    arguments += ["-n", str(workers), "--maxschedchunk=1", "--assert=plain"]
     arguments += [f"--engine={options.engine}", f"--profile={options.profile}", f"--grade-seed={options.seed}"]
     arguments += [f"--grade-output={options.output}", *(f"--grade-select={glob}" for glob in options.select)]
     arguments += [] if options.python is None else [f"--grade-python={options.python}"]

@@ -73,14 +73,22 @@ class Reliance:
         return all(trial.right for trial in self._tried(SEEDS_STAY))
 
     def _tried(self, behaviours: str) -> tuple[_Trial, ...]:
-        """Try the scenarios that show arrays of all behaviours of this prefix."""
+        """Try the scenarios that show arrays of all behaviours of this prefix.
+
+        One that differs from a failed one neither in its operators nor in where its backward starts is not run: no
+        question is asked that it could decide, and each may cost a process.
+        """
         if behaviours not in self._trials:
             chosen = [(b.id, s) for b in all_behaviours() if b.id.startswith(behaviours) for s in b.scenarios]
-            self._trials[behaviours] = tuple(
-                _Trial(name, scenario, self._is_right(self.examined(scenario, behaviours)))
-                for name, scenario in chosen
-                if self.runnable(scenario) and shows_arrays(scenario)
-            )
+            trials: list[_Trial] = []
+            failed: set[tuple[frozenset[str], bool]] = set()
+            for name, scenario in chosen:
+                if self.runnable(scenario) and shows_arrays(scenario):
+                    kind = scenario.operators, starts_at_leaf(scenario)
+                    right = kind not in failed and self._is_right(self.examined(scenario, behaviours))
+                    trials.append(_Trial(name, scenario, right))
+                    failed |= set() if right else {kind}
+            self._trials[behaviours] = tuple(trials)
         return self._trials[behaviours]
 
     @staticmethod

@@ -140,14 +140,15 @@ class RunnerProcess:
                 raise self._end("hung", "did not take a request")
 
     def _line(self, seconds: float, count: int) -> bytes:
-        marked, deadline, last = b"", 0.0, time.monotonic() + seconds * count
+        marked, deadline, last = None, 0.0, time.monotonic() + seconds * count
         while (end := self._pending.find(b"\n")) < 0:
-            now, mark = time.monotonic(), self._marks[: MARKS.size // 2]
-            if mark != marked or not any(self._marks[:]):
-                marked, deadline = mark, min(last, now + seconds) if any(self._marks[:]) else last
+            now, marks = time.monotonic(), self._marks[:]
+            mark = marks[: MARKS.size // 2] if any(marks) else b""  # nothing before the first step of the first program
+            if mark != marked:
+                marked, deadline = mark, min(last, now + seconds) if mark else last
             if now >= min(deadline, last):
                 raise self._end("hung", f"gave no answer within {seconds:g} s")
-            if not self._read(wait=min(1.0, deadline - now)):
+            if not self._read(wait=min(1.0, seconds / 4, deadline - now)):
                 raise self._ended()
             if len(self._pending) > LONGEST_LINE:
                 raise self._end("crashed", "flooded the pipe of answers")

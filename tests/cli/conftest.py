@@ -41,8 +41,14 @@ class Terminal:
         return Finished(done.returncode, done.stdout, done.stderr)
 
     def invoke(self, *arguments: str, standard_input: str | None = None) -> Result:
-        """Run the command in this process: for what grades nothing."""
+        """Run the command in this process."""
         return CliRunner().invoke(main, arguments, input=standard_input)
+
+    def grade(self, *arguments: str) -> Finished:
+        """Grade with ``refgrad`` in this process; the workers of the run and the engine have theirs."""
+        result = self.invoke("grade", *arguments)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return Finished(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture
@@ -54,7 +60,9 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termin
     path = list(sys.path)
     yield Terminal(tmp_path)
     sys.path[:] = path
-    sys.modules.pop("toy", None)
+    for name, module in list(sys.modules.items()):  # other tests have other modules of these names
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.fixture

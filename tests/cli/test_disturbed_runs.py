@@ -55,32 +55,36 @@ class Run:
         return self.process.returncode, errors
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], bytes]:
-    reports: list[bytes] = []
+Undisturbed = Callable[[Terminal], bytes]
 
-    def report(folder: Path) -> bytes:
-        if not reports:
-            other = tmp_path_factory.mktemp("undisturbed")
-            (other / "toy.py").write_text((folder / "toy.py").read_text())
-            assert Run(other).end() == (0, "")
-            reports.append((other / "out" / "slow.json").read_bytes())
-        return reports[0]
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    folder = tmp_path_factory.mktemp("undisturbed")
+
+    def report(terminal: Terminal) -> bytes:
+        path = folder / "slow.json"
+        return path.read_bytes() if path.exists() else whole(terminal, path, "--output", str(folder))
 
     return report
 
 
-def resume(folder: Path) -> bytes:
-    status, errors = Run(folder, "--resume").end()
-    assert (status, errors) == (0, "")
-    return (folder / "out" / "slow.json").read_bytes()
+def resume(terminal: Terminal) -> bytes:
+    return whole(terminal, terminal.folder / "out" / "slow.json", "--resume")
+
+
+def whole(terminal: Terminal, report: Path, *arguments: str) -> bytes:
+    """Run to the end, and return the report."""
+    finished = terminal.grade(*SLOW, "--workers", "1", *arguments)
+    assert (finished.status, finished.errors) == (0, "")
+    return report.read_bytes()
 
 
 @pytest.mark.parametrize(
     ("number", "status", "word"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")]
 )
 def test_a_run_that_is_told_to_end_writes_what_is_known_and_goes_on(
-    terminal: Terminal, undisturbed: Callable[[Path], bytes], number: int, status: int, word: str
+    terminal: Terminal, undisturbed: Undisturbed, number: int, status: int, word: str
 ) -> None:
     run = Run(terminal.folder)
     run.wait_for_verdicts(2)
@@ -93,7 +97,7 @@ def test_a_run_that_is_told_to_end_writes_what_is_known_and_goes_on(
     document = read_document(terminal.folder / "out" / "slow.json")
     assert document["summary"]["run"] >= 2
     assert document["summary"]["not_run"] > 0
-    assert resume(terminal.folder) == undisturbed(terminal.folder)
+    assert resume(terminal) == undisturbed(terminal)
 
 
 def kill_a_worker(run: Run) -> None:
@@ -106,37 +110,37 @@ def kill_the_grader(run: Run) -> None:
     os.kill(run.process.pid, signal.SIGKILL)
 
 
-def is_undisturbed_in_the_end(folder: Path, disturb: Callable[[Run], None], wait: Callable[[Run], None]) -> bytes:
-    run = Run(folder)
+def is_undisturbed_in_the_end(terminal: Terminal, disturb: Callable[[Run], None], wait: Callable[[Run], None]) -> bytes:
+    run = Run(terminal.folder)
     wait(run)
     if run.process.poll() is None:
         disturb(run)
     run.end()
-    return resume(folder)
+    return resume(terminal)
 
 
 @pytest.mark.parametrize("count", [0, 3])
 @pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader])
 def test_a_run_in_which_a_process_is_killed_ends_like_one_that_is_not(
-    terminal: Terminal, undisturbed: Callable[[Path], bytes], disturb: Callable[[Run], None], count: int
+    terminal: Terminal, undisturbed: Undisturbed, disturb: Callable[[Run], None], count: int
 ) -> None:
-    report = is_undisturbed_in_the_end(terminal.folder, disturb, lambda run: run.wait_for_verdicts(count))
-    assert report == undisturbed(terminal.folder)
+    report = is_undisturbed_in_the_end(terminal, disturb, lambda run: run.wait_for_verdicts(count))
+    assert report == undisturbed(terminal)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(50))
 @pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader])
 def test_a_run_in_which_a_process_is_killed_at_any_moment_ends_like_one_that_is_not(
-    terminal: Terminal, undisturbed: Callable[[Path], bytes], disturb: Callable[[Run], None], moment: int
+    terminal: Terminal, undisturbed: Undisturbed, disturb: Callable[[Run], None], moment: int
 ) -> None:
     seconds = random.Random(moment).uniform(0, 12)  # noqa: S311 (any moment of such a run)
-    report = is_undisturbed_in_the_end(terminal.folder, disturb, lambda _: time.sleep(seconds))
-    assert report == undisturbed(terminal.folder)
+    report = is_undisturbed_in_the_end(terminal, disturb, lambda _: time.sleep(seconds))
+    assert report == undisturbed(terminal)
 
 
 def test_two_runs_at_once_into_one_folder_are_one_run_and_one_refusal(
-    terminal: Terminal, undisturbed: Callable[[Path], bytes]
+    terminal: Terminal, undisturbed: Undisturbed
 ) -> None:
     first = Run(terminal.folder)
     first.wait_for_verdicts(0)
@@ -145,6 +149,6 @@ def test_two_runs_at_once_into_one_folder_are_one_run_and_one_refusal(
     os.killpg(first.process.pid, signal.SIGCONT)
     assert second == (2, "Error: out/slow.json is being written by another run\n")
     assert first.end() == (0, "")
-    assert (terminal.folder / "out" / "slow.json").read_bytes() == undisturbed(terminal.folder)
+    assert (terminal.folder / "out" / "slow.json").read_bytes() == undisturbed(terminal)
     journal = (terminal.folder / "out" / "slow.journal.jsonl").read_text(encoding="utf-8").splitlines()
     assert len({json.loads(line)["id"] for line in journal[1:]}) == len(journal) - 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from refgrad.pytest_plugin.conformance import EngineSession, Suite
 from refgrad.pytest_plugin.lock import Lock
 from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
@@ -19,15 +21,21 @@ import pytest
 from refgrad.pytest_plugin.conformance import EngineSession, Suite
 from toy import RIGHT
 
+def skip(): pytest.skip('by foreign code')
+def divide(): raise ZeroDivisionError
+def interrupt(): raise KeyboardInterrupt
+def leave(): raise SystemExit(0)
+def leave_pytest(): raise pytest.exit.Exception('bye', 0)
+disturbances = {disturbances}
 verdict = EngineSession.verdict
 def disturbed(self, check):
-    if check.id == "operators/multiply":
-        {disturbance}
+    if check.id in disturbances:
+        disturbances[check.id]()
     return verdict(self, check)
 EngineSession.verdict = disturbed
 """
 TWO = ("--profile", "smoke", "--select", "operators/add", "--select", "operators/multiply")
-QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am]*")
+QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/a[bcd]*")
 
 SMALL_DISK = """
 import resource, sys
@@ -43,19 +51,39 @@ def rows(path: Path) -> list[str]:
     return [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
 
 
-@pytest.mark.parametrize(
-    "disturbance",
-    [
-        "pytest.skip('by foreign code')",
-        "raise ZeroDivisionError",
-        "raise KeyboardInterrupt",
-        "raise pytest.exit.Exception('bye', 0)",
-        "raise SystemExit(0)",
-    ],
-)
-def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(terminal: Terminal, disturbance: str) -> None:
-    (terminal.folder / "saboteur.py").write_text(SABOTEUR.format(disturbance=disturbance))
-    finished = terminal.run("grade", "saboteur:RIGHT", *TWO, "--workers", "1")
+@pytest.fixture
+def sabotage(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what writes the module ``saboteur``, whose import changes a session here and in the workers."""
+    monkeypatch.setattr(EngineSession, "verdict", EngineSession.verdict)
+    monkeypatch.setattr(Suite, "collect", Suite.collect)
+
+    def write(disturbances: str, more: str = "") -> None:
+        (terminal.folder / "saboteur.py").write_text(SABOTEUR.format(disturbances=disturbances) + more)
+
+    return write
+
+
+def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(
+    terminal: Terminal, sabotage: Callable[..., None]
+) -> None:
+    broken = {"multiply": "skip", "relu": "divide", "exp": "interrupt", "sin": "leave"}
+    sabotage("{" + ", ".join(f"'operators/{name}': {how}" for name, how in broken.items()) + "}")
+    chosen = [word for name in ("add", *broken) for word in ("--select", f"operators/{name}")]
+    finished = terminal.grade("saboteur:RIGHT", "--profile", "smoke", *chosen, "--workers", "1")
+    assert finished.status == 4
+    said = finished.errors.splitlines()[-1]
+    assert said.startswith("Error: 4 checks have no verdict: operators/")
+    assert said.endswith("; go on with --resume")
+    assert all(f"operators/{name}" in said for name in broken)
+    summary = read_document(terminal.folder / "out" / "right.json")["summary"]
+    assert (summary["planned"], summary["run"], summary["not_run"]) == (5, 1, 4)
+
+
+def test_a_worker_that_ends_in_the_midst_of_a_check_is_no_success(
+    terminal: Terminal, sabotage: Callable[..., None]
+) -> None:
+    sabotage("{'operators/multiply': leave_pytest}")
+    finished = terminal.grade("saboteur:RIGHT", *TWO, "--workers", "1")
     assert finished.status == 4
     assert finished.errors.splitlines()[-1] == (
         "Error: 1 check has no verdict: operators/multiply; go on with --resume"
@@ -78,15 +106,14 @@ def test_a_module_that_ends_the_process_is_no_success(terminal: Terminal, comman
 def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(terminal: Terminal, setup: str) -> None:
     text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, setup={setup!r})\n"
     (terminal.folder / "leaving.py").write_text(text)
-    finished = terminal.run("grade", "leaving:ADAPTER", *TWO, "--workers", "1")
+    finished = terminal.grade("leaving:ADAPTER", *TWO, "--workers", "1")
     assert finished.status == 3
     assert finished.errors.splitlines()[-1].startswith("Error: engine 'right' cannot be started: ")
 
 
-def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal) -> None:
-    text = SABOTEUR.format(disturbance="pass") + "def collect(self): raise OSError('no')\nSuite.collect = collect\n"
-    (terminal.folder / "saboteur.py").write_text(text)
-    finished = terminal.run("grade", "saboteur:RIGHT", *TWO, "--workers", "1")
+def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal, sabotage: Callable[..., None]) -> None:
+    sabotage("{}", "def collect(self): raise OSError('no')\nSuite.collect = collect\n")
+    finished = terminal.grade("saboteur:RIGHT", *TWO, "--workers", "1")
     assert finished.status == 4
     assert "Error: 2 checks have no verdict: operators/add, operators/multiply" in finished.errors
 
@@ -105,7 +132,7 @@ def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
     out.mkdir()
     for name in (".right.lock", ".right.json.unfinished", ".right.journal.jsonl.unfinished"):
         (out / name).write_text("rubbish")
-    finished = terminal.run("grade", "toy:RIGHT", *TWO, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
     assert (finished.status, finished.errors) == (0, "")
     assert sorted(path.name for path in out.iterdir()) == ["right.journal.jsonl", "right.json"]
 
@@ -130,9 +157,15 @@ def test_an_output_that_cannot_be_written_is_one_line_and_status_2(
     assert message in said
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the report of a run is put that nothing disturbs; the first test that needs it makes it."""
+    return tmp_path_factory.mktemp("undisturbed") / "right.json"
+
+
 @pytest.mark.parametrize("size", [1200, 2500])
 def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is_room(
-    terminal: Terminal, size: int
+    terminal: Terminal, undisturbed: Path, size: int
 ) -> None:
     program = SMALL_DISK.format(size=size)
     command = [sys.executable, "-c", program, "grade", "toy:RIGHT", *QUICK, "--workers", "1"]
@@ -144,15 +177,16 @@ def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is
     assert not list(out.glob(".*"))
     text = (out / "right.journal.jsonl").read_text(encoding="utf-8")
     known = [json.loads(line)["id"] for line in text[: text.rfind("\n")].splitlines()[1:]]
-    finished = terminal.run("grade", "toy:RIGHT", *QUICK, "--workers", "1", "--resume")
+    finished = terminal.grade("toy:RIGHT", *QUICK, "--workers", "1", "--resume")
     assert (finished.status, finished.errors) == (0, "")
     assert rows(out / "right.journal.jsonl")[: len(known)] == known
-    terminal.run("grade", "toy:RIGHT", *QUICK, "--workers", "1", "--output", "undisturbed")
-    assert (out / "right.json").read_bytes() == (terminal.folder / "undisturbed" / "right.json").read_bytes()
+    if not undisturbed.exists():
+        terminal.grade("toy:RIGHT", *QUICK, "--workers", "1", "--output", str(undisturbed.parent))
+    assert (out / "right.json").read_bytes() == undisturbed.read_bytes()
 
 
 def test_what_an_engine_says_is_bounded_and_plain_wherever_it_is_written(terminal: Terminal) -> None:
-    finished = terminal.run("grade", "toy:LOUD", "--profile", "smoke", "--select", "operators/add", "--workers", "1")
+    finished = terminal.grade("toy:LOUD", "--profile", "smoke", "--select", "operators/add", "--workers", "1")
     assert finished.status == 1
     out = terminal.folder / "out"
     for text in (finished.output, *(path.read_text(encoding="utf-8") for path in out.glob("loud.*"))):
@@ -186,11 +220,8 @@ def test_a_report_that_cannot_be_read_is_one_line(terminal: Terminal, command: t
 def test_a_name_of_an_engine_that_names_no_file_is_one_line(terminal: Terminal, name: str) -> None:
     text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, name={name})\n"
     (terminal.folder / "odd_name.py").write_text(text)
-    try:
-        for command in (("grade", "odd_name:ADAPTER"), ("coverage", "odd_name:ADAPTER")):
-            result = terminal.invoke(*command)
-            assert result.exit_code == 2
-            assert len(result.stderr.splitlines()) == 1
-            assert result.stderr.startswith("Error: 'odd_name:ADAPTER': its name ")
-    finally:
-        sys.modules.pop("odd_name", None)
+    for command in (("grade", "odd_name:ADAPTER"), ("coverage", "odd_name:ADAPTER")):
+        result = terminal.invoke(*command)
+        assert result.exit_code == 2
+        assert len(result.stderr.splitlines()) == 1
+        assert result.stderr.startswith("Error: 'odd_name:ADAPTER': its name ")

@@ -12,7 +12,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
 
-QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am]*", "--select", "edges/relu")
+QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am][du]*", "--select", "edges/relu")
 
 
 def outcomes(path: Path) -> dict[str, str]:
@@ -31,15 +31,15 @@ def test_an_engine_that_is_wrong_gives_a_summary_and_status_1(terminal: Terminal
 
 
 def test_two_runs_with_one_seed_write_the_same_bytes_however_many_workers_there_are(terminal: Terminal) -> None:
-    terminal.run("grade", "toy:WRONG", *QUICK, "--workers", "1", "--output", "one")
-    terminal.run("grade", "toy:WRONG", *QUICK, "--workers", "2", "--output", "two")
+    terminal.grade("toy:WRONG", *QUICK, "--workers", "1", "--output", "one")
+    terminal.grade("toy:WRONG", *QUICK, "--workers", "2", "--output", "two")
     one, two = (terminal.folder / name / "wrong.json" for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
     assert str(terminal.folder) not in one.read_text()
 
 
 def test_an_engine_that_is_right_gives_status_0_and_a_report_of_every_check(terminal: Terminal) -> None:
-    finished = terminal.run("grade", "toy:RIGHT", "--profile", "smoke", "--output", "deep/down")
+    finished = terminal.grade("toy:RIGHT", "--profile", "smoke", "--output", "deep/down")
     assert (finished.status, finished.errors) == (0, "")
     assert f"{len(all_checks())} checks, none failed" in finished.output
     document = read_document(terminal.folder / "deep" / "down" / "right.json")
@@ -49,7 +49,7 @@ def test_an_engine_that_is_right_gives_status_0_and_a_report_of_every_check(term
 
 
 def test_an_engine_that_cannot_be_started_gives_status_3_and_the_others_are_graded(terminal: Terminal) -> None:
-    finished = terminal.run("grade", "toy:ABSENT", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply")
+    finished = terminal.grade("toy:ABSENT", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply")
     assert finished.status == 3
     message = "engine 'absent' cannot be started: ModuleNotFoundError: No module named 'no_such_library'"
     assert finished.errors == f"Error: {message}\n"
@@ -58,11 +58,11 @@ def test_an_engine_that_cannot_be_started_gives_status_3_and_the_others_are_grad
 
 
 def test_a_run_is_resumed_from_its_journal(terminal: Terminal) -> None:
-    terminal.run("grade", "toy:RIGHT", *QUICK)
+    terminal.grade("toy:RIGHT", *QUICK)
     report = terminal.folder / "out" / "right.json"
     before = report.read_bytes()
     report.unlink()
-    finished = terminal.run("grade", "toy:RIGHT", *QUICK, "--resume", "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *QUICK, "--resume", "--workers", "1")
     assert finished.status == 0
     assert report.read_bytes() == before
 

@@ -53,7 +53,7 @@ def test_an_engine_is_graded_there(terminal: Terminal, interpreter: Path) -> Non
     (terminal.folder / "mine.py").write_text(MINE)
     (terminal.folder / "tiny_tape.py").write_text(Path(tiny_tape.__file__).read_text(encoding="utf-8"))
     chosen = ("--select", "accumulation/*", "--select", "operators/negative", "--profile", "smoke")
-    finished = terminal.run("grade", "mine:ADAPTER", *chosen, "--workers", "1", "--python", str(interpreter))
+    finished = terminal.grade("mine:ADAPTER", *chosen, "--workers", "1", "--python", str(interpreter))
     assert (finished.status, finished.errors) == (0, "")
     verdicts = {row["id"]: row["verdict"] for row in read_document(terminal.folder / "out" / "mine.json")["verdicts"]}
     assert verdicts["operators/negative"] == "passed"
@@ -61,7 +61,7 @@ def test_an_engine_is_graded_there(terminal: Terminal, interpreter: Path) -> Non
 
 def test_an_interpreter_that_is_none_is_one_line_and_status_3(terminal: Terminal) -> None:
     (terminal.folder / "mine.py").write_text(MINE)
-    finished = terminal.run("grade", "mine:ADAPTER", "--select", "operators/negative", "--python", "no/such/python")
+    finished = terminal.grade("mine:ADAPTER", "--select", "operators/negative", "--python", "no/such/python")
     assert finished.status == 3
     assert finished.errors == (
         "Error: engine 'mine' cannot be started: 'no/such/python' cannot be run: No such file or directory\n"
@@ -69,6 +69,6 @@ def test_an_interpreter_that_is_none_is_one_line_and_status_3(terminal: Terminal
 
 
 def test_an_engine_is_in_this_process_or_in_another_interpreter(terminal: Terminal) -> None:
-    finished = terminal.run("grade", "toy:RIGHT", "--python", "python3", "--in-process")
+    finished = terminal.grade("toy:RIGHT", "--python", "python3", "--in-process")
     assert finished.status == 2
     assert finished.errors == "Error: an engine runs in this process or in another interpreter, not in both\n"

@@ -6,9 +6,7 @@ from tests.cli.conftest import Terminal
 
 
 def test_a_folder_of_results_gets_pages_and_scripts(terminal: Terminal) -> None:
-    graded = terminal.run(
-        "grade", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--workers", "1"
-    )
+    graded = terminal.grade("toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--workers", "1")
     assert graded.status == 1
     result = terminal.invoke("report", "out")
     assert result.exit_code == 0
@@ -19,7 +17,7 @@ def test_a_folder_of_results_gets_pages_and_scripts(terminal: Terminal) -> None:
 
 
 def test_grading_writes_the_pages_too_if_it_is_told_to_whatever_it_finds(terminal: Terminal) -> None:
-    graded = terminal.run("grade", "toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--pages")
+    graded = terminal.grade("toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--pages")
     assert graded.status == 1
     assert sorted(path.name for path in (terminal.folder / "out").glob("*.md")) == ["README.md", "wrong.md"]
 

@@ -98,10 +98,7 @@ def test_the_choice_of_an_engine_at_a_kink_is_a_convention(terminal: Terminal) -
 
 def test_choices_that_are_legal_one_by_one_and_not_together_are_told(terminal: Terminal) -> None:
     (terminal.folder / "larger.py").write_text(LOPSIDED)
-    try:
-        result = terminal.invoke("run", "-", "--engine", "larger:ADAPTER", standard_input=COUPLED)
-    finally:
-        sys.modules.pop("larger", None)
+    result = terminal.invoke("run", "-", "--engine", "larger:ADAPTER", standard_input=COUPLED)
     assert result.exit_code == 1
     assert result.stdout.count("verdict: convention") == 2
     assert "\nEach step may be so, but not all together: wrong: the gradient of x and y is " in result.stdout

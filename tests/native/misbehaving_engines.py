@@ -92,8 +92,8 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     "recurses without end": ("def deep(): return deep()\ndeep()", "crashed"),
     "uses up memory": ("held = []\nwhile True:\n    held.append(bytearray(1 << 26))", "crashed"),
     # It says too much, or in the wrong place.
-    "floods standard output": ("print('x' * 10_000_000)", "passed"),
-    "floods standard error": ("print('x' * 10_000_000, file=sys.stderr)", "passed"),
+    "floods standard output": ("print('x' * 1_000_000)", "passed"),
+    "floods standard error": ("print('x' * 1_000_000, file=sys.stderr)", "passed"),
     "writes rubbish to every file": (
         _writing("b'rubbish\\n'"),
         "crashed",
@@ -113,7 +113,10 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
         "if threading.active_count() == 1:\n    threading.Thread(target=time.sleep, args=(1000,)).start()",
         "passed",
     ),
-    "forks, and both go on": ("os.fork()", "passed"),
+    "forks, and both go on": (  # once: if all that there are did so in each program, there would be thousands
+        "if not hasattr(os, 'forked'):\n    os.forked = True\n    os.fork()",
+        "passed",
+    ),
     "moves to another folder": ("os.chdir('/')", "passed"),
     "may open no further file": ("resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))", "passed"),
     "dumps traces when time is up": ("faulthandler.dump_traceback_later(0.01, exit=True)\ntime.sleep(5)", "crashed"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,14 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
+from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
 from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
 from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
 
-LIMITS = Limits(start=60.0, program=2.0, memory=1 << 29)
+LIMITS = Limits(start=60.0, program=20.0, memory=1 << 27)
+PATIENCE = 1.0
+"""The seconds for a program of an engine that does not answer: the sine, which does, takes a thousandth of it."""
 CHECKS = {check.id: check for check in all_checks()}
 
 
@@ -25,7 +29,8 @@ CHECKS = {check.id: check for check in all_checks()}
 def running(misbehaviour: Misbehaviour) -> Iterator[Bench]:
     """Grade an engine in a process of its own."""
     adapter = misbehaviour.adapter()
-    runner = ProcessRunner(adapter, limits=LIMITS)
+    limits = replace(LIMITS, program=PATIENCE) if misbehaviour.outcome == "hung" else LIMITS
+    runner = ProcessRunner(adapter, limits=limits)
     try:
         yield Bench(Engine(adapter, runner), settings=Settings("smoke"))
     finally:
@@ -45,6 +50,14 @@ def test_the_check_that_meets_it_gets_its_verdict_and_the_next_one_its_own(misbe
 
 def test_there_are_enough_of_them() -> None:
     assert len(MISBEHAVIOURS) >= 40
+
+
+@pytest.mark.parametrize(("name", "most"), [("leaves with status 3", MOST_CRASHED), ("never ends", MOST_HUNG)])
+def test_a_check_spends_one_process_on_what_it_builds_on_and_the_others_on_its_search(name: str, most: int) -> None:
+    (misbehaviour,) = (each for each in MISBEHAVIOURS if each.name == name)
+    with running(misbehaviour) as bench:
+        outcome(bench, CHECKS["operators/exp"])
+        assert bench.engine.runner.endings <= 1 + most
 
 
 def test_nothing_is_left_running() -> None:

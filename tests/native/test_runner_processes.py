@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -68,6 +69,15 @@ def test_a_program_that_hangs_is_ended_and_told_in_which_step(start: Start) -> N
     ending = seen[1].ending
     assert ending is not None
     assert (ending.outcome, ending.step) == ("hung", 2)
+
+
+def test_a_program_that_hangs_has_its_own_time_and_not_that_of_its_batch(start: Start) -> None:
+    runner = start(HANGING)
+    engine = Engine(runner.adapter, runner)
+    started = time.monotonic()
+    (ending,) = runner.run_until_ended([engine.program(scenario("exp", 1)) for _ in range(100)])
+    assert isinstance(ending, Ending)
+    assert time.monotonic() - started < 100 * runner.limits.program / 2
 
 
 def test_an_engine_of_refgrad_runs_in_this_process_and_others_do_not_unless_told() -> None:

@@ -9,6 +9,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import refgrad.cli  # noqa: F401 (so that sessions within this process need not load it again and again)
+from refgrad.grading.bench import Bench
+from refgrad.pytest_plugin.conformance import EngineSession
 from tests.pytest_plugin.toy_engine import write_toy_engine
 from tests.snapshots.placement import PlainText
 
@@ -22,8 +24,18 @@ class Folder:
         write_toy_engine(pytester.path)
 
     def grade(self, engine: str, *arguments: str, apart: bool = False) -> pytest.RunResult:
-        """Run pytest with an engine of the module ``toy``, in a process of its own if it is to be ``apart``."""
-        command = ["-p", "no:cacheprovider", f"--engine=toy:{engine}", "--profile=smoke", "--grade-output=out"]
+        """Run pytest with an engine of the module ``toy``, in a process of its own if it is to be ``apart``.
+
+        Assertions stay as they are: to rewrite those of refgrad takes a process as long as to grade.
+        """
+        command = [
+            "-p",
+            "no:cacheprovider",
+            "--assert=plain",
+            f"--engine=toy:{engine}",
+            "--profile=smoke",
+            "--grade-output=out",
+        ]
         run = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
         return run(*command, *arguments)
 
@@ -40,6 +52,8 @@ class Folder:
 def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Folder:
     for name in ("CI", "BUILD_NUMBER"):  # where they are set, pytest's summary is longer
         monkeypatch.delenv(name, raising=False)
+    for owner, name in ((EngineSession, "verdict"), (Bench, "grade")):  # a test may replace them within this process
+        monkeypatch.setattr(owner, name, getattr(owner, name))
     return Folder(pytester)
 
 

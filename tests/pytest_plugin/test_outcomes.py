@@ -84,7 +84,7 @@ def test_a_fault_of_the_suite_itself_shows_its_traceback_and_gives_no_verdict(fo
         "def grade(self, check): raise ZeroDivisionError('in the suite')\n"
         "def pytest_collection_modifyitems(): Bench.grade = grade\n"
     )
-    result = folder.grade("RIGHT", "--grade-select=values/values_are_right", apart=True)
+    result = folder.grade("RIGHT", "--grade-select=values/values_are_right")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*ZeroDivisionError: in the suite"])
     assert folder.verdicts("right") == {}

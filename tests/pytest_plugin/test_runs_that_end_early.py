@@ -11,7 +11,7 @@ def pytest_runtest_setup(item):
     if item.name == "operators/multiply":
         raise KeyboardInterrupt
 """
-CHOSEN = ("--grade-select=sharing/*", "--grade-select=operators/[am]*")
+CHOSEN = ("--grade-select=sharing/*", "--grade-select=operators/[am][du]*")
 
 
 def test_a_run_stopped_at_the_first_failure_leaves_a_partial_report(folder: Folder) -> None:
@@ -64,7 +64,7 @@ def test_the_journal_of_another_run_is_refused(folder: Folder) -> None:
 
 @pytest.mark.parametrize("workers", ["-n0", "-n1"])
 def test_an_engine_that_cannot_be_started_ends_the_session_in_one_line(folder: Folder, workers: str) -> None:
-    result = folder.grade("ABSENT", workers, apart=True)
+    result = folder.grade("ABSENT", workers, "--grade-select=operators/add")
     message = "engine 'absent' cannot be started: ModuleNotFoundError: No module named 'no_such_library'"
     assert result.ret == 3
     result.stdout.fnmatch_lines([f"!* _pytest.outcomes.Exit: {message} !*"])
@@ -72,7 +72,7 @@ def test_an_engine_that_cannot_be_started_ends_the_session_in_one_line(folder: F
 
 
 def test_an_engine_that_takes_its_process_down_when_started_is_never_graded(folder: Folder) -> None:
-    result = folder.grade("STILLBORN", "-n1", apart=True)
+    result = folder.grade("STILLBORN", "-n1", "--grade-select=operators/add")
     assert result.ret == 3
     message = "engine 'stillborn' cannot be started: the process ended with exit status 1"
     result.stdout.fnmatch_lines([f"!* _pytest.outcomes.Exit: {message} !*"])
@@ -81,7 +81,7 @@ def test_an_engine_that_takes_its_process_down_when_started_is_never_graded(fold
 
 def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(folder: Folder) -> None:
     chosen = ("--grade-select=operators/tan", "--grade-select=operators/add")
-    result = folder.grade("DEADLY", "-n1", *chosen, apart=True)
+    result = folder.grade("DEADLY", "-n1", *chosen)
     result.assert_outcomes(passed=1, failed=1)
     assert folder.verdicts("deadly") == {"operators/add": "passed", "operators/tan": "crashed"}
     crashed = folder.document("deadly")["verdicts"][-1]
@@ -93,7 +93,7 @@ def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(fol
 
 def test_a_process_that_dies_in_a_measurement_is_a_verdict_too(folder: Folder) -> None:
     chosen = ("--grade-select=operators/add", "--grade-select=scale/long_chain")
-    folder.grade("FRAIL", "-n1", *chosen, apart=True).assert_outcomes(passed=1, failed=1)
+    folder.grade("FRAIL", "-n1", *chosen).assert_outcomes(passed=1, failed=1)
     assert folder.verdicts("frail") == {"operators/add": "passed", "scale/long_chain": "crashed"}
     (crashed,) = [row for row in folder.document("frail")["verdicts"] if row["id"] == "scale/long_chain"]
     assert (crashed["message"], crashed["scenario"]) == ("the process ended with exit status 3", "")

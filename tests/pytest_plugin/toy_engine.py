@@ -8,7 +8,6 @@ from typing import Final
 MODULE: Final = """
 import os
 import time
-from refgrad import Policy, TapeAdapter
 
 class Value:
     made = 0
@@ -36,7 +35,7 @@ def relu(x, slope=1.0): return Value(max(x.data, 0.0), [(x, slope * (x.data > 0)
 def slowly(x, y):
     time.sleep(0.003)
     return add(x, y)
-def shout(x, y): raise ValueError("\\x1b[31m\\ud800\\u202e" + 10_000_000 * "loud ")
+def shout(x, y): raise ValueError("\\x1b[31m\\ud800\\u202e" + 1_000_000 * "loud ")
 def leave(x): raise SystemExit("bye")
 def die(x): os._exit(3)
 def forget(x):
@@ -46,6 +45,7 @@ def forget(x):
     return x
 
 def adapter(name, setup="import toy", backward="{output}.backward()", **operators):
+    from refgrad import Policy, TapeAdapter  # here, because the engine's process does not need them
     return TapeAdapter(
         name=name, setup=setup, backward=backward,
         leaf="toy.Value({scalar})", constant="toy.Value({scalar}, needs=False)",
@@ -55,15 +55,22 @@ def adapter(name, setup="import toy", backward="{output}.backward()", **operator
         lacks=frozenset({"error:no-graph"}),
     )
 
-RIGHT = adapter("right", relu="toy.relu({x})")
-WRONG = adapter("wrong", multiply="toy.lopsided({x}, {y})", relu="toy.relu({x}, 2.0)", square="toy.leave({x})")
-FORGETFUL = adapter("forgetful", backward="toy.forget({output}).backward()")
-DEADLY = adapter("deadly", tan="toy.die({x})")
-FRAIL = adapter("frail", negative="toy.die({x})")
-SLOW = adapter("slow", add="toy.slowly({x}, {y})")
-LOUD = adapter("loud", add="toy.shout({x}, {y})")
-ABSENT = adapter("absent", setup="import no_such_library")
-STILLBORN = adapter("stillborn", setup="import os; os._exit(1)")
+ADAPTERS = {
+    "RIGHT": dict(relu="toy.relu({x})"),
+    "WRONG": dict(multiply="toy.lopsided({x}, {y})", relu="toy.relu({x}, 2.0)", square="toy.leave({x})"),
+    "FORGETFUL": dict(backward="toy.forget({output}).backward()"),
+    "DEADLY": dict(tan="toy.die({x})"),
+    "FRAIL": dict(negative="toy.die({x})"),
+    "SLOW": dict(add="toy.slowly({x}, {y})"),
+    "LOUD": dict(add="toy.shout({x}, {y})"),
+    "ABSENT": dict(setup="import no_such_library"),
+    "STILLBORN": dict(setup="import os; os._exit(1)"),
+}
+def __getattr__(name):
+    if name not in ADAPTERS:
+        raise AttributeError(name)
+    return adapter(name.lower(), **ADAPTERS[name])
+
 NOT_AN_ADAPTER = 3
 """
 

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,17 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
+from refgrad.report import confirmation
 from refgrad.report.confirmation import confirm
 from refgrad.report.document import build_document, read_document, verdicts_of
 from refgrad.report.findings import Script, scripts
 from refgrad.report.pages import write_pages
 from tests.report.example import SILENT, VERDICTS, example_document, write_example
+from tests.report.forked_programs import ForkedPrograms
 
 REPORTS = Path(__file__).parents[2] / "reports"
 
@@ -65,9 +70,12 @@ def test_scripts_of_findings_that_are_gone_are_removed_and_nothing_else(tmp_path
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["autograd", "mygrad", "micrograd"])
-def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgrad(name: str) -> None:
+def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgrad(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip(name, reason=f"needs the extra refgrad[{name}]")
-    for script in scripts(graded(name)):
+    found = scripts(graded(name, SharedVerdicts(tmp_path)))
+    for script in found:
         imported = {
             alias.name.partition(".")[0]
             for node in ast.walk(ast.parse(script.text))
@@ -75,15 +83,26 @@ def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgr
             for alias in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module or "")])
         }
         assert imported - sys.stdlib_module_names <= {"numpy", name}
-        assert confirm(script).answer != "refuted", script.verdict.id
+    assert confirm(found[0]).answer != "refuted", found[0].verdict.id
+    forked = ForkedPrograms(find_adapter(name).setup, [script.text for script in found])
+    monkeypatch.setattr(confirmation, "subprocess", forked)
+    assert [script.verdict.id for script in found if confirm(script).answer == "refuted"] == []
 
 
-def graded(name: str) -> dict[str, Any]:
-    """Return a report on what an engine failed in the committed one, judged again."""
-    failed = {verdict.id for verdict in verdicts_of(read_document(REPORTS / f"{name}.json")) if verdict.failed}
+def graded(name: str, shared: SharedVerdicts) -> dict[str, Any]:
+    """Return a report on what an engine failed in the committed one, judged again; the rest is as it says there."""
+    committed = verdicts_of(read_document(REPORTS / f"{name}.json"))
+    failed = {verdict.id for verdict in committed if verdict.failed}
+    for verdict in committed:
+        if verdict.id not in failed:
+            shared.made_once(verdict.id, partial(_given, verdict))
     adapter = find_adapter(name)
     settings = Settings("smoke")
-    bench = Bench(start(adapter), settings)
+    bench = Bench(start(adapter), settings, shared)
     verdicts = {check.id: bench.grade(check) for check in all_checks() if check.id in failed}
     assert sum(verdict.failed for verdict in verdicts.values()) > len(failed) / 2
     return build_document(adapter, settings, verdicts, list(verdicts))
+
+
+def _given(verdict: Verdict) -> Verdict:
+    return verdict
