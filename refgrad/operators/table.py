@@ -70,7 +70,8 @@ class Edge:
     legal interval of each partial there, and ``reference`` what the reference engine answers. At a kink or a jump these
     may be formulas of the arguments and attributes. At a jump the intervals are those of the slopes beside it, though
     the operator has no derivative there: it is what a derivative by the steps of the formula can be. At a limit
-    ``value`` is the operator's own, and a partial that is not stated does not exist.
+    ``value`` is the operator's own, and a partial that is not stated does not exist. ``nan`` says which library
+    answers by NaN on purpose, with the source of that; it is empty where NaN is no answer.
     """
 
     kind: Literal["kink", "jump", "limit"]
@@ -80,6 +81,7 @@ class Edge:
     subdifferential: Mapping[str, tuple[float | str, float | str]]
     reference: Mapping[str, float | str]
     value: float | None = None
+    nan: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -340,6 +342,7 @@ class _RowReader:
                     subdifferential=MappingProxyType({k: (a, b) for k, (a, b) in edge["subdifferential"].items()}),
                     reference=MappingProxyType(dict(edge["reference"])),
                     value=edge.get("value"),
+                    nan=edge.get("nan", ""),
                 )
             except KeyError as error:
                 raise self.error(f"an edge lacks {error}") from error

@@ -6,7 +6,7 @@ from refgrad.oracles.cross_checks.ball_series import derivatives_along
 from refgrad.oracles.cross_checks.finite_differences import Difference, finite_differences
 from refgrad.oracles.judgement.definedness import undefined_between
 from refgrad.oracles.judgement.judgement import EntryError, Judgement, judge
-from refgrad.oracles.judgement.limits import limits_met
+from refgrad.oracles.judgement.limits import answered_by_nan, limits_met
 from refgrad.oracles.judgement.subgradients import Violation, violation
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "EntryError",
     "Judgement",
     "Violation",
+    "answered_by_nan",
     "derivatives_along",
     "directional_derivative",
     "finite_differences",

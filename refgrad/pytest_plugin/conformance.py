@@ -60,14 +60,20 @@ class EngineSession:
         self.known = known
         self.shared = shared
         self._bench: Bench | None = None
+        self._thresholds = gc.get_threshold()
 
     def start(self) -> Bench:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._bench is None:
             self._bench = Bench(launch(self.plan.adapter, self.plan.isolation), self.plan.settings, self.shared)
-            gc.freeze()
+            self._thresholds = gc.get_threshold()
             gc.set_threshold(*GARBAGE)
         return self._bench
+
+    def end(self) -> None:
+        """Leave the process as it was."""
+        if self._bench is not None:
+            gc.set_threshold(*self._thresholds)
 
     def verdict(self, check: Check) -> Verdict:
         """Return what is known of a check, or run it. What the engine warns of is no concern of the checks."""

@@ -88,6 +88,10 @@ class Conformance:
         """``engine`` is what the items are about."""
         self.engine = engine
 
+    def pytest_unconfigure(self) -> None:
+        """Leave the process as it was."""
+        self.engine.end()
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Collect the suite, before -k and the like choose among the items."""

@@ -12,7 +12,15 @@ from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import Gradient, Value
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.observation import Array, Observation
-from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge, limits_met, undefined_between
+from refgrad.oracles import (
+    CertifiedOracle,
+    EntryError,
+    Judgement,
+    answered_by_nan,
+    judge,
+    limits_met,
+    undefined_between,
+)
 from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
 from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.scenario import Grad, Jvp
@@ -107,7 +115,11 @@ def _judge(array: Array, due: Due) -> Judgement:
 
 
 def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Due) -> Finding:
-    """Say what an entry shows; what is not a number, where the truth is a limit or a choice, is missing, not wrong."""
+    """Say what an entry shows.
+
+    What is not a number, where the truth is a limit or a choice, is a convention if the row says so; else it is
+    missing, not wrong.
+    """
     entry = _entry(subject, error, due.oracle.form)
     if judgement.outcome == "convention":
         return Finding("convention", replace(entry, remark="choice"))
@@ -122,6 +134,9 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
     undefined = _undefined(due)
     if undefined is not None:
         return Finding("inconclusive", replace(entry, remark="undefined", reason=undefined))
+    convention = answered_by_nan(due.oracle.given, at_kink=entry.lower != entry.upper)
+    if convention:
+        return Finding("convention", replace(entry, remark="nan", reason=convention))
     limits = limits_met(due.oracle.given)
     if limits:
         return Finding("missing", replace(entry, remark="limit", reason=limits[0].reason))

@@ -82,6 +82,8 @@ def _(fact: Entry) -> str:
     )
     if fact.remark == "choice":
         return f"a legal subgradient was chosen: {what} is {entry.describe_choice()}"
+    if fact.remark == "nan":
+        return f"a convention: {what} is not a number: {fact.reason}"
     if fact.remark == "cancels":
         return f"{what} is {entry.describe()}: its terms cancel, which only some do exactly"
     return f"{what} is {entry.describe()}" + (f": {fact.reason}" if fact.remark == "limit" else "")

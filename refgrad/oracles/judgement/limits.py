@@ -32,6 +32,16 @@ def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
     )
 
 
+def answered_by_nan(scenario: Scenario, *, at_kink: bool) -> str:
+    """Return why NaN is an answer on purpose at a kink or a limit that a scenario meets; nothing where it is none.
+
+    Of kinks it is known that one is met, not which: the operators of the scenario are asked for the first.
+    """
+    table = operator_table()
+    kinks = (edge for name in sorted(scenario.operators) for edge in table[name].edges if edge.kind == "kink")
+    return next((edge.nan for edge in (kinks if at_kink else limits_met(scenario)) if edge.nan), "")
+
+
 def _met(holds: Callable[..., Any], operator: Operator, arrays: list[Any], attributes: dict[str, Any]) -> bool:
     with np.errstate(all="ignore"):
         return bool(np.any(holds(*arrays, **operator.bind(attributes))))
