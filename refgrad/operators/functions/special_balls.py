@@ -23,11 +23,26 @@ def whole(number: Any) -> int:
     return int(arb(number[0] if type(number) is arb_series else number).unique_fmpz())
 
 
+def monotone(function: Callable[[arb], arb], x: arb) -> arb:
+    """Return what a function that rises or falls all over a ball makes of it: its values at the ends, and all between.
+
+    In one step a radius may grow far beyond that of the values. Twice the precision is used: the steps of a function
+    may make much of their own rounding.
+    """
+    if not x.is_finite():
+        return arb.nan()
+    before = ctx.prec
+    ctx.prec = 2 * before
+    try:
+        found = function(x) if x.is_exact() else function(x.lower()).union(function(x.upper()))
+    finally:
+        ctx.prec = before
+    return +found
+
+
 def erfcx(x: arb) -> arb:
-    """Return exp(x²) erfc(x), which decreases: a ball's ends are its values' (in one step the radius would explode)."""
-    if x.is_exact():
-        return (x * x).exp() * x.erfc()
-    return erfcx(x.lower()).union(erfcx(x.upper())) if x.is_finite() else arb.nan()
+    """Return exp(x²) erfc(x), which decreases."""
+    return monotone(lambda exact: (exact * exact).exp() * exact.erfc(), x)
 
 
 def cube_root(x: arb) -> arb:
@@ -60,9 +75,14 @@ def log_gamma_coefficients(x: Any, length: int) -> list[arb]:
 
 
 def polygamma(order: Any, x: Any) -> arb:
-    """Return the derivative of log Γ of an order one higher (DLMF 5.15)."""
+    """Return the derivative of log Γ of an order one higher (DLMF 5.15); all of them rise or fall where x > 0."""
     above = whole(order) + 1
-    return log_gamma_coefficients(x, above + 1)[above] * factorial(above)
+
+    def derivative(x: arb) -> arb:
+        return log_gamma_coefficients(x, above + 1)[above] * factorial(above)
+
+    ball = arb(x)
+    return monotone(derivative, ball) if bool(ball > 0) else derivative(ball)
 
 
 def bessel(order: int) -> Callable[[Any], arb]:

@@ -176,9 +176,7 @@ def test_a_matrix_that_is_singular_may_be_refused() -> None:
 )
 def test_nan_is_a_convention_only_where_the_row_says_so(program: str, outcome: str) -> None:
     leaf = "x2" if "x2" in program else "x"
-    adapter = replace(
-        ADAPTER, gradient="np.full({leaf}.shape, np.nan)", setup=f"{ADAPTER.setup}\nimport numpy as np"
-    )
+    adapter = replace(ADAPTER, gradient="np.full({leaf}.shape, np.nan)", setup=f"{ADAPTER.setup}\nimport numpy as np")
     found = examine(parse(f"{program}backward a\nread grad {leaf}\n"), start(adapter))
     assert found.outcome == outcome
     assert ("on purpose" in found.message or "as intended" in found.message) == (outcome == "convention")
