@@ -16,7 +16,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation.ingredients import rare_ingredients
-from refgrad.grading.judging.evidence import Evidence, Fact, Tally
+from refgrad.grading.judging.evidence import Entry, Evidence, Fact, Tally
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
 from refgrad.scenario import Scenario
 
@@ -41,6 +41,23 @@ MOST_FOR_ANOTHER: Final = 100
 
 ANOTHER_SEED: Final = 2**32
 """What is added to a run's seed where other scenarios are to be drawn."""
+
+
+ABOUT: Final = 0.5
+"""How much of an inaccuracy a smaller scenario has to show."""
+
+MANY: Final = 10
+"""So many times as inaccurate is a fault of another kind."""
+
+
+def budgets(finding: Finding) -> float:
+    """Return how many times what rounding explains an error is; 0 where a finding is about something else."""
+    return float(finding.fact.budgets) if isinstance(finding.fact, Entry) else 0.0
+
+
+def _severity(finding: Finding) -> tuple[int, float]:
+    """Return what sorts findings, the worst first."""
+    return OUTCOMES.index(finding.outcome), -budgets(finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +160,14 @@ class Search:
         return Counterexample(0, scenario, smaller)
 
     def is_as_bad(self, scenario: Scenario, first: Scenario) -> bool:
-        """Whether the outcome of a scenario that failed is at least as bad as that of another."""
-        return OUTCOMES.index(self.failed[scenario].outcome) <= OUTCOMES.index(self.failed[first].outcome)
+        """Whether the outcome of a scenario that failed is at least as bad as that of another.
+
+        Of two that are inaccurate, the error of the one must be about as many times what rounding explains.
+        """
+        found, other = self.failed[scenario], self.failed[first]
+        if found.outcome == other.outcome == "inaccurate":
+            return budgets(found) >= ABOUT * budgets(other)
+        return OUTCOMES.index(found.outcome) <= OUTCOMES.index(other.outcome)
 
     def fails(self, scenario: Scenario) -> bool:
         """Whether a scenario shows a fault that is this check's to tell; no once too many processes have ended."""
@@ -166,7 +189,8 @@ class Search:
     def _all(self, found: Counterexample, tried: int, rest: Iterable[Scenario] = ()) -> Found:
         """Return a fault, and one of another kind if the rest or what is drawn shows any, the worst first.
 
-        Of another kind is another outcome, or the same without what is special about the first.
+        Of another kind is another outcome, the same without what is special about the first, or an inaccuracy that is
+        many times that of the first.
         """
         first = self.demonstrated(found, self.fails)
         rare = rare_ingredients(found.scenario) & rare_ingredients(found.shrunk)
@@ -174,8 +198,10 @@ class Search:
         def fails_otherwise(scenario: Scenario) -> bool:
             if not self.fails(scenario):
                 return False
-            outcome = self.failed[scenario].outcome
-            return outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario))
+            finding = self.failed[scenario]
+            if finding.outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario)):
+                return True
+            return finding.outcome == "inaccurate" and budgets(finding) >= MANY * budgets(first.finding)
 
         given = next(filter(fails_otherwise, rest), None)
         if given is not None:
@@ -185,7 +211,7 @@ class Search:
         if counterexample is None:
             return Found(tried, (first,))
         both = (first, self.demonstrated(counterexample, fails_otherwise))
-        return Found(tried, tuple(sorted(both, key=lambda each: OUTCOMES.index(each.finding.outcome))))
+        return Found(tried, tuple(sorted(both, key=lambda each: _severity(each.finding))))
 
     def demonstrated(self, found: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
         """Run what was found again: the smallest scenario if that always fails, else the first that did."""

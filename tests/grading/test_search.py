@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.grading.judging.evidence import Tally
+from refgrad.grading.judging.evidence import Entry, Tally
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import Search
 from refgrad.scenario import parse
@@ -35,6 +35,22 @@ def test_a_failure_that_always_comes_is_repeatable_and_small() -> None:
     found = verdict(bench(operators={"exp": "torch.exp({x}) * 1.5"}), "operators/exp")
     assert (found.verdict, found.evidence is not None and found.evidence.repeatable) == ("wrong", True)
     assert "not repeatable" not in found.message
+
+
+INEXACT = """
+def inexact(x):
+    return torch.exp(x) * torch.tensor(1 + np.where(x.detach().numpy() > {bound}, 1e-8, 1e-12))
+"""
+
+
+@pytest.mark.parametrize("bound", [-2.0, 0.0, 2.0])
+def test_an_inaccuracy_is_shown_where_it_is_large(bound: float) -> None:
+    engine = bench(INEXACT.format(bound=bound), "standard", operators={"exp": "inexact({x})"})
+    found = verdict(engine, "operators/exp")
+    assert found.verdict == "inaccurate"
+    assert found.evidence is not None
+    assert isinstance(found.evidence.fact, Entry)
+    assert 1e-9 < float(found.evidence.fact.relative_error) < 1e-7
 
 
 SELDOM = """
