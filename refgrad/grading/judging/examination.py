@@ -15,6 +15,7 @@ from refgrad.grading.judging.evidence import (
     Absent,
     Calls,
     Died,
+    Entry,
     Error,
     Excuse,
     Flag,
@@ -44,6 +45,7 @@ from refgrad.native.observation import Observation, Raised
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Backward, Grad, Scenario
+from refgrad.scenario.formats import FORMATS
 
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
 """What a step with an error may be found to be, so that what comes behind it is not judged."""
@@ -55,6 +57,8 @@ REFUSALS: Final = frozenset({"unexpected-error", "unsupported"})
 def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Finding:
     """Run a scenario on an engine and return the worst that it showed, up to the first unexpected error.
 
+    Where the engine computes an operator in a coarser dtype by design, what is as right as that allows is a convention.
+
     An error that says that something is not implemented is ``unsupported``. With ``seeds`` it counts as wrong, too, if
     a backward writes to a seed.
 
@@ -64,7 +68,15 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
     written = _written_seed(observations) if seeds else None
-    return written or confront(predictions, observations, oracle, engine.adapter)
+    finding = written or confront(predictions, observations, oracle, engine.adapter)
+    coarser = sorted(scenario.operators & engine.adapter.coarser.keys())
+    if not coarser or not isinstance(finding.fact, Entry) or not finding.failed:
+        return finding
+    dtype = min((engine.adapter.coarser[name] for name in coarser), key=lambda name: FORMATS[name].bits)
+    if confront(predictions, observations, CertifiedOracle(lowered.scenario, dtype), engine.adapter).failed:
+        return finding
+    reason = f"the engine computes {' and '.join(coarser)} in {dtype} by design"
+    return Finding("convention", replace(finding.fact, remark="coarser", reason=reason), finding.step)
 
 
 def refuses(scenario: Scenario, engine: Engine) -> bool:

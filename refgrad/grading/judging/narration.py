@@ -82,6 +82,8 @@ def _(fact: Entry) -> str:
     )
     if fact.remark == "choice":
         return f"a legal subgradient was chosen: {what} is {entry.describe_choice()}"
+    if fact.remark == "coarser":
+        return f"a convention: {what} is {entry.describe()}: {fact.reason}"
     if fact.remark == "nan":
         return f"a convention: {what} is not a number: {fact.reason}"
     if fact.remark == "cancels":

@@ -115,6 +115,15 @@ class Adapter:
             values.DTYPES, "All dtypes that tensors may have; if not given, `dtype` alone.", '["float64", "float32"]'
         ),
     )
+    coarser: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=plain(
+            values.COARSER,
+            "The operators that the engine computes in a coarser dtype than their operands by design. What is as right "
+            "as that dtype allows is a `convention`.",
+            '{ scaled_dot_product_attention = "float32" }',
+        ),
+    )
     policy: Policy = field(
         default_factory=Policy,
         metadata=plain(
@@ -203,6 +212,11 @@ class Adapter:
             raise self.error(f"dtypes: {dtype!r} is not among {sorted(FORMATS)}")
         if self.dtype not in self.dtypes:
             raise self.error(f"dtypes: {self.dtype!r}, which is dtype, is not among {list(self.dtypes)}")
+        for name, dtype in self.coarser.items():
+            if name not in operator_table():
+                raise self.error(f"coarser[{name!r}]: {no_operator(name)}")
+            if dtype not in FORMATS:
+                raise self.error(f"coarser[{name!r}]: {dtype!r} is not among {sorted(FORMATS)}")
         for feature in sorted(self.lacks - FEATURES.keys()):
             raise self.error(f"lacks {feature!r}, which is not a feature; there are {sorted(FEATURES)}")
         for kind, pattern in self.errors.items():

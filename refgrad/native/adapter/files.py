@@ -25,7 +25,7 @@ ALIKE: Final = "{alike}"
 INHERITED: Final = "..."
 """What stands in a row for the spellings that a family, or ``calls``, has of the same operator."""
 
-MERGED: Final = frozenset({"errors", "policy", "modules", "operators"})
+MERGED: Final = frozenset({"coarser", "errors", "policy", "modules", "operators"})
 """Tables of which a file, or a later family, replaces rows, not the whole."""
 
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({

@@ -36,6 +36,7 @@ SOME_FEATURES: Final = options(FEATURES)
 ERRORS: Final = members(dict.fromkeys(get_args(ErrorKind), TEXT))
 POLICY: Final = members({name: {"enum": list(get_args(kind))} for name, kind in get_type_hints(Policy).items()})
 ONE_A_WRITE: Final = members(dict.fromkeys(WRITES, TEXT))
+COARSER: Final = MappingProxyType({"type": "object", "additionalProperties": dict(DTYPE)})
 SPELLINGS: Final = MappingProxyType({
     "type": "object",
     "additionalProperties": {"type": "array", "items": dict(TEXT), "minItems": 1, "uniqueItems": True},

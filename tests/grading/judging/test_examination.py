@@ -182,6 +182,23 @@ def test_nan_is_a_convention_only_where_the_row_says_so(program: str, outcome: s
     assert ("on purpose" in found.message or "as intended" in found.message) == (outcome == "convention")
 
 
+@pytest.mark.parametrize(("digits", "outcome"), [(7, "convention"), (3, "wrong")])
+def test_what_an_engine_computes_in_a_coarser_dtype_by_design_is_a_convention(digits: int, outcome: str) -> None:
+    program = parse("x = leaf float64[2] {0x1p-2 0x1.8p+0} requires_grad\na = exp x\nread value a\n")
+    rounding = replace(
+        ADAPTER,
+        setup=f"{ADAPTER.setup}\nimport numpy as np\n",
+        operators={**ADAPTER.operators, "exp": f"torch.tensor(np.round(np.exp({{x}}.detach().numpy()), {digits}))"},
+    )
+    judged = examine(program, start(rounding)).outcome
+    assert judged in {"inaccurate", "wrong"}
+    found = examine(program, start(replace(rounding, coarser={"exp": "float32"})))
+    assert found.outcome == outcome
+    assert ("computes exp in float32 by design" in found.message) == (outcome == "convention")
+    elsewhere = replace(rounding, coarser={"sin": "float32"})
+    assert examine(program, start(elsewhere)).outcome == judged
+
+
 def test_what_has_no_value_need_not_be_differentiated() -> None:
     refusing = "def refuse(output, leaf, seed):\n    raise ArithmeticError('singular')\n"
     adapter = replace(ADAPTER, setup=f"{ADAPTER.setup}\n{refusing}", grad="refuse({output}, {leaf}, {seed})")
