@@ -6,6 +6,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.lifecycles import LifecycleCheck
 from refgrad.grading.checks.operators.derivatives import EdgeCheck, OperatorCheck, SecondOrderCheck
+from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
 from refgrad.grading.checks.operators.rules import ContractCheck, ForwardModeCheck, ThirdOrderCheck
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.statements.behaviours import all_behaviours
@@ -26,6 +27,7 @@ def all_checks() -> tuple[Check, ...]:
         *(ThirdOrderCheck(operator) for operator in sloping),
         *(ContractCheck(operator) for operator in operators if operator.differentiable_arguments),
         *(ForwardModeCheck(operator) for operator in operators if operator.differentiable_arguments),
+        *(HalfPrecisionCheck(operator) for operator in operators if operator.differentiable_arguments),
         *GRAPH_CHECKS,
         LifecycleCheck(),
         *(ClaimCheck(claim) for claim in all_claims()),

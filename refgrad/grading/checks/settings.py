@@ -19,13 +19,14 @@ class Effort:
     per_third_order: int
     per_contract: int
     per_forward_mode: int
+    per_half_precision: int
     per_graph_check: int
 
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
-    "smoke": Effort(12, 10, 5, 5, 2, 4, 3, 50),
-    "standard": Effort(100, 25, 20, 25, 25, 20, 10, 500),
-    "thorough": Effort(100, 500, 100, 250, 100, 200, 100, 10_000),
+    "smoke": Effort(12, 10, 5, 5, 2, 4, 3, 2, 50),
+    "standard": Effort(100, 25, 20, 25, 25, 20, 10, 8, 500),
+    "thorough": Effort(100, 500, 100, 250, 100, 200, 100, 100, 10_000),
 })
 
 

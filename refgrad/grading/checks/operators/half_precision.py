@@ -1,0 +1,69 @@
+"""The check of one operator in float16 and bfloat16."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from refgrad.generation import operator_scenario, with_dtypes
+from refgrad.grading.checks.isolation.alone import with_own_operands
+from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, DependentCheck, avoided, obstacle
+from refgrad.grading.judging.examination import examine, refuses
+from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+Half = Literal["float16", "bfloat16"]
+
+HALVES: Final[tuple[Half, ...]] = ("float16", "bfloat16")
+
+TRIED: Final = 3
+"""So many scenarios tell whether an operator runs in a dtype at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class HalfPrecisionCheck(DependentCheck):
+    """Value and gradient of one operator in the dtypes of half precision in which the engine offers it."""
+
+    CHAPTER: ClassVar[str] = "half_precision"
+    CLAIM: ClassVar[str] = "in float16 and bfloat16, as far as it is offered in them, value and gradient are right."
+    LEVEL: ClassVar[Level] = "SHOULD"
+
+    def run(self, bench: Bench) -> Verdict:
+        """Try the operator in each dtype in turn, where it is right in others."""
+        if not bench.offers(self.operator):
+            return bench.lacks(self, self.operator.name)
+        had = [dtype for dtype in HALVES if dtype in bench.engine.adapter.dtypes]
+        if not had:
+            return bench.lacks(self, *(f"dtype {dtype}" for dtype in HALVES))
+        cause = obstacle(bench, self.operator, (KEPT_DTYPES,))
+        if cause:
+            return bench.blocked(self, cause)
+        offered = [dtype for dtype in had if self._is_offered(bench, dtype)]
+        if not offered:
+            return bench.lacks(self, *(f"{self.operator.name} in {dtype}" for dtype in had))
+        return bench.search(
+            self,
+            lambda seed: self._scenario(bench, seed, offered[seed % len(offered)]),
+            bench.settings.effort.per_half_precision,
+            cause=avoided(bench, self.operator).cause,
+        )
+
+    def _scenario(self, bench: Bench, seed: int, dtype: Half) -> Scenario:
+        name, fields = self.operator.name, avoided(bench, self.operator).fields
+        profile = bench.profile(seeds=True, operators=frozenset({name}), edges=0.0, dtype=dtype, **fields)
+        return bench.reliance.isolated(with_own_operands(operator_scenario(seed, name, profile)))
+
+    def _is_offered(self, bench: Bench, dtype: Half) -> bool:
+        """Whether the operator runs in a dtype: libraries leave some out, and say so by errors of any kind."""
+        tried = [self._scenario(bench, seed, dtype) for seed in range(TRIED)]
+        bench.prepare(tried, self)
+        return not any(refuses(scenario, bench.engine) for scenario in tried)
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Whether it is about the dtype: what fails in float64, too, is for others to tell, and a refusal is none."""
+        if finding.outcome == "unexpected-error" or not DependentCheck.owns(self, scenario, finding, bench):
+            return False
+        return not examine(with_dtypes(scenario, lambda _: "float64"), bench.engine).failed
