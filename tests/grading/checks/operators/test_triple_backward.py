@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,12 +15,16 @@ from refgrad.generation import (
     third_order_scenario,
     triple_backward_scenario,
 )
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.check import Check
 from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter, registered_engines
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.generation.scenario_audit import has_stress_values
+from tests.grading.broken import bench, verdict
 from tests.native.reference import ADAPTER
 
 WITHOUT_A_TERM = """
@@ -75,6 +81,21 @@ def test_nothing_but_the_third_derivative_is_wrong_in_it(operator: str) -> None:
         for scenario in (operator_scenario(seed, operator), second_order_scenario(seed, operator)):
             if not has_stress_values(scenario):  # what makes the fault overflows there
                 assert examine(scenario, engine).outcome == "passed"
+
+
+def test_the_check_draws_first_gradients_with_and_without_a_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a weight of the first gradient the second one reaches a rule by two ways; without, zeros stay visible."""
+    engine, drawn = bench(), list[Scenario]()
+    assert verdict(engine, "second_order/exp").verdict == verdict(engine, "second_order/multiply").verdict == "passed"
+
+    def searched(self: Bench, check: Check, make: Callable[[int], Scenario], _examples: int, **_fields: Any) -> Verdict:
+        drawn.extend(map(make, range(60)))
+        return self.verdict(check, "passed")
+
+    monkeypatch.setattr(Bench, "search", searched)
+    assert verdict(engine, "third_order/exp").verdict == "passed"
+    weighted = sum("v" in scenario.definitions for scenario in drawn)
+    assert 30 < weighted < 60
 
 
 @pytest.mark.parametrize("operator", DIFFERENTIABLE)
