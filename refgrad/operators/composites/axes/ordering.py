@@ -57,13 +57,17 @@ def kthvalue(ops: Operators, x: Any, *, k: int, axis: int, keepdims: bool) -> An
 
 
 def quantile(ops: Operators, x: Any, *, q: float, axis: int, keepdims: bool) -> Any:
-    """What stands at the share ``q`` of the way from the smallest entry to the largest, linear between neighbours."""
+    """What stands at the share ``q`` of the way from the smallest entry to the largest, linear between neighbours.
+
+    The weight is made by steps, so that it is known what rounding does to it.
+    """
     parts = ordered(ops, require_entries(x), axis)
     place = q * (len(parts) - 1)
     low = floor(place)
     found = parts[low]
     if place > low:
-        found = ops.add(found, ops.multiply(place - low, ops.subtract(parts[low + 1], found)))
+        weight = ops.subtract(ops.multiply(ops.constant(np.array(q)), float(len(parts) - 1)), float(low))
+        found = ops.add(found, ops.multiply(weight, ops.subtract(parts[low + 1], found)))
     return _reduced(ops, x, found, axis, keepdims=keepdims)
 
 
