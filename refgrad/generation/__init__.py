@@ -13,6 +13,7 @@ from refgrad.generation.single_operators.contracts import contract_scenario
 from refgrad.generation.single_operators.corners import corner_scenarios
 from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
 from refgrad.generation.single_operators.forward_mode import forward_scenario
+from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of, with_constants
 from refgrad.generation.single_operators.layouts import LAYOUTS
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
@@ -40,15 +41,18 @@ __all__ = [
     "forward_scenario",
     "generate",
     "generate_lifecycle",
+    "large_scenarios",
     "lifecycle_profile",
     "lifecycle_scenario",
     "operator_scenario",
+    "period_of",
     "random_scenario",
     "second_order_scenario",
     "shrink",
     "third_order_scenario",
     "triple_backward_scenario",
     "weight",
+    "with_constants",
     "with_dtypes",
     "without_gradients_of",
     "without_tangents",

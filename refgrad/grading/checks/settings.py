@@ -10,9 +10,13 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many scenarios a generated check tries: of an operator's corners, at most so many, and of those drawn."""
+    """How many scenarios a generated check tries: of an operator's corners, at most so many, and of those drawn.
+
+    ``large_arrays`` says how many operators meet: one of thousands of entries, one of tens of thousands.
+    """
 
     corners: int
+    large_arrays: int
     per_operator: int
     per_edge: int
     per_second_order: int
@@ -24,9 +28,9 @@ class Effort:
 
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
-    "smoke": Effort(12, 10, 5, 5, 2, 4, 3, 2, 50),
-    "standard": Effort(100, 25, 20, 25, 25, 20, 10, 8, 500),
-    "thorough": Effort(100, 500, 100, 250, 100, 200, 100, 100, 10_000),
+    "smoke": Effort(12, 0, 10, 5, 5, 2, 4, 3, 2, 50),
+    "standard": Effort(100, 2, 25, 20, 25, 25, 20, 10, 8, 500),
+    "thorough": Effort(100, 2, 500, 100, 250, 100, 200, 100, 100, 10_000),
 })
 
 

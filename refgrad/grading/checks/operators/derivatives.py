@@ -11,10 +11,12 @@ from refgrad.generation import (
     Profile,
     corner_scenarios,
     edge_scenario,
+    large_scenarios,
     operator_scenario,
     second_order_scenario,
 )
 from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
+from refgrad.grading.checks.operators.large_arrays import on_large_arrays
 from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.verdict import Finding, Verdict
@@ -57,7 +59,11 @@ class OperatorCheck(CheckOfOperator):
             bench.settings.effort.per_operator,
             given=dict.fromkeys((*self._met_in_behaviours(bench), *self._corners(bench, profile))),
         )
-        return verdict if verdict.failed else self._in_single_precision(verdict, bench)
+        verdict = verdict if verdict.failed else self._in_single_precision(verdict, bench)
+        if verdict.verdict not in {"passed", "convention"}:
+            return verdict
+        large = large_scenarios(name, profile)[: bench.settings.effort.large_arrays]
+        return on_large_arrays(self, verdict, bench, map(bench.reliance.isolated, large))
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
         """Try the operator by itself, in other dtypes than float64 only where gradients keep them."""

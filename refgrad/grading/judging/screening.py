@@ -1,0 +1,203 @@
+"""Whether what an engine showed of large arrays agrees with what is known of them without certifying each entry.
+
+Where the entries of an elementwise operator's operands repeat, one period is certified, and every entry is held against
+its like. Elsewhere values are held against NumPy's, and gradients against those of the reference engine, which in turn
+are held against a difference quotient along one direction that moves every entry. Agreement is no proof; what does not
+agree is certified before anything is said of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.generation import period_of, with_constants
+from refgrad.grading.judging.comparison import Due
+from refgrad.interpreter import Float64, evaluate
+from refgrad.lifecycle import Gradient, Value, lower
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, observe, start
+from refgrad.native.observation import Observation
+from refgrad.oracles import CertifiedOracle, judge
+from refgrad.scenario import Constant, Leaf, Read, Scenario
+from refgrad.scenario.formats import FLOAT64, coarsest
+
+Floats = npt.NDArray[Any]
+Shown = Mapping[Read, Floats | None]
+
+DISAGREEMENT: Final = 1e-10
+"""The difference of two float64 numbers, as a share of their size and of what is usual in their array, from which on
+they are looked at: some million roundings. Sums of tens of thousands of terms in another order differ by less, and what
+went through float32 by more."""
+
+STEP: Final = 1e-8
+"""How far the entries move at most: a thousandth of how far they are away from kinks."""
+
+OFF_COURSE: Final = 1e-4
+"""The share of the size of a random sum of slopes by which the reference engine's may be off the difference quotient.
+
+A single wrong entry of tens of thousands is some ten times as much."""
+
+SHAKEN: Final = 2.0**-50
+"""What part of themselves numbers are shaken by."""
+
+CONDITION: Final = 2.0**11
+"""So many times the effect of that is explained by rounding: of many operations, and by chance the effect is small."""
+
+LEAST_RATE: Final = 1e-6
+"""What rounding of the difference quotient may be, where all slopes are zero."""
+
+
+def agrees(scenario: Scenario, engine: Engine) -> bool:
+    """Whether all arrays that an engine shows of a scenario are as they should be, as far as screening tells.
+
+    An engine that refuses a step agrees: nothing is claimed.
+    """
+    observations = observe(scenario, engine)
+    if any(seen.error is not None and seen.error.is_refusal for seen in observations):
+        return True
+    if any(seen.error is not None or seen.ending is not None or seen.masked for seen in observations):
+        return False
+    shown = _shown(scenario, observations)
+    period = period_of(scenario)
+    with np.errstate(all="ignore"):
+        if period is not None:
+            return _repeats(shown, scenario, period, engine)
+        return _is_near(shown, scenario, engine)
+
+
+def _shown(scenario: Scenario, observations: tuple[Observation, ...]) -> dict[Read, Floats | None]:
+    steps = zip(scenario.steps, observations, strict=True)
+    return {step: seen.array for step, seen in steps if isinstance(step, Read)}
+
+
+def _repeats(shown: Shown, scenario: Scenario, period: Scenario, engine: Engine) -> bool:
+    """Whether the least and the largest of the entries that stand in one place of the period are right, of each."""
+    (shape,) = {leaf.value.shape for leaf in scenario.leaves}
+    lowered = lower(period, engine.adapter.policy)
+    oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
+    for step, prediction in zip(period.steps, lowered.predictions, strict=True):
+        if not isinstance(step, Read) or not isinstance(prediction, Value | Gradient):
+            continue
+        array = shown[step]
+        if array is None or array.shape != shape or array.dtype.kind not in "fiub":
+            return False
+        certified = Due(oracle, prediction, engine.adapter).certified()
+        if any(judge(extreme, certified).outcome != "passed" for extreme in _extremes(array, certified.midpoint.size)):
+            return False
+    return True
+
+
+def _extremes(array: npt.NDArray[Any], period: int) -> Iterator[Floats]:
+    """Yield the least and the largest entry of each place of the period; NaN where there is one."""
+    entries = array.ravel().astype(np.float64)
+    blocks = np.concatenate([entries, entries[entries.size % period : period]]).reshape(-1, period)
+    yield blocks.min(axis=0)
+    yield blocks.max(axis=0)
+
+
+def _is_near(shown: Shown, scenario: Scenario, engine: Engine) -> bool:
+    """Whether values are near those of NumPy, and gradients near those of the reference engine, if these are sound.
+
+    What differs by no more than some thousand times as much as leaves and seeds that are off by roundings make of it is
+    a matter of the numbers' condition.
+    """
+    expected = _expected(scenario)
+    if expected is None:
+        return False
+    form = coarsest((engine.adapter.dtype, *(leaf.value.dtype for leaf in scenario.leaves)))
+    share = DISAGREEMENT ** (form.bits / FLOAT64.bits)
+    differing = [read for read, array in expected.items() if not _same(shown[read], array, share)]
+    if not differing:
+        return True
+    shaken = _expected(_shaken(scenario))
+    return shaken is not None and all(
+        _same(shown[read], expected[read], share, noise=_difference(shaken[read], expected[read])) for read in differing
+    )
+
+
+def _same(seen: Floats | None, expected: Floats | None, share: float, noise: Floats | float = 0.0) -> bool:
+    if seen is None or expected is None:
+        return seen is None and expected is None
+    if seen.shape != expected.shape or seen.dtype.kind not in "fiub" or not np.all(np.isfinite(expected)):
+        return False
+    if not expected.size:
+        return True
+    size = np.abs(expected)
+    allowed = share * (size + size.mean()) + CONDITION * noise
+    return bool(np.all(_difference(seen.astype(np.float64), expected) <= allowed))
+
+
+def _difference(one: Floats | None, other: Floats | None) -> Floats:
+    return np.zeros(()) if one is None or other is None else np.abs(one - other)
+
+
+def _shaken(scenario: Scenario) -> Scenario:
+    """Return the scenario with leaves and seeds that are off by a few roundings."""
+    source = Random(0)  # noqa: S311 (no secret)
+
+    def shaken(constant: Constant) -> Constant:
+        if constant.dtype == "bool":
+            return constant
+        array = constant.to_numpy()
+        return Constant.of(array * (1 + SHAKEN * _direction(source, array.shape)), constant.dtype)
+
+    return with_constants(scenario, shaken)
+
+
+def _expected(scenario: Scenario) -> Shown | None:
+    """Return what the reads should show, or None where the reference engine's gradients do not fit the values."""
+    values = evaluate(scenario, Float64())
+    observations = observe(scenario, start(find_adapter("refgrad")))
+    gradients = {read: array for read, array in _shown(scenario, observations).items() if read.what == "grad"}
+    if not _fit(gradients, values, scenario):
+        return None
+    return {
+        step: values[step.name] if step.what == "value" else gradients[step]
+        for step in scenario.steps
+        if isinstance(step, Read)
+    }
+
+
+def _fit(gradients: Shown, values: Mapping[str, Any], scenario: Scenario) -> bool:
+    """Whether the gradients tell how fast the outputs move along a direction that moves every leaf that they are of."""
+    source = Random(0)  # noqa: S311 (no secret)
+    moving = {read.name: _direction(source, values[read.name].shape) for read in gradients}
+    slopes = [array * moving[read.name] for read, array in gradients.items() if array is not None]
+    told = sum(float(slope.sum()) for slope in slopes)
+    size = math.sqrt(sum(float((slope**2).sum()) for slope in slopes))
+    rate = (_total(evaluate(scenario, _Moved(moving, STEP)), scenario) - _total(values, scenario)) / STEP
+    return abs(rate - told) <= OFF_COURSE * size + LEAST_RATE
+
+
+def _direction(source: Random, shape: tuple[int, ...]) -> Floats:
+    """Return numbers from -1 to 1."""
+    drawn = np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4")
+    return (drawn / 2.0**31).reshape(shape)
+
+
+class _Moved(Float64):
+    """NumPy's numbers, with leaves that have moved."""
+
+    def __init__(self, moving: Mapping[str, Floats], step: float) -> None:
+        """Move the leaves of these names along these directions."""
+        self.moving = moving
+        self.step = step
+
+    def leaf(self, leaf: Leaf) -> Any:
+        """Return the leaf's array, moved if it moves."""
+        array = super().leaf(leaf)
+        return array + self.step * self.moving[leaf.name] if leaf.name in self.moving else array
+
+
+def _total(values: Mapping[str, Any], scenario: Scenario) -> float:
+    """Return the sum of seed times output, over all backwards."""
+    return sum(
+        float(np.sum(values[step.output] if step.seed is None else values[step.output] * step.seed.to_numpy()))
+        for _, step in scenario.backwards
+    )
