@@ -15,6 +15,7 @@ from refgrad.generation.single_operators.first_order import edge_scenario, opera
 from refgrad.generation.single_operators.forward_mode import forward_scenario
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of, with_constants
 from refgrad.generation.single_operators.layouts import LAYOUTS
+from refgrad.generation.single_operators.memory import memory_scenarios, memory_scenarios_of_second_order
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
 from refgrad.generation.tangents import without_tangents
@@ -44,6 +45,8 @@ __all__ = [
     "large_scenarios",
     "lifecycle_profile",
     "lifecycle_scenario",
+    "memory_scenarios",
+    "memory_scenarios_of_second_order",
     "operator_scenario",
     "period_of",
     "random_scenario",

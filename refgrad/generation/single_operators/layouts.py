@@ -76,11 +76,11 @@ def laid_out(scenario: Scenario, choices: Choices, profile: Profile, share: floa
         return scenario
     crossed = [(leaf, name, viewed) for leaf, name, viewed in telling if name == "transpose"]
     leaf, operator, viewed = choices.choice(crossed if crossed and choices.boolean(CROSSED) else telling)
-    changed = _through_a_view(scenario, leaf, operator, viewed)
-    return changed if operator != "broadcast_to" or _admitted(changed, profile, choices) else scenario
+    changed = through_a_view(scenario, leaf, operator, viewed)
+    return changed if operator != "broadcast_to" or admitted(changed, profile, choices) else scenario
 
 
-def _through_a_view(scenario: Scenario, leaf: Leaf, operator: str, viewed: Viewed) -> Scenario:
+def through_a_view(scenario: Scenario, leaf: Leaf, operator: str, viewed: Viewed) -> Scenario:
     """Return the scenario in which every operator but the new one takes the view in place of the leaf."""
     array, attributes = viewed
     held = replace(leaf, value=Constant.of(np.ascontiguousarray(array), leaf.value.dtype))
@@ -97,7 +97,7 @@ def _through_a_view(scenario: Scenario, leaf: Leaf, operator: str, viewed: Viewe
     return Scenario(tuple(steps))
 
 
-def _admitted(scenario: Scenario, profile: Profile, choices: Choices) -> bool:
+def admitted(scenario: Scenario, profile: Profile, choices: Choices) -> bool:
     """Whether entries that are repeated now leave every operator inside of its domain and off its kinks."""
     draft = Draft(profile, (), choices)
 

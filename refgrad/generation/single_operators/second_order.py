@@ -54,7 +54,7 @@ def second_order_scenario(
         bent = any(row.saves(argument.name) for argument in row.arguments)
         weighted = not bent or choices.boolean(WEIGHTED)
     first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
-    return _twice(first, choices, profile, weighted=weighted, penalty=0.0)
+    return differentiated_twice(first, choices, profile, weighted=weighted)
 
 
 def scenario_with_entries(seed: int, operator: str, profile: Profile) -> Scenario:
@@ -76,6 +76,11 @@ def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
     multiplies = profile.allows("multiply")
     penalty = PENALTY if multiplies else 0.0
     return _twice(first, choices, profile, weighted=multiplies and choices.boolean(WEIGHTED), penalty=penalty)
+
+
+def differentiated_twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: bool) -> Scenario:
+    """Return a scenario of one backward with that replaced by two, as :func:`second_order_scenario` does it."""
+    return _twice(first, choices, profile, weighted=weighted, penalty=0.0)
 
 
 def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float) -> Scenario:

@@ -29,7 +29,7 @@ class Effort:
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
     "smoke": Effort(12, 0, 10, 5, 5, 2, 4, 3, 2, 50),
-    "standard": Effort(100, 2, 25, 20, 25, 25, 20, 10, 8, 500),
+    "standard": Effort(100, 2, 20, 20, 23, 25, 20, 10, 8, 500),
     "thorough": Effort(100, 2, 500, 100, 250, 100, 200, 100, 100, 10_000),
 })
 

@@ -12,10 +12,13 @@ from refgrad.generation import (
     corner_scenarios,
     edge_scenario,
     large_scenarios,
+    memory_scenarios,
+    memory_scenarios_of_second_order,
     operator_scenario,
     second_order_scenario,
 )
 from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
+from refgrad.grading.checks.isolation.views import views_are_right
 from refgrad.grading.checks.operators.large_arrays import on_large_arrays
 from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.statements.behaviours import all_behaviours
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 KEPT_DTYPES: Final = "dtypes/gradients_keep"
 """The behaviour without which nothing that an engine does in another dtype than float64 is right."""
+
+FIRST_CORNERS: Final = 12
+"""Behind so many corners come operands that are views: those before are of every other kind."""
 
 WEIGHT: Final = "multiply"
 """The operator by which a gradient is made to depend on another leaf."""
@@ -87,8 +93,16 @@ class OperatorCheck(CheckOfOperator):
 
     def _corners(self, bench: Bench, profile: Profile) -> Iterator[Scenario]:
         """Yield as many of the operator's corners as the run's profile has."""
-        met = corner_scenarios(self.operator.name, profile, bench.settings.effort.corners)
+        name, effort = self.operator.name, bench.settings.effort
+        corners = corner_scenarios(name, profile, effort.corners)
+        views = memory_scenarios(name, profile) if effort.large_arrays else ()
+        runnable = filter(bench.reliance.runnable, views)
+        met = (*corners[:FIRST_CORNERS], *runnable, *corners[FIRST_CORNERS:])[: effort.corners]
         return (bench.reliance.isolated(scenario) for scenario in met)
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
+        """Whether it is not the views' fault that something fails on views."""
+        return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
 
     def _met_in_behaviours(self, bench: Bench) -> Iterable[Scenario]:
         """Return the operator's applications in behaviours, each alone: what fails so is not the behaviour's fault."""
@@ -175,7 +189,10 @@ class SecondOrderCheck(DependentCheck):
         def made(seed: int, profile: Profile) -> Scenario:
             return bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted))
 
-        return self.tried(made, profile, bench, bench.settings.effort.per_second_order, without.cause)
+        effort = bench.settings.effort
+        views = memory_scenarios_of_second_order(name, profile, weighted=weighted) if effort.large_arrays else ()
+        certain = filter(bench.reliance.runnable, map(bench.reliance.seeded, views))
+        return self.tried(made, profile, bench, effort.per_second_order, without.cause, certain=certain)
 
     def _weighted(self, bench: Bench) -> bool | None:
         """Whether the output is multiplied by a leaf: always where the operator bends nowhere, None for sometimes."""
@@ -187,7 +204,9 @@ class SecondOrderCheck(DependentCheck):
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether a gradient is recorded at all."""
-        return len(scenario.gradients) >= 1 and DependentCheck.owns(self, scenario, finding, bench)
+        if not scenario.gradients or not DependentCheck.owns(self, scenario, finding, bench):
+            return False
+        return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
 
 
 def verdict_on(bench: Bench, operator: Operator) -> Verdict:

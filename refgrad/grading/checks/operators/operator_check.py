@@ -55,11 +55,21 @@ class CheckOfOperator(Check):
         """Whether scenarios are drawn: in all checks of operators."""
         return True
 
-    def tried(
-        self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int, cause: str
+    def tried(  # noqa: PLR0913 (each of them is the check's to say)
+        self,
+        make: Callable[[int, Profile], Scenario],
+        profile: Profile,
+        bench: Bench,
+        examples: int,
+        cause: str,
+        *,
+        certain: Iterable[Scenario] = (),
     ) -> Verdict:
-        """Try scenarios without axes, and then so many that are drawn; ``cause`` is why they leave something out."""
-        given = self.of_single_numbers(make, profile, bench, examples)
+        """Try scenarios without axes and those that are ``certain``, and then so many that are drawn.
+
+        ``cause`` is why they leave something out.
+        """
+        given = [*self.of_single_numbers(make, profile, bench, examples), *certain]
         return bench.search(self, lambda seed: make(seed, profile), examples, given=given, cause=cause)
 
     def of_single_numbers(
