@@ -20,7 +20,7 @@ from refgrad.generation.single_operators.corners import corner_scenarios
 from refgrad.generation.single_operators.layouts import GAP, LAYOUTS, Viewed, admitted, through_a_view
 from refgrad.generation.single_operators.second_order import differentiated_twice
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Read, Scenario, Slice, Step
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Slice, Step
 
 BENDING_SEED: Final = 7
 """What the leaf that is differentiated by, and the second cotangent, follow from."""
@@ -32,10 +32,14 @@ def _offset(array: Array) -> Viewed:
     return held, (("index", (Slice(start=2),)),)
 
 
+def _reversed(array: Array) -> Viewed:
+    return array[::-1], (("index", (Slice(step=-1),)),)
+
+
 Layout = tuple[str, Callable[[Array], Viewed | None]]
 VIEWS: Final[tuple[tuple[Layout, ...], ...]] = (
     (("transpose", LAYOUTS["transpose"]), ("flip", LAYOUTS["flip"])),
-    (("flip", LAYOUTS["flip"]), ("transpose", LAYOUTS["transpose"])),
+    (("index", _reversed), ("transpose", LAYOUTS["transpose"])),
     (("index", LAYOUTS["index"]), ("index", _offset)),
     (("index", _offset), ("index", LAYOUTS["index"])),
     (("broadcast_to", LAYOUTS["broadcast_to"]), ("transpose", LAYOUTS["transpose"])),
@@ -97,6 +101,9 @@ def _is_plain(scenario: Scenario) -> bool:
     return small and all(leaf.requires_grad for leaf in numbers) and len(set(names)) == len(names)
 
 
+WHOLE: Final = (("index", (Slice(),)),)
+"""The attributes of an index that takes all."""
+
 LARGEST_BASE: Final = 36
 """How many entries an operand has at most: what counts here is how they lie."""
 
@@ -115,20 +122,21 @@ def _viewed(scenario: Scenario, views: Sequence[Layout], profile: Profile) -> Sc
 
 
 def _of_each_other(scenario: Scenario, profile: Profile) -> Iterator[Scenario]:
-    """Yield the scenario with its second operand made by reversing the first."""
+    """Yield the scenario with its second operand made of the first: reversed, and as a view of all of it."""
     first, *others = (leaf for leaf in scenario.leaves if leaf.value.dtype != "bool")
     other = next((leaf for leaf in others if leaf.value.shape == first.value.shape != ()), None)
-    if other is None or "flip" in scenario.operators:
+    if other is None:
         return
-    steps: list[Step] = []
-    for step in scenario.steps:
-        if step is other:
-            steps.append(Apply(other.name, "flip", (first.name,)))
-        elif not (isinstance(step, Read) and step.name == other.name):
-            steps.append(step)
-    candidate = Scenario(tuple(steps))
-    if admitted(candidate, profile, SeededChoices(0)):
-        yield candidate
+    for view in (Apply(other.name, "flip", (first.name,)), Apply(other.name, "index", (first.name,), WHOLE)):
+        candidate = _with_operand(scenario, other, view)
+        if view.operator not in scenario.operators and admitted(candidate, profile, SeededChoices(0)):
+            yield candidate
+
+
+def _with_operand(scenario: Scenario, leaf: Leaf, view: Apply) -> Scenario:
+    """Return the scenario with a view in the place of a leaf, of which nothing is read."""
+    kept = (step for step in scenario.steps if not (isinstance(step, Read) and step.name == leaf.name))
+    return Scenario(tuple(view if step is leaf else step for step in kept))
 
 
 def _seen_transposed(scenario: Scenario) -> Scenario:
@@ -163,5 +171,13 @@ def _as_it_is(scenario: Scenario) -> Scenario:
     return scenario
 
 
-_OUTPUTS: Final = (_as_it_is, _seen_transposed, _seen_summed, _seen_transposed, _seen_summed, _as_it_is)
+_OUTPUTS: Final = (
+    _as_it_is,
+    _seen_transposed,
+    _seen_summed,
+    _seen_transposed,
+    _seen_summed,
+    _as_it_is,
+    _as_it_is,
+)
 """How the output is seen of what the views make, in order; of operands that are views of each other it is as it is."""
