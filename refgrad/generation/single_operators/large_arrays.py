@@ -34,7 +34,7 @@ from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenar
 from refgrad.scenario.formats import rounded
 
 LARGE_SHAPES: Final[tuple[tuple[Shape, ...], ...]] = (
-    ((67, 71), (71, 67), (1033,), (2, 67, 9), (67, 3, 5), (115, 3, 3)),
+    ((67, 71), (71, 67), (1033,), (2, 67, 9), (115, 3, 3), (67, 3, 5)),
     ((33_001,), (2, 16_503), (16_503, 2), (2, 16_503), (3667, 3, 3), (2, 3, 5503), (181, 183), (2, 129, 129)),
 )
 """For each size the shapes that operators meet, in turn: square ones, then long rows and long columns.

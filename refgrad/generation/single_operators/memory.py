@@ -16,7 +16,7 @@ import numpy as np
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.admission import Array
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
-from refgrad.generation.single_operators.corners import corner_scenarios
+from refgrad.generation.single_operators.corners import HIGHEST_RANK, LARGEST_CORNER, corner_scenarios
 from refgrad.generation.single_operators.layouts import GAP, LAYOUTS, Viewed, admitted, through_a_view
 from refgrad.generation.single_operators.second_order import differentiated_twice
 from refgrad.operators import operator_table
@@ -56,8 +56,9 @@ def memory_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenar
     base = _base(operator, profile)
     if base is None:
         return ()
+    wide = replace(profile, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER)
     with np.errstate(all="ignore"):
-        made = [_viewed(base, views, profile) for views in VIEWS] + list(_of_each_other(base, profile))
+        made = [_viewed(base, views, wide) for views in VIEWS] + list(_of_each_other(base, wide))
     seen = (through(scenario) for scenario, through in zip(made, _OUTPUTS, strict=False) if scenario is not None)
     return tuple(dict.fromkeys(seen))
 
@@ -115,7 +116,7 @@ def _viewed(scenario: Scenario, views: Sequence[Layout], profile: Profile) -> Sc
     for place, leaf in enumerate(numbers):
         operator, view = views[min(place, 1)]
         found = view(leaf.value.to_numpy())
-        if found is not None and operator not in scenario.operators:
+        if found is not None:
             candidate = through_a_view(changed, leaf, operator, found)
             changed = candidate if admitted(candidate, profile, SeededChoices(0)) else changed
     return None if changed == scenario else changed
@@ -129,7 +130,7 @@ def _of_each_other(scenario: Scenario, profile: Profile) -> Iterator[Scenario]:
         return
     for view in (Apply(other.name, "flip", (first.name,)), Apply(other.name, "index", (first.name,), WHOLE)):
         candidate = _with_operand(scenario, other, view)
-        if view.operator not in scenario.operators and admitted(candidate, profile, SeededChoices(0)):
+        if admitted(candidate, profile, SeededChoices(0)):
             yield candidate
 
 

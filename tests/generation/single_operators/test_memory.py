@@ -1,0 +1,51 @@
+"""Are operands, outputs and cotangents views in every run?"""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from refgrad.generation import Profile, memory_scenarios, memory_scenarios_of_second_order
+from refgrad.interpreter import Float64, evaluate
+from refgrad.operators import operator_table
+
+TABLE = operator_table()
+OPERATORS = [name for name, row in TABLE.items() if row.differentiable_arguments]
+VIEWS = {"transpose", "index", "broadcast_to"}
+
+
+@pytest.mark.parametrize("operator", ["sin", "where", "softmax", "matmul", "concatenate", "layer_norm", "conv1d"])
+def test_operands_are_transposed_stepped_over_reversed_offset_and_stretched(operator: str) -> None:
+    made = [step for scenario in memory_scenarios(operator) for step in scenario.applications]
+    assert {step.operator for step in made} >= VIEWS
+    slices = {value[1] for step in made if step.operator == "index" for value in step.attributes}
+    parts = {(part.start, part.step) for index in slices for part in index}
+    assert parts >= {(None, 2), (None, -1), (2, None)}
+
+
+def test_outputs_are_seen_transposed_and_summed() -> None:
+    seen = [scenario.definitions[scenario.backwards[0][1].output] for scenario in memory_scenarios("multiply")]
+    assert Counter(step.operator for step in seen) >= Counter({"multiply": 1, "transpose": 2, "sum": 2})
+
+
+def test_an_operand_is_a_view_of_another() -> None:
+    shared = [
+        scenario
+        for scenario in memory_scenarios("multiply")
+        if len(scenario.leaves) == 1 and len(set(scenario.applications[-1].arguments)) == 2
+    ]
+    assert {scenario.applications[0].operator for scenario in shared} == {"flip", "index"}
+
+
+@pytest.mark.parametrize("operator", OPERATORS[::6])
+def test_every_operator_has_some_of_each_order(operator: str) -> None:
+    assert len(memory_scenarios(operator)) >= 3
+    twice = memory_scenarios_of_second_order(operator, Profile(), weighted=None)
+    assert 1 <= len(twice) <= 2
+    assert all(len(scenario.gradients) == 1 for scenario in twice)
+
+
+@pytest.mark.parametrize("operator", OPERATORS[::6])
+def test_entries_stay_in_the_domain(operator: str) -> None:
+    for scenario in memory_scenarios(operator):
+        assert all(np.all(np.isfinite(array)) for array in evaluate(scenario, Float64()).values())

@@ -1,0 +1,69 @@
+"""What screening takes for the same and what it does not, where the difference is planted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from refgrad.generation import large_scenarios
+from refgrad.grading.judging.screening import agrees
+from refgrad.native.engine import Engine
+from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario
+from refgrad.scenario.steps.kinds import Apply
+from tests.grading.broken import bench
+
+ENTRIES = 5003
+
+
+def scenario_of(operator: str, array: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Scenario:
+    return Scenario((
+        Leaf("x", Constant.of(array), requires_grad=True),
+        Apply("y", operator, ("x",)),
+        Backward("y", None if operator == "sum" else Constant.of(np.linspace(1, 2, array.size))),
+        Read("grad", "x"),
+        Read("value", "y"),
+    ))
+
+
+def engine_with(operator: str, text: str) -> Engine:
+    return bench(operators={operator: text}).engine
+
+
+@pytest.mark.parametrize(("factor", "same"), [("1e-12", True), ("1e-9", False)])
+@pytest.mark.parametrize("operator", ["exp", "sum"])
+def test_a_difference_of_more_than_rounding_is_seen(operator: str, factor: str, *, same: bool) -> None:
+    array = np.random.default_rng(0).uniform(1, 2, ENTRIES)
+    changed = engine_with(operator, f"torch.{operator}({{x}}) * (1 + {factor})")
+    assert agrees(scenario_of(operator, array), changed) is same
+
+
+def test_what_an_ill_conditioned_matrix_makes_of_rounding_agrees() -> None:
+    scenario = large_scenarios("inv")[1]
+    other = engine_with("inv", "torch.solve({x}, torch.eye({x}.shape[-1]) + 0 * {x})")
+    assert agrees(scenario, other)
+
+
+def test_an_engine_that_refuses_agrees() -> None:
+    array = np.linspace(1, 2, ENTRIES)
+    refusing = engine_with("exp", "exec('raise NotImplementedError')")
+    assert agrees(scenario_of("exp", array), refusing)
+
+
+def test_an_engine_that_raises_another_error_does_not_agree() -> None:
+    array = np.linspace(1, 2, ENTRIES)
+    raising = engine_with("exp", "exec('raise ValueError')")
+    assert not agrees(scenario_of("exp", array), raising)
+
+
+def test_a_shape_that_is_off_does_not_agree() -> None:
+    array = np.linspace(1, 2, ENTRIES)
+    longer = engine_with("exp", "torch.reshape(torch.exp({x}), (1, -1))[0:1, 0:5002]")
+    assert not agrees(scenario_of("exp", array), longer)
+
+
+@pytest.mark.parametrize("entry", [0, 60, 61, 32_768, 33_000])
+def test_one_entry_of_a_formula_on_repeated_operands_is_seen(entry: int) -> None:
+    (scenario,) = (each for each in large_scenarios("square") if each.leaves[0].value.size > 2**15)
+    text = f"torch.square({{x}}) * torch.tensor(1 + 1e-12 * (np.arange({{x}}.numel()) == {entry}).reshape({{x}}.shape))"
+    assert not agrees(scenario, engine_with("square", text))
+    assert agrees(scenario, engine_with("square", "torch.square({x})"))
