@@ -6,7 +6,7 @@ stepped over, a part of a larger one, or one entry seen many times. Nothing of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -48,12 +48,12 @@ VIEWS: Final[tuple[tuple[Layout, ...], ...]] = (
 
 
 @lru_cache(maxsize=512)
-def memory_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenario, ...]:
+def memory_scenarios(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios whose operands are views, the outputs of which are then seen transposed or summed.
 
-    So the operator's rule receives a cotangent that is a view, too, or one number seen many times.
+    They are made of one of the operator's first ``most`` corners. The operator's rule receives a cotangent that is a view, too, or one number seen many times.
     """
-    base = _base(operator, profile)
+    base = _base(corner_scenarios(operator, profile, most))
     if base is None:
         return ()
     wide = replace(profile, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER)
@@ -64,7 +64,9 @@ def memory_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenar
 
 
 @lru_cache(maxsize=512)
-def memory_scenarios_of_second_order(operator: str, profile: Profile, *, weighted: bool | None) -> tuple[Scenario, ...]:
+def memory_scenarios_of_second_order(
+    operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
+) -> tuple[Scenario, ...]:
     """Return the first and the last of those whose operands are views of leaves of their own, differentiated twice.
 
     What they are multiplied by follows from ``weighted`` as in :func:`second_order_scenario`.
@@ -72,7 +74,7 @@ def memory_scenarios_of_second_order(operator: str, profile: Profile, *, weighte
     row = operator_table()[operator]
     bent = any(row.saves(argument.name) for argument in row.arguments)
     found = []
-    for number, scenario in enumerate(memory_scenarios(operator, profile)[:: len(VIEWS) - 1]):
+    for number, scenario in enumerate(memory_scenarios(operator, profile, most)[:: len(VIEWS) - 1]):
         choices = SeededChoices(BENDING_SEED + number)
         weigh = not bent if weighted is None else weighted
         try:
@@ -82,10 +84,9 @@ def memory_scenarios_of_second_order(operator: str, profile: Profile, *, weighte
     return tuple(found)
 
 
-def _base(operator: str, profile: Profile) -> Scenario | None:
+def _base(corners: Iterable[Scenario]) -> Scenario | None:
     """Return the corner that has most operands of two axes or more, all of which are leaves that want gradients."""
-    corners = [scenario for scenario in corner_scenarios(operator, profile) if _is_plain(scenario)]
-    return max(corners, key=_telling, default=None)
+    return max(filter(_is_plain, corners), key=_telling, default=None)
 
 
 def _telling(scenario: Scenario) -> tuple[int, int]:

@@ -95,7 +95,7 @@ class OperatorCheck(CheckOfOperator):
         """Yield as many of the operator's corners as the run's profile has."""
         name, effort = self.operator.name, bench.settings.effort
         corners = corner_scenarios(name, profile, effort.corners)
-        views = memory_scenarios(name, profile) if effort.large_arrays else ()
+        views = memory_scenarios(name, profile, effort.corners) if effort.large_arrays else ()
         runnable = filter(bench.reliance.runnable, views)
         met = (*corners[:FIRST_CORNERS], *runnable, *corners[FIRST_CORNERS:])[: effort.corners]
         return (bench.reliance.isolated(scenario) for scenario in met)
@@ -190,7 +190,11 @@ class SecondOrderCheck(DependentCheck):
             return bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted))
 
         effort = bench.settings.effort
-        views = memory_scenarios_of_second_order(name, profile, weighted=weighted) if effort.large_arrays else ()
+        views = (
+            memory_scenarios_of_second_order(name, profile, effort.corners, weighted=weighted)
+            if effort.large_arrays
+            else ()
+        )
         certain = filter(bench.reliance.runnable, map(bench.reliance.seeded, views))
         return self.tried(made, profile, bench, effort.per_second_order, without.cause, certain=certain)
 
