@@ -51,7 +51,8 @@ VIEWS: Final[tuple[tuple[Layout, ...], ...]] = (
 def memory_scenarios(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios whose operands are views, the outputs of which are then seen transposed or summed.
 
-    They are made of one of the operator's first ``most`` corners. The operator's rule receives a cotangent that is a view, too, or one number seen many times.
+    They are made of one of the operator's first ``most`` corners. Its rule receives a cotangent that is a view, too, or
+    one number seen many times.
     """
     base = _base(corner_scenarios(operator, profile, most))
     if base is None:

@@ -14,6 +14,8 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario
 
+pytestmark = pytest.mark.engines
+
 IN_PYTORCH = """
 def straight(x, offset=None):
     offset = x.storage_offset() if offset is None else offset
@@ -152,18 +154,18 @@ def scenarios_of(operator: str, order: int) -> tuple[Scenario, ...]:
 
 @pytest.mark.parametrize(("operator", "text", "order"), FAULTS.values(), ids=FAULTS)
 def test_a_rule_is_found(operator: str, text: str, order: int) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="the faults are planted into it")
     assert failing(engine("torch", IN_PYTORCH, operator, text), scenarios_of(operator, order), operator)
 
 
 @pytest.mark.parametrize("operator", ["sin", "multiply", "softmax", "matmul"])
 def test_pytorch_as_it_is_passes(operator: str) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="the faults are planted into it")
     plain = Engine(find_adapter("torch"))
     assert not failing(plain, (*scenarios_of(operator, 1), *scenarios_of(operator, 2)), operator)
 
 
 def test_a_rule_that_takes_a_reversed_view_for_a_forward_one_is_found() -> None:
-    pytest.importorskip("autograd")
+    pytest.importorskip("autograd", reason="the faults are planted into it")
     broken = engine("autograd", IN_AUTOGRAD, "sin", "misread({x})")
     assert failing(broken, memory_scenarios("sin"), "sin")
