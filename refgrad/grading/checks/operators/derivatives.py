@@ -16,6 +16,7 @@ from refgrad.generation import (
 )
 from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
 from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.repetition import repeated
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.operators import Operator, operator_table
@@ -57,7 +58,12 @@ class OperatorCheck(CheckOfOperator):
             bench.settings.effort.per_operator,
             given=dict.fromkeys((*self._met_in_behaviours(bench), *self._corners(bench, profile))),
         )
-        return verdict if verdict.failed else self._in_single_precision(verdict, bench)
+        if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
+            return verdict
+        by_chance = repeated(self, bench)
+        if by_chance is not None or verdict.failed:
+            return by_chance or verdict
+        return self._in_single_precision(verdict, bench)
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
         """Try the operator by itself, in other dtypes than float64 only where gradients keep them."""
