@@ -108,6 +108,10 @@ class Library:
         assert self.tape is not None
         return LANGUAGE.called(calls.grad(self.tape, output, leaf))
 
+    def seed(self, array: str) -> str:
+        """Spell a cotangent."""
+        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), DTYPE))
+
     def zero_grad(self, leaf: str) -> str:
         """Spell the reset of a leaf's gradient."""
         assert self.tape is not None

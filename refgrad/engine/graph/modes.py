@@ -6,9 +6,10 @@ thread and each asynchronous task on its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
+from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -38,7 +39,9 @@ class _Switched:
         RECORDING.set(self.before.pop())
 
     def __call__(self, function: Function) -> Function:
-        """Run every call of ``function`` in this mode."""
+        """Run every call of ``function`` in this mode; of a generator, every part that runs by itself."""
+        if isgeneratorfunction(function):
+            return self._around_generator(function)
 
         @wraps(function)
         def switched(*arguments: Any, **keywords: Any) -> Any:
@@ -46,6 +49,34 @@ class _Switched:
                 return function(*arguments, **keywords)
 
         return switched  # type: ignore[return-value]
+
+    def _around_generator(self, function: Function) -> Function:
+        """Switch the mode whenever the generator runs, and back whenever it yields."""
+
+        @wraps(function)
+        def switched(*arguments: Any, **keywords: Any) -> Any:
+            generator = function(*arguments, **keywords)
+            resume: Callable[[], Any] = partial(next, generator)
+            while True:
+                try:
+                    with _Switched(self.wanted):
+                        value = resume()
+                except StopIteration as stop:
+                    return stop.value
+                resume = yield from _resumed(generator, value)
+
+        return switched  # type: ignore[return-value]
+
+
+def _resumed(generator: Generator[Any, Any, Any], value: Any) -> Generator[Any, Any, Callable[[], Any]]:
+    """Yield a value, and return how the generator that made it goes on: with what is sent to it, or thrown."""
+    try:
+        return partial(generator.send, (yield value))
+    except GeneratorExit:
+        generator.close()
+        raise
+    except BaseException as error:  # noqa: BLE001 (it is the generator's to handle)
+        return partial(generator.throw, error)
 
 
 def no_grad(function: Function | None = None) -> Any:
