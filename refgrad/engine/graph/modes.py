@@ -6,7 +6,7 @@ thread and each asynchronous task on its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial, wraps
 from inspect import isgeneratorfunction
@@ -63,20 +63,12 @@ class _Switched:
                         value = resume()
                 except StopIteration as stop:
                     return stop.value
-                resume = yield from _resumed(generator, value)
+                try:
+                    resume = partial(generator.send, (yield value))
+                except BaseException as error:  # noqa: BLE001 (it is the generator's to handle, as a close is)
+                    resume = partial(generator.throw, error)
 
         return switched  # type: ignore[return-value]
-
-
-def _resumed(generator: Generator[Any, Any, Any], value: Any) -> Generator[Any, Any, Callable[[], Any]]:
-    """Yield a value, and return how the generator that made it goes on: with what is sent to it, or thrown."""
-    try:
-        return partial(generator.send, (yield value))
-    except GeneratorExit:
-        generator.close()
-        raise
-    except BaseException as error:  # noqa: BLE001 (it is the generator's to handle)
-        return partial(generator.throw, error)
 
 
 def no_grad(function: Function | None = None) -> Any:

@@ -49,8 +49,9 @@ def _calls(library: Library) -> list[str]:
         f"y = {polynomial(library)}",
         "for _ in range(500):",
         f"    {library.backward('y', retain_graph=True)}",
-        f"    {note(CALL, less(library.gradient('x'), 'before'))}",
-        f"    before = number({library.gradient('x')})",
+        f"    total = number({library.gradient('x')})",
+        f"    {note(CALL, less('total', 'before'))}",
+        "    before = total or 0.0",
     ]
 
 

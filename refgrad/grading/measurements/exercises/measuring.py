@@ -71,7 +71,7 @@ def _shown(exercise: Exercise, library: Library) -> Shown:
         return Shown("unsupported", f"the engine has no {lacking}")
     text = _text(exercise, library)
     try:
-        (seen,) = library.run(text)
+        (seen,) = library.run(text, timed=False)
     except RaisedError as error:
         return _raised(exercise, error, _program(text, library))
     except EndingError as error:

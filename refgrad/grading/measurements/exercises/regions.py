@@ -132,6 +132,11 @@ REGIONS: Final[Mapping[str, Exercise]] = MappingProxyType({
         *("around = {around}", "y = around()"),
         around=True,
     ),
+    "decorated_inside": _of_region(
+        "a function in which nothing is recorded, called inside of a region",
+        *("def work():", "    return forward()", "", "with {region}:", "    ({around})()", "    y = forward()"),
+        around=True,
+    ),
     "decorated_generator": _of_region(
         "a generator in which nothing is recorded",
         *(*GENERATOR, "generator = ({around})()", "y = next(generator)", "generator.close()"),
