@@ -135,8 +135,8 @@ class Library:
     def run(self, text: str, *sizes: int, after: str = "", timed: bool = True) -> list[Observation]:
         """Run code that defines a function ``attempt``, and call it with each size, or once without one.
 
-        Each call's data is returned with the processor time that it took, if it is ``timed``: the garbage collector runs
-        before. ``after`` is code that is run at the end.
+        Each call's data is returned, if it is ``timed`` with the processor time that it took, behind a garbage
+        collection. ``after`` is code that is run at the end.
         Raises RaisedError for what the engine raises, and EndingError where its runner ends.
         """
         looks = [(_attempt(size, timed=timed),) for size in sizes or (None,)]
