@@ -27,8 +27,8 @@ SCENARIOS: Final = 2
 """How many scenarios of one operator are run in turn, so that another graph lies between two runs of one."""
 
 ROUNDS: Final[Mapping[str, int]] = MappingProxyType({"smoke": 25, "standard": 200, "thorough": 2000})
-"""How often each is run, by profile. With all that an operator's check tries besides, a rule that is wrong once in a
-hundred applications escapes the standard profile in fewer than 1 % of its runs."""
+"""How often each is run, by profile. Where there is time for all rounds of the standard one, a rule that is wrong once
+in a hundred applications escapes them in fewer than 2 % of all cases, and what a check tries besides in fewer still."""
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.003, "standard": 0.012, "thorough": 2.0})
 """Seconds of processor time that they may take: a slow engine does fewer runs."""
