@@ -108,6 +108,10 @@ class Library:
         assert self.tape is not None
         return LANGUAGE.called(calls.grad(self.tape, output, leaf))
 
+    def seed(self, array: str) -> str:
+        """Spell a cotangent."""
+        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), DTYPE))
+
     def zero_grad(self, leaf: str) -> str:
         """Spell the reset of a leaf's gradient."""
         assert self.tape is not None
@@ -128,13 +132,14 @@ class Library:
         assert self.functional is not None
         return LANGUAGE.called(calls.seed(self.functional, Expression("np.array(1.0)"), self.functional.dtype))
 
-    def run(self, text: str, *sizes: int, after: str = "") -> list[Observation]:
+    def run(self, text: str, *sizes: int, after: str = "", timed: bool = True) -> list[Observation]:
         """Run code that defines a function ``attempt``, and call it with each size, or once without one.
 
-        Each call's data is returned with the processor time that it took; ``after`` is code that is run at the end.
+        Each call's data is returned, if it is ``timed`` with the processor time that it took, behind a garbage
+        collection. ``after`` is code that is run at the end.
         Raises RaisedError for what the engine raises, and EndingError where its runner ends.
         """
-        looks = [(_attempt(size),) for size in sizes or (None,)]
+        looks = [(_attempt(size, timed=timed),) for size in sizes or (None,)]
         tape = self.tape
         around = None if tape is None or tape.enable_grad is None else call(tape.enable_grad)
         seen = self.engine.run(Program(((Code(text),), *looks, (Code(after),)), around))
@@ -150,10 +155,10 @@ class Library:
         return LANGUAGE.whole(self.engine.adapter.setup, "\n".join(parts).strip())
 
 
-def _attempt(size: int | None) -> Show:
+def _attempt(size: int | None, *, timed: bool) -> Show:
     attempt = Call("{attempt}()", {"attempt": Name("attempt")})
     sized = Call("{attempt}({n})", {"attempt": Name("attempt"), "n": Value(size)})
-    return Show("attempt", attempt if size is None else sized, "data", timed=True)
+    return Show("attempt", attempt if size is None else sized, "data", timed=timed)
 
 
 def function(head: str, lines: Iterable[str]) -> str:

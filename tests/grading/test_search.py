@@ -26,7 +26,7 @@ def test_a_failure_that_does_not_come_again_is_told_with_how_often_it_came(perio
     assert found.verdict == "wrong"
     assert found.evidence is not None
     assert not found.evidence.repeatable
-    assert 1 <= found.evidence.seen < found.evidence.runs == 5
+    assert 1 <= found.evidence.seen < found.evidence.runs
     assert found.scenario
     assert f"seen in {found.evidence.seen} of {found.evidence.runs} runs" in found.message
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
+from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -38,12 +39,34 @@ class _Switched:
         RECORDING.set(self.before.pop())
 
     def __call__(self, function: Function) -> Function:
-        """Run every call of ``function`` in this mode."""
+        """Run every call of ``function`` in this mode; of a generator, every part that runs by itself."""
+        if isgeneratorfunction(function):
+            return self._around_generator(function)
 
         @wraps(function)
         def switched(*arguments: Any, **keywords: Any) -> Any:
             with _Switched(self.wanted):
                 return function(*arguments, **keywords)
+
+        return switched  # type: ignore[return-value]
+
+    def _around_generator(self, function: Function) -> Function:
+        """Switch the mode whenever the generator runs, and back whenever it yields."""
+
+        @wraps(function)
+        def switched(*arguments: Any, **keywords: Any) -> Any:
+            generator = function(*arguments, **keywords)
+            resume: Callable[[], Any] = partial(next, generator)
+            while True:
+                try:
+                    with _Switched(self.wanted):
+                        value = resume()
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    resume = partial(generator.send, (yield value))
+                except BaseException as error:  # noqa: BLE001 (it is the generator's to handle, as a close is)
+                    resume = partial(generator.throw, error)
 
         return switched  # type: ignore[return-value]
 

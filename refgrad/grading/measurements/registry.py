@@ -8,6 +8,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.measurements.exercises.measuring import (
+    check_exercises,
+    exercises_script,
+    measure_exercises,
+)
 from refgrad.grading.measurements.introspection import check_graphs, measure_graphs
 from refgrad.grading.measurements.release import (
     check_nothing,
@@ -51,6 +56,7 @@ def _method(
 
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType({
+    "exercises": _method("cases", check_exercises, measure_exercises, exercises_script),
     "graph": _method("graphs claim random", check_graphs, measure_graphs),
     "release": _method("after", check_release, measure_release, release_script),
     "weak_reference": _method("", check_nothing, measure_weak_reference),

@@ -108,6 +108,12 @@ class Adapter:
     scalars_only: bool = field(
         default=False, metadata=plain(values.FLAG, "The engine has scalars, and no arrays (feature `arrays`).", "true")
     )
+    threads: bool = field(
+        default=False,
+        metadata=plain(
+            values.FLAG, "The library documents that threads may differentiate graphs of their own at once.", "true"
+        ),
+    )
     dtype: str = field(default="float64", metadata=plain(values.DTYPE, "What it computes in at best.", '"float32"'))
     dtypes: tuple[str, ...] = field(
         default=(),

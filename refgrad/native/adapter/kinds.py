@@ -49,11 +49,29 @@ class TapeAdapter(Adapter):
             gives="double_backward",
         )
     )
+    grads: str | None = optional(
+        code(
+            "outputs leaves seeds",
+            "The list of the gradients of several outputs, each with its seed, with respect to several tensors; `None` "
+            "for one that no output depends on. Nothing is added to leaves, and the graph is freed.",
+            "me.grad({outputs}, {leaves}, {seeds}, allow_unused=True)",
+        )
+    )
+    backwards: str | None = optional(
+        code(
+            "outputs seeds",
+            "A backward from several outputs at once, each with its seed.",
+            "me.backward({outputs}, {seeds})",
+        )
+    )
     detach: str | None = optional(
         code("x", "A tensor as a constant of the same memory.", "{x}.detach()", gives="detach")
     )
     no_grad: str | None = optional(
         code("", "A context manager in which nothing is recorded.", "me.no_grad()", gives="no_grad")
+    )
+    no_grad_around: str | None = optional(
+        code("function", "A function in whose calls nothing is recorded.", "me.no_grad()({function})", needs="no_grad")
     )
     enable_grad: str | None = optional(
         code("", "A context manager that records within the other.", "me.enable_grad()", gives="enable_grad")

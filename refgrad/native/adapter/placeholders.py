@@ -22,7 +22,11 @@ PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType({
     "seed": "what `seed` has made of the cotangent; `None` if there is none",
     "retain_graph": "`True` or `False`",
     "leaf": "the tensor whose gradient is meant",
-    "function": "a function of tensors, with as many arguments as there are `{primals}`; of `hook`, of a gradient",
+    "outputs": "a list of tensors that are differentiated, `[x, y]`",
+    "leaves": "a list of tensors whose gradients are meant, `[x, y]`; one may be there twice",
+    "seeds": "a list of tensors that `seed` has made, one for each of `{outputs}`",
+    "function": "a function of tensors, with as many arguments as there are `{primals}`; of `hook`, of a gradient; of "
+    "`no_grad_around`, with any arguments",
     "primals": "a list of tensors, `[x, y]`",
     "tangents": "a list of tensors that `seed` has made, as many as there are `{primals}`, of the same shapes",
     "handle": "what `hook` has given",

@@ -1,6 +1,7 @@
 """Is recording switched as asked, and restored whatever happens?"""
 
 import threading
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -60,3 +61,44 @@ def test_another_thread_has_a_mode_of_its_own() -> None:
         thread.start()
         thread.join()
     assert seen == [True]
+
+
+def generating(x: Any, modes: list[bool]) -> Generator[Any, Any, str]:
+    """Yield results, and note the mode whenever it runs."""
+    sent = x
+    try:
+        while sent is not None:
+            modes.append(torch.is_grad_enabled())
+            try:
+                sent = yield sent * 2
+            except ValueError:
+                sent = x * 3
+    finally:
+        modes.append(torch.is_grad_enabled())
+    return "done"
+
+
+def test_a_decorated_generator_records_nothing_whenever_it_runs_and_its_caller_records() -> None:
+    x, modes = torch.tensor(1.0, requires_grad=True), list[bool]()
+    generator = torch.no_grad()(generating)(x, modes)
+    resumes: list[Callable[[], Any]] = [
+        lambda: next(generator),
+        lambda: generator.send(x),
+        lambda: generator.throw(ValueError("once")),
+    ]
+    for resume in resumes:
+        assert not resume().requires_grad
+        assert torch.is_grad_enabled()
+    with pytest.raises(StopIteration) as stopped:
+        generator.send(None)
+    assert (stopped.value.value, modes, torch.is_grad_enabled()) == ("done", [False] * 4, True)
+
+
+def test_a_decorated_generator_that_is_closed_or_raises_leaves_the_mode_as_it_is() -> None:
+    x, modes = torch.tensor(1.0, requires_grad=True), list[bool]()
+    generator = torch.no_grad()(generating)(x, modes)
+    next(generator)
+    generator.close()
+    with pytest.raises(TypeError):
+        next(torch.no_grad()(generating)(object(), modes))
+    assert (modes, torch.is_grad_enabled()) == ([False] * 4, True)

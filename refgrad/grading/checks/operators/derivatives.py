@@ -21,6 +21,7 @@ from refgrad.grading.checks.isolation.alone import applications_alone, with_own_
 from refgrad.grading.checks.isolation.views import views_are_right
 from refgrad.grading.checks.operators.large_arrays import on_large_arrays
 from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.repetition import repeated
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.operators import Operator, operator_table
@@ -65,7 +66,12 @@ class OperatorCheck(CheckOfOperator):
             bench.settings.effort.per_operator,
             given=dict.fromkeys((*self._met_in_behaviours(bench), *self._corners(bench, profile))),
         )
-        verdict = verdict if verdict.failed else self._in_single_precision(verdict, bench)
+        if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
+            return verdict
+        by_chance = repeated(self, bench)
+        if by_chance is not None or verdict.failed:
+            return by_chance or verdict
+        verdict = self._in_single_precision(verdict, bench)
         if verdict.verdict not in {"passed", "convention"}:
             return verdict
         large = large_scenarios(name, profile)[: bench.settings.effort.large_arrays]

@@ -56,11 +56,19 @@ def test_every_behaviour_looks_at_something() -> None:
             ROW.format(name="a", level="MUST", scenario="") + 'probe = "scale"',
             "behaviour 'a': must have 'scenarios' or a 'probe', and not both",
         ),
-        (PROBED.format(probe="taste", rest=""), "behaviour 'a': there is no probe 'taste'; there are ['graph', "),
+        (
+            PROBED.format(probe="taste", rest=""),
+            "behaviour 'a': there is no probe 'taste'; there are ['exercises', 'graph', ",
+        ),
         (PROBED.format(probe="release", rest=""), "behaviour 'a': lacks 'after'"),
         (
             PROBED.format(probe="release", rest='after = "kept"\nbefore = 1'),
             "behaviour 'a': has the unknown key 'before'",
+        ),
+        (PROBED.format(probe="exercises", rest='cases = ["lunch"]'), "behaviour 'a': has the unknown case 'lunch'"),
+        (
+            PROBED.format(probe="exercises", rest="cases = []"),
+            "behaviour 'a': has no case; there are ['accumulations', ",
         ),
         (PROBED.format(probe="release", rest='after = "lunch"'), "behaviour 'a': has the unknown case 'lunch'"),
         (

@@ -1,0 +1,136 @@
+"""Exercises run on an engine, and what they noted held against what is due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Error
+from refgrad.grading.judging.verdict import OUTCOMES, Outcome
+from refgrad.grading.measurements.exercises.exercise import Exercise
+from refgrad.grading.measurements.exercises.late import LATE
+from refgrad.grading.measurements.exercises.regions import REGIONS
+from refgrad.grading.measurements.exercises.several import SEVERAL
+from refgrad.grading.measurements.exercises.threads import THREADS
+from refgrad.grading.measurements.shown import Shown
+from refgrad.native.engine import Engine
+from refgrad.native.library import EndingError, Library, RaisedError, function
+from refgrad.native.observation import Raised
+
+EXERCISES: Final[Mapping[str, Exercise]] = MappingProxyType({**LATE, **SEVERAL, **THREADS, **REGIONS})
+"""By the name that a row calls them by."""
+
+NOTES: Final = """\
+def number(array):
+    return None if array is None else float(np.asarray(array).reshape(()))
+
+
+def less(array, due):
+    return None if array is None else number(array) - due
+
+
+def note(label, array):  # count how often which number came
+    counts = noted.setdefault(label, {})
+    counts[number(array)] = counts.get(number(array), 0) + 1
+
+
+noted = {}
+"""
+
+
+def check_exercises(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError where there is no such exercise."""
+    unknown = sorted(set(parameters["cases"]) - EXERCISES.keys())
+    if unknown or not parameters["cases"]:
+        found = f"has the unknown case {unknown[0]!r}" if unknown else "has no case"
+        raise ValueError(f"{found}; there are {sorted(EXERCISES)}")
+
+
+def measure_exercises(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:  # noqa: ARG001
+    """Run exercises, compare all numbers that they noted, and return the worst; what the engine lacks is left out."""
+    shown = [_shown(EXERCISES[case], Library(engine)) for case in parameters["cases"]]
+    tried = [each for each in shown if each.outcome != "unsupported"]
+    worst = min(tried or shown, key=lambda each: OUTCOMES.index(each.outcome))
+    return replace(worst, examples=max(1, len(tried)))
+
+
+def exercises_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
+    """Return the program of the first exercise that the engine has all for."""
+    library = Library(engine)
+    offered = [EXERCISES[case] for case in parameters["cases"] if not _lacking(EXERCISES[case], library)]
+    return _program(_text(offered[0], library), library) if offered else ""
+
+
+def _shown(exercise: Exercise, library: Library) -> Shown:
+    lacking = _lacking(exercise, library)
+    if lacking:
+        return Shown("unsupported", f"the engine has no {lacking}")
+    text = _text(exercise, library)
+    try:
+        (seen,) = library.run(text, timed=False)
+    except RaisedError as error:
+        return _raised(exercise, error, _program(text, library))
+    except EndingError as error:
+        told = f"{exercise.what}: {error.ending.detail}"
+        return Shown(error.ending.outcome, told, _program(text, library))
+    faults = list(_faults(exercise, {label: [tuple(each) for each in counts] for label, counts in seen.data}))
+    if not faults:
+        return Shown("passed", f"{exercise.what}: all numbers are right")
+    outcome, told = min(faults, key=lambda fault: OUTCOMES.index(fault[0]))
+    return Shown(outcome, f"{exercise.what}: {told}", _program(text, library))
+
+
+def _program(text: str, library: Library) -> str:
+    """Return code that prints what is noted."""
+    return library.shown(text, "\n", "for label, counts in attempt():", "    print(label, counts)")
+
+
+def _lacking(exercise: Exercise, library: Library) -> str:
+    if library.tape is None and exercise.functional is None:
+        return "tape"
+    fields = (name for name in exercise.fields if not getattr(library.engine.adapter, name, None))
+    return library.lacks(exercise.operators, exercise.features) or next(fields, "")
+
+
+def _text(exercise: Exercise, library: Library) -> str:
+    body = exercise.tape if library.tape else exercise.functional
+    assert body is not None
+    after = "return [[label, [list(each) for each in counts.items()]] for label, counts in noted.items()]"
+    lines = ["noted.clear()", *body(library), after]
+    return "\n\n".join(["import gc\nimport threading\n", NOTES, function("attempt()", lines)])
+
+
+def _raised(exercise: Exercise, error: RaisedError, program: str) -> Shown:
+    if "NotImplementedError" in error.bases:
+        raise error
+    fact = Error(error=Raised(error.type, str(error).removeprefix(f"{error.type}: "), tuple(error.bases)))
+    return Shown("unexpected-error", f"{exercise.what}: raised {error}", program, fact=fact)
+
+
+Counts = Sequence[tuple[float | None, int]]
+
+
+def _faults(exercise: Exercise, noted: Mapping[str, Counts]) -> Iterator[tuple[Outcome, str]]:
+    """Yield what is wrong with the numbers of each label, and how bad that is."""
+    return chain.from_iterable(_of_label(label, due, noted.get(label, [])) for label, due in exercise.due.items())
+
+
+def _of_label(label: str, due: float | None, counts: Counts) -> Iterator[tuple[Outcome, str]]:
+    runs = sum(count for _, count in counts)
+    wrong = [(number, count) for number, count in counts if not _is_right(number, due)]
+    if not counts:
+        yield "missing", f"{label} was never noted"
+    for number, _ in wrong[:1]:
+        often = "" if runs == 1 else f", in {sum(count for _, count in wrong)} of {runs} runs"
+        if number is None:
+            yield "missing", f"{label} is missing{often}"
+        else:
+            yield "wrong", f"{label} is {number!r}, but it should be {due or 0.0!r}{often}"
+
+
+def _is_right(number: float | None, due: float | None) -> bool:
+    return number in {None, 0.0} if due is None else number == due

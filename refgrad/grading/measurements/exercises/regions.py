@@ -1,0 +1,151 @@
+"""Exercises in hooks that go back themselves, and in regions that must end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from refgrad.grading.measurements.exercises.exercise import Exercise, Lines, leaf, note, polynomial, slope
+from refgrad.native.library import Library
+
+
+def _backward_in_hook(tensor: str) -> Lines:
+    """Return the lines of a backward, in a hook of which there is another one of a graph that was made before."""
+
+    def lines(library: Library) -> list[str]:
+        assert library.tape is not None
+        hook = library.template(library.tape.hook, x=tensor, function="inside")
+        return [
+            *slope(library).splitlines(),
+            "",
+            "found = []",
+            "",
+            f"w = {leaf(library, '5.0')}",
+            f"inner = {polynomial(library, 'w')}",
+            "",
+            "def inside(gradient):",
+            f"    {library.backward('inner')}",
+            f"    found.append({library.gradient('w')})",
+            "",
+            f"x = {leaf(library, '3.0')}",
+            f"y = {library.apply('multiply', 'x', 'x')}",
+            f"handle = {hook}",
+            f"z = {library.apply('multiply', 'y', 'x')}",
+            library.backward("z"),
+            note("how often the hook ran", "len(found)"),
+            "for gradient in found:",
+            f"    {note('the gradient of the inner graph', 'gradient')}",
+            note("the gradient of the outer graph", library.gradient("x")),
+            note("the gradient of the next graph", "slope(7)[1]"),
+        ]
+
+    return lines
+
+
+def _outlived(*lines: str) -> Lines:
+    """Return lines behind which a graph is recorded; ``{region}`` is a region, and ``{around}(work)`` a function."""
+
+    def written(library: Library) -> list[str]:
+        tape = library.tape
+        assert tape is not None
+        region = library.template(tape.no_grad)
+        around = None if tape.no_grad_around is None else library.template(tape.no_grad_around, function="work")
+        return [
+            f"x = {leaf(library, '3.0')}",
+            "",
+            "def gradient_of(y):  # None where nothing was recorded",
+            "    try:",
+            f"        {library.backward('y')}",
+            "    except Exception:",
+            "        pass",
+            f"    return {library.gradient('x')}",
+            "",
+            "def forward():",
+            f"    return {polynomial(library)}",
+            "",
+            *(line.format(region=region, around=around) for line in lines),
+            note("the gradient of what was made inside", "gradient_of(y)"),
+            note("the gradient of what was made behind", "gradient_of(forward())"),
+        ]
+
+    return written
+
+
+DUE: Final[Mapping[str, float | None]] = MappingProxyType({
+    "the gradient of what was made inside": None,
+    "the gradient of what was made behind": 7.0,
+})
+
+GENERATOR: Final = ("def work():", "    y = forward()", "    yield y", "    yield forward()", "")
+REGION_IN_GENERATOR: Final = ("def work():", "    with {region}:", *(f"    {line}" for line in GENERATOR[1:4]), "")
+
+
+def _of_region(what: str, *lines: str, around: bool = False) -> Exercise:
+    fields = ("no_grad_around",) if around else ()
+    return Exercise(what, DUE, _outlived(*lines), features=("no_grad",), fields=fields)
+
+
+def _of_hook(what: str, tensor: str) -> Exercise:
+    due = {
+        "how often the hook ran": 1.0,
+        "the gradient of the inner graph": 11.0,
+        "the gradient of the outer graph": 27.0,
+        "the gradient of the next graph": 15.0,
+    }
+    return Exercise(what, due, _backward_in_hook(tensor), features=("hooks",))
+
+
+REGIONS: Final[Mapping[str, Exercise]] = MappingProxyType({
+    "backward_in_hook": _of_hook("a backward inside of a hook on a computed tensor", "y"),
+    "backward_in_hook_of_leaf": _of_hook("a backward inside of a hook on a leaf", "x"),
+    "left_by_return": _of_region(
+        "a region that is left by a return",
+        *("def work():", "    with {region}:", "        return forward()", "", "y = work()"),
+    ),
+    "left_by_error_many_times": _of_region(
+        "a region that is left by an error, 300 times",
+        *("for _ in range(300):", "    try:", "        with {region}:", "            y = forward()"),
+        *("            raise KeyError", "    except KeyError:", "        pass"),
+    ),
+    "exhausted_generator": _of_region(
+        "a region in a generator that comes to its end", *REGION_IN_GENERATOR, "y = list(work())[0]"
+    ),
+    "closed_generator": _of_region(
+        "a region in a generator that is closed",
+        *(*REGION_IN_GENERATOR, "generator = work()", "y = next(generator)", "generator.close()"),
+    ),
+    "decorated": _of_region(
+        "a function in which nothing is recorded",
+        *("def work():", "    return forward()", "", "y = ({around})()"),
+        around=True,
+    ),
+    "decorated_error": _of_region(
+        "a function in which nothing is recorded, and that raises",
+        *("def work():", "    made.append(forward())", "    raise KeyError", "", "made = []"),
+        *("try:", "    ({around})()", "except KeyError:", "    pass", "y = made[0]"),
+        around=True,
+    ),
+    "decorated_recursion": _of_region(
+        "a function in which nothing is recorded, and that calls itself",
+        *("def work(n=3):", "    inner = around(n - 1) if n else None", "    return forward()", ""),
+        *("around = {around}", "y = around()"),
+        around=True,
+    ),
+    "decorated_inside": _of_region(
+        "a function in which nothing is recorded, called inside of a region",
+        *("def work():", "    return forward()", "", "with {region}:", "    ({around})()", "    y = forward()"),
+        around=True,
+    ),
+    "decorated_generator": _of_region(
+        "a generator in which nothing is recorded",
+        *(*GENERATOR, "generator = ({around})()", "y = next(generator)", "generator.close()"),
+        around=True,
+    ),
+    "suspended_generator": _of_region(
+        "a graph beside a generator in which nothing is recorded",
+        *(*GENERATOR, "generator = ({around})()", "y = next(generator)"),
+        around=True,
+    ),
+})
+"""By the name that a row calls them by."""

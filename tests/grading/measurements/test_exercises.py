@@ -1,0 +1,294 @@
+"""Exercises see what is wrong later, by chance, at once, in threads, in hooks and behind regions, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from refgrad.engine.graph import sweep
+from refgrad.engine.graph.modes import RECORDING
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.measurements import Shown
+from refgrad.grading.measurements.exercises.measuring import EXERCISES, exercises_script, measure_exercises
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
+from tests.native.reference import ADAPTER
+
+LATE_SETUP: Final = """
+import numpy as np
+reads, products = [0], [0]
+
+def late(gradient):  # one more from the 300th read on
+    reads[0] += 1
+    return gradient if gradient is None or reads[0] < 300 else gradient + 1.0
+
+def seldom(x, y):  # half as much in every 97th product
+    products[0] += 1
+    return x * y * (0.5 if products[0] % 97 == 0 else 1.0)
+"""
+
+LISTS: Final = """
+def first_alone(outputs, leaves, seeds):
+    return torch.grad(outputs[:1], leaves, seeds[:1], allow_unused=True)
+
+def one_of_each(tensors):
+    return list(dict.fromkeys(tensors))
+
+def each_by_itself(outputs, seeds):
+    for output, seed in zip(outputs, seeds):
+        output.backward(seed)
+
+def one_by_one(outputs, seeds):
+    for output, seed in zip(outputs, seeds):
+        output.backward(seed, retain_graph=True)
+"""
+
+THREAD_SETUP: Final = """
+import time
+scratch, switched = [None], [False]
+
+def by_way_of_all(gradient):  # one place for the whole process
+    scratch[0] = gradient
+    time.sleep(0.0002)
+    return scratch[0]
+
+def through_leaves(outputs, leaves, seeds):  # adds to leaves for a while
+    torch.autograd.backward(outputs, seeds)
+    time.sleep(0.0002)
+    found = [leaf.grad for leaf in leaves]
+    for leaf in leaves:
+        leaf.grad = None
+    return found
+
+class Everywhere:  # a mode of the whole process
+    def __enter__(self):
+        switched[0] = True
+
+    def __exit__(self, *exception):
+        switched[0] = False
+"""
+
+HOOK_SETUP: Final = """
+running = []
+
+def alone(output, seed, retain_graph):  # does nothing while another one runs
+    if running:
+        return
+    running.append(output)
+    try:
+        output.backward(seed, retain_graph=retain_graph)
+    finally:
+        running.clear()
+"""
+
+REGION_SETUP: Final = """
+from functools import wraps
+
+class Region:
+    def __init__(self, restores):
+        self.restores = restores
+
+    def __enter__(self):
+        self.before = torch.is_grad_enabled()
+        torch.set_grad_enabled(False)
+
+    def __exit__(self, kind, error, trace):
+        if self.restores(kind):
+            torch.set_grad_enabled(self.before)
+
+    def __call__(self, function):
+        @wraps(function)
+        def inside(*arguments):
+            with self:
+                return function(*arguments)
+
+        return inside
+
+def never(kind):
+    return False
+
+def without_error(kind):
+    return kind is None
+
+def always(kind):
+    return True
+
+def by_hand(function):
+    def inside(*arguments):
+        torch.set_grad_enabled(False)
+        result = function(*arguments)
+        torch.set_grad_enabled(True)
+        return result
+
+    return inside
+
+def within(function):
+    def inside(*arguments):
+        with torch.no_grad():
+            return function(*arguments)
+
+    return inside
+"""
+
+GRADS: Final = "torch.grad({outputs}, {leaves}, {seeds}, allow_unused=True)"
+LATE: Final[Any] = (LATE_SETUP, {"gradient": "late({leaf}.grad)"})
+NEVER: Final[Any] = (REGION_SETUP, {"no_grad": "Region(never)"})
+NOT_BEHIND_ERRORS: Final[Any] = (REGION_SETUP, {"no_grad": "Region(without_error)"})
+BY_HAND: Final[Any] = (REGION_SETUP, {"no_grad_around": "by_hand({function})"})
+ONE_REGION: Final[Any] = (REGION_SETUP, {"no_grad_around": "Region(always)({function})"})
+
+BROKEN: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "again": (LATE_SETUP, {"operators": {**ADAPTER.operators, "multiply": "seldom({x}, {y})"}}),
+    **dict.fromkeys(("graphs", "accumulations", "calls", "resets", "alive"), LATE),
+    "several_leaves": ("", {"grads": GRADS + "[::-1]"}),
+    "several_outputs": (LISTS, {"grads": "first_alone({outputs}, {leaves}, {seeds})"}),
+    "leaves_in_another_order": ("", {"grads": GRADS + "[::-1]"}),
+    "unused_leaf": ("", {"grads": "[gradient for gradient in " + GRADS + " if gradient is not None]"}),
+    "repeated_leaf": (LISTS, {"grads": GRADS.replace("{leaves}", "one_of_each({leaves})")}),
+    "repeated_output": (LISTS, {"grads": "first_alone({outputs}, {leaves}, {seeds})"}),
+    "backward_from_several": (LISTS, {"backwards": "each_by_itself({outputs}, {seeds})"}),
+    "backward_in_another_order": ("", {"backwards": "torch.autograd.backward({outputs}, {seeds}[::-1])"}),
+    "backward_from_one_twice": (LISTS, {"backwards": "torch.autograd.backward({outputs}[:1], {seeds}[:1])"}),
+    "threads": (THREAD_SETUP, {"gradient": "by_way_of_all({leaf}.grad)"}),
+    "threads_with_one_leaf": (THREAD_SETUP, {"grads": "through_leaves({outputs}, {leaves}, {seeds})"}),
+    **dict.fromkeys(
+        ("region_around_a_thread", "region_in_a_thread"),
+        (
+            THREAD_SETUP,
+            {
+                "no_grad": "Everywhere()",
+                "leaf": "torch.tensor({array}, requires_grad={requires_grad} and not switched[0])",
+            },
+        ),
+    ),
+    **dict.fromkeys(
+        ("backward_in_hook", "backward_in_hook_of_leaf"),
+        (HOOK_SETUP, {"backward": "alone({output}, {seed}, {retain_graph})"}),
+    ),
+    "left_by_return": NEVER,
+    "left_by_error_many_times": NOT_BEHIND_ERRORS,
+    "exhausted_generator": NEVER,
+    "closed_generator": NOT_BEHIND_ERRORS,
+    "decorated": (REGION_SETUP, {"no_grad_around": "Region(never)({function})"}),
+    "decorated_error": BY_HAND,
+    "decorated_recursion": ONE_REGION,
+    "decorated_inside": BY_HAND,
+    "decorated_generator": ONE_REGION,
+    "suspended_generator": ONE_REGION,
+}
+"""What is done wrong in each exercise: setup, and templates."""
+
+IN_THE_SWEEP: Final = ("computed_tensor", "output_by_itself")
+
+
+def shown(case: str, setup: str = "", changes: dict[str, Any] | None = None) -> Shown:
+    adapter = replace(ADAPTER, setup=f"{ADAPTER.setup}\n{setup}", **(changes or {}))
+    return measure_exercises(Engine(adapter), {"cases": [case]}, Settings("smoke"))
+
+
+@pytest.fixture(autouse=True)
+def recording() -> Any:
+    """Some of the engines here leave the mode as it must not be."""
+    mode = RECORDING.set(True)
+    yield
+    RECORDING.reset(mode)
+
+
+@pytest.mark.parametrize("case", EXERCISES)
+@pytest.mark.parametrize("name", ["refgrad", "autograd", pytest.param("torch", marks=pytest.mark.engines)])
+def test_engines_do_every_exercise_that_they_have_all_for(name: str, case: str) -> None:
+    pytest.importorskip(name, reason=f"needs {name}")
+    found = measure_exercises(start(find_adapter(name)), {"cases": [case]}, Settings("smoke"))
+    offered = name != "autograd" or case in {"again", "graphs", "calls", "alive"}
+    assert found.outcome == ("passed" if offered else "unsupported")
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_each_exercise_is_failed_by_an_engine_that_does_it_wrong(case: str) -> None:
+    found = shown(case, *BROKEN[case])
+    assert found.outcome in {"wrong", "missing", "unexpected-error"}
+    assert found.message.startswith(EXERCISES[case].what)
+    assert found.program
+
+
+@pytest.mark.parametrize("case", IN_THE_SWEEP)
+def test_a_sweep_that_ends_at_what_is_asked_for_misses_what_lies_behind(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = sweep.leading_to
+    monkeypatch.setattr(sweep, "leading_to", lambda targets, order: (whole(targets, order)[0], set(targets)))
+    assert shown(case).outcome in {"wrong", "missing"}
+
+
+def test_every_exercise_has_an_engine_that_fails_it() -> None:
+    assert {*BROKEN, *IN_THE_SWEEP} == EXERCISES.keys()
+
+
+def test_what_is_wrong_by_chance_is_told_with_how_often() -> None:
+    found = shown("again", *BROKEN["again"])
+    assert found.outcome == "wrong"
+    assert found.message.endswith("in 9 of 900 runs")
+
+
+LEGAL: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
+    "zeros for what nothing was sent to": (
+        "unused_leaf",
+        "",
+        {"grads": "[torch.tensor(0.0) if g is None else g for g in " + GRADS + "]"},
+    ),
+    "minus zero in a leaf that nothing was added to": (
+        "several_outputs",
+        "",
+        {"gradient": "-0.0 if {leaf}.grad is None else {leaf}.grad.numpy()"},
+    ),
+    "a list in place of a tuple": ("several_leaves", "", {"grads": f"list({GRADS})"}),
+    "one output after the other": (
+        "backward_from_several",
+        LISTS,
+        {"backwards": "one_by_one({outputs}, {seeds})"},
+    ),
+    "a weighted sum in place of seeds": (
+        "backward_in_another_order",
+        "",
+        {"backwards": "sum(output * seed for output, seed in zip({outputs}, {seeds})).backward()"},
+    ),
+    "a function that opens a region itself": (
+        "decorated_recursion",
+        REGION_SETUP,
+        {"no_grad_around": "within({function})"},
+    ),
+}
+
+
+@pytest.mark.parametrize("choice", LEGAL)
+def test_a_legal_choice_is_no_fault(choice: str) -> None:
+    case, setup, changes = LEGAL[choice]
+    assert shown(case, setup, changes).outcome == "passed"
+
+
+def test_what_an_engine_lacks_is_said() -> None:
+    assert shown("unused_leaf", "", {"grads": None}) == Shown("unsupported", "the engine has no grads")
+    assert shown("threads", "", {"threads": False}) == Shown("unsupported", "the engine has no threads")
+
+
+def test_several_exercises_are_as_bad_as_the_worst_and_without_those_that_the_engine_lacks() -> None:
+    adapter = replace(
+        ADAPTER, setup=ADAPTER.setup + LISTS, grads="first_alone({outputs}, {leaves}, {seeds})", backwards=None
+    )
+    cases = ["several_leaves", "several_outputs", "backward_from_several"]
+    found = measure_exercises(Engine(adapter), {"cases": cases}, Settings("smoke"))
+    assert (found.outcome, found.examples) == ("wrong", 2)
+    assert found.message == ("gradients of two outputs by two leaves: gradient 1 is 3.0, but it should be 123.0")
+
+
+def test_the_program_prints_what_was_noted_and_needs_nothing_of_the_suite() -> None:
+    program = exercises_script(start(ADAPTER), {"cases": ["unused_leaf"]})
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(program, {})
+    assert "gradient 1 [[12.0, 1]]\ngradient 2 [[None, 1]]\ngradient 3 [[4.0, 1]]\n" in out.getvalue()
+    assert "grading" not in program
