@@ -11,6 +11,7 @@ from refgrad.generation.shrinking.shrinking import shrink
 from refgrad.generation.shrinking.weight import weight
 from refgrad.generation.single_operators.contracts import contract_scenario
 from refgrad.generation.single_operators.corners import corner_scenarios
+from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
 from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
 from refgrad.generation.single_operators.forward_mode import forward_scenario
 from refgrad.generation.single_operators.layouts import LAYOUTS
@@ -29,6 +30,7 @@ __all__ = [
     "Counterexample",
     "Dtype",
     "GenerationError",
+    "Place",
     "Profile",
     "Search",
     "SeededChoices",
@@ -36,12 +38,14 @@ __all__ = [
     "corner_scenarios",
     "double_backward_scenario",
     "edge_scenario",
+    "exceptional_places",
     "find_counterexample",
     "forward_scenario",
     "generate",
     "generate_lifecycle",
     "lifecycle_profile",
     "lifecycle_scenario",
+    "numbers_at",
     "operator_scenario",
     "random_scenario",
     "second_order_scenario",
