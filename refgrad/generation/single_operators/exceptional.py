@@ -94,7 +94,7 @@ def _with_array(step: Any, leaf: str, array: npt.NDArray[np.float64]) -> Any:
 
 @lru_cache(maxsize=1024)
 def exceptional_places(operator: str, profile: Profile = STANDARD) -> tuple[Place, ...]:
-    """Return places where an operator meets exceptional numbers: of each operand one that matters, and one that does not.
+    """Return where an operator meets exceptional numbers: of each operand a place that matters, and one that does not.
 
     Nothing is drawn from a run's seed: two runs have the same places.
     """
@@ -151,10 +151,10 @@ def _moves(place: Place) -> bool:
     """Whether the result is another one where the entry is."""
     (first, *_) = place.base.applications
     try:
-        results = [evaluate(place.holding(number), Float64())[first.name] for number in _nearby(place.number)]
+        here, beside = (evaluate(place.holding(n), Float64())[first.name] for n in _nearby(place.number))
     except ScenarioEvaluationError:
         return True
-    return not np.array_equal(*results, equal_nan=True)
+    return not np.array_equal(here, beside, equal_nan=True)
 
 
 def _nearby(number: float) -> tuple[float, float]:

@@ -1,12 +1,12 @@
-"""What the results of a scenario make of one of its numbers: found by the certified oracle, with others in its place."""
+"""What the results of a scenario make of one of its numbers: the certified oracle tells, with others in its place."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -110,7 +110,8 @@ class Dependence:
     def _is_handed_on(self, value: Value) -> Mask:
         """Return which entries are the number in the place, whichever that is."""
         balls = (self._certified(oracle, value).midpoint == number for number, oracle in self._replaced.items())
-        return np.logical_and.reduce(list(balls))
+        found: Mask = np.all(list(balls), axis=0)
+        return found
 
     @cached_property
     def _of_nan(self) -> CertifiedOracle:
@@ -172,7 +173,7 @@ class Dependence:
 
 
 @cache
-def _slope(row: Operator, argument: str):  # type: ignore[no-untyped-def]
+def _slope(row: Operator, argument: str) -> Callable[..., Any]:
     parameters = (*row.argument_names, "out", *row.attribute_names)
     return row.partials[argument].function(parameters, NUMPY_FUNCTIONS)
 
@@ -195,10 +196,11 @@ def _differing(found: list[Certified]) -> tuple[Mask, Mask]:
 def _approached(towards: list[Certified], limit: Numbers) -> Mask:
     """Return for which entries these lead to a limit, finite or not."""
     first, second, third = (each.midpoint for each in towards)
-    certain = np.logical_and.reduce([_finite(each) for each in towards])
+    certain = np.all([_finite(each) for each in towards], axis=0)
     with np.errstate(all="ignore"):
         near = np.abs(np.stack([first, second, third]) - limit) <= CLOSE * np.maximum(1.0, np.abs(limit))
         grows = np.sign(third) == np.sign(limit)
         for before, after in ((first, second), (second, third)):
             grows = grows & ((np.abs(after) >= GROWS * np.abs(before)) | np.isinf(before))
-    return certain & np.where(np.isinf(limit), grows, near.all(axis=0))
+    found: Mask = certain & np.where(np.isinf(limit), grows, near.all(axis=0))
+    return found

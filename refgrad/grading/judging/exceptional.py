@@ -69,7 +69,7 @@ def _left(finding: Finding) -> Finding:
 
 
 def _unlike(finding: Finding, other: Finding) -> Finding:
-    """Return what a negative zero shows, unless zero shows a fault already: that is for the operator's edges to tell."""
+    """Return what a negative zero shows, unless zero shows a fault, too, which the operator's edges tell."""
     return _left(finding) if finding.failed and other.failed else finding
 
 
@@ -137,7 +137,7 @@ def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: floa
     """Say which entry is not the number that is due, in its leading digits, if any is; NaN stands for none due."""
     with np.errstate(all="ignore"):
         near = np.abs(array - due) <= inaccurate_below(FLOAT64) * np.abs(due) + least
-    return _first_wrong(subject, array, ~(np.isnan(due) | near | (array == due)), due)
+    return _first_wrong(subject, array, ~(np.isnan(due) | (near & np.isfinite(due)) | (array == due)), due)
 
 
 def _first_wrong(subject: Subject, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], due: Numbers) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -64,7 +64,8 @@ class _CheckAtPlaces(DependentCheck):
         for found in exceptional_places(self.operator.name, bench.profile(seeds=True)):
             place = found.moved_to(bench.reliance.isolated(found.base))
             if place.base not in right:
-                right[place.base] = not bench.examine(place.base, self).failed
+                finding = bench.examine(place.base, self)
+                right[place.base] = not finding.failed or self.excuses(place.base, finding, bench)
             if right[place.base] and bench.reliance.runnable(place.base):
                 numbers = [number for number in numbers_at(place) if self.asks_of(number)]
                 bench.prepare([place.holding(number) for number in numbers], self)
@@ -82,7 +83,9 @@ class _CheckAtPlaces(DependentCheck):
 def _demonstrated(scenario: Scenario, finding: Finding, again: Callable[[], Finding]) -> Demonstration:
     """Run what failed again, to see whether it always does."""
     seen = sum(again().failed for _ in range(REPEATS))
-    return Demonstration(scenario, finding) if seen == REPEATS else Demonstration(scenario, finding, 1 + seen, 1 + REPEATS)
+    return (
+        Demonstration(scenario, finding) if seen == REPEATS else Demonstration(scenario, finding, 1 + seen, 1 + REPEATS)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ class InfinityCheck(_CheckAtPlaces):
     """Values and slopes at infinite operands."""
 
     CHAPTER: ClassVar[str] = "infinities"
-    CLAIM: ClassVar[str] = "where an operand is infinite, value and gradient are their limits, if the formulas reach them."
+    CLAIM: ClassVar[str] = "where an operand is infinite, value and gradient are their limits, if formulas reach them."
     LEVEL: ClassVar[Level] = "SHOULD"
 
     def asks_of(self, number: float) -> bool:
