@@ -33,11 +33,11 @@ APART: Final = (1.5, 5.0, 9.0)
 ENOUGH: Final = 3
 """Of so many numbers, at least, a result has to be known to say that it depends on the place everywhere."""
 
-TOWARDS_INFINITY: Final = (2.0**250, 2.0**500, 2.0**1000)
-"""Where a limit is looked for: each is the square of the one before."""
+TOWARDS_INFINITY: Final = (2.0**30, 2.0**60, 2.0**120)
+"""Where a limit is looked for: each is the square of the one before, and FLINT has an exponential of the last."""
 
-CLOSE: Final = 1e-9
-"""How near to its limit a result is at all of these, relative to max(1, |limit|)."""
+CLOSE: Final = 1e-8
+"""How near to its limit a result is at the last two of these, relative to max(1, |limit|)."""
 
 GROWS: Final = 1.5
 """By how much a result that has no finite limit grows, at least, from one to the next: a logarithm is doubled."""
@@ -198,7 +198,7 @@ def _approached(towards: list[Certified], limit: Numbers) -> Mask:
     first, second, third = (each.midpoint for each in towards)
     certain = np.all([_finite(each) for each in towards], axis=0)
     with np.errstate(all="ignore"):
-        near = np.abs(np.stack([first, second, third]) - limit) <= CLOSE * np.maximum(1.0, np.abs(limit))
+        near = np.abs(np.stack([second, third]) - limit) <= CLOSE * np.maximum(1.0, np.abs(limit))
         grows = np.sign(third) == np.sign(limit)
         for before, after in ((first, second), (second, third)):
             grows = grows & ((np.abs(after) >= GROWS * np.abs(before)) | np.isinf(before))

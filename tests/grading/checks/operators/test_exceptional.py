@@ -145,7 +145,11 @@ LEGAL = (
     Spelled("has no gelu of minus infinity", "infinities/gelu", "at(torch.gelu({x}), np.isneginf, 0.0)"),
     Spelled("divides the rest", "infinities/floor_divide", "at(torch.floor_divide({x}, {y}), np.isinf, np.nan)"),
     Spelled("answers negative zeros", "exceptional/abs", "at(torch.abs({x}), lambda array: array == 0, -0.0)"),
-    Spelled("puts NaN first", "exceptional/sort", "torch.sort({x}, {axis}, {descending}) * at(torch.positive({x} * 0 + 1).detach(), lambda ones: np.isnan(numbers({x})), 2.0)"),
+    Spelled(
+        "puts NaN first",
+        "exceptional/sort",
+        "torch.sort({x}, {axis}, {descending}) * at(torch.positive({x} * 0 + 1).detach(), lambda ones: np.isnan(numbers({x})), 2.0)",
+    ),
     Spelled(
         "flushes subnormals wherever it computes",
         "exceptional/log",
