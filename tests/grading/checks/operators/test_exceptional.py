@@ -137,7 +137,8 @@ LEGAL = (
     Spelled(
         "divides a product by each factor",
         "exceptional/prod",
-        "sloped({x}, lambda x: torch.prod(x, {axis}, {keepdims}), lambda gradient, x: gradient * (x / x if x.all() else 1))",
+        "sloped({x}, lambda x: torch.prod(x, {axis}, {keepdims}), "
+        "lambda gradient, x: gradient * (x / x if x.all() else 1))",
     ),
     Spelled("says so in the name", "exceptional/sum", "nansum({x}, {axis}, {keepdims})"),
     Spelled("refuses matrices", "exceptional/inv", "torch.inv(refused({x}))"),
@@ -146,9 +147,9 @@ LEGAL = (
     Spelled("divides the rest", "infinities/floor_divide", "at(torch.floor_divide({x}, {y}), np.isinf, np.nan)"),
     Spelled("answers negative zeros", "exceptional/abs", "at(torch.abs({x}), lambda array: array == 0, -0.0)"),
     Spelled(
-        "puts NaN first",
+        "sorts NaN as the smallest number",
         "exceptional/sort",
-        "torch.sort({x}, {axis}, {descending}) * at(torch.positive({x} * 0 + 1).detach(), lambda ones: np.isnan(numbers({x})), 2.0)",
+        "torch.sort(at({x}, np.isnan, -1e9), {axis}, {descending})",
     ),
     Spelled(
         "flushes subnormals wherever it computes",
