@@ -67,14 +67,9 @@ class Dependence:
     def is_free(self, read: Shown) -> Mask:
         """Return which entries have nothing to do with the place: NaN cannot lead there, and they are always the same.
 
-        The slope by a place of an operator that is linear in it is free, too, but not where the rule may be written
-        with the number itself, as that of a product over the number.
+        The slope by the place itself is never free: a rule may be written with the number, as a product over a factor.
         """
-        free = _finite(self._certified(self._of_nan, read)) & ~self.moves(read)
-        if isinstance(read, Gradient) and read.leaf == self.place.leaf:
-            is_plain = self.row.composite is None and free.all()
-            free.flat[self.place.entry] &= is_plain
-        return free
+        return _finite(self._certified(self._of_nan, read)) & ~self.moves(read)
 
     def moves(self, read: Shown) -> Mask:
         """Return which entries differ for some two numbers in the place."""

@@ -51,12 +51,12 @@ def test_entries_of_a_formula_are_free_but_for_one() -> None:
     assert found.is_free(shown(found, Gradient, "y")).tolist() == [True, False, True]
 
 
-def test_the_slope_of_what_is_linear_is_free_at_the_place_itself() -> None:
+def test_the_slope_by_the_place_itself_is_not_free() -> None:
     found = dependence("two", "multiply x y")
-    assert found.is_free(shown(found, Gradient, "x")).tolist() == [True, True, True]
+    assert found.is_free(shown(found, Gradient, "x")).tolist() == [True, False, True]
 
 
-def test_the_slope_of_a_product_is_not_free_at_the_place_itself() -> None:
+def test_slopes_by_the_other_factors_of_a_product_always_move() -> None:
     found = dependence("one", "prod x", "")
     assert found.is_free(shown(found, Gradient, "x")).tolist() == [False, False, False]
     assert found.always_moves(shown(found, Gradient, "x")).tolist() == [True, False, True]
