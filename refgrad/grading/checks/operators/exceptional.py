@@ -71,6 +71,11 @@ class _CheckAtPlaces(DependentCheck):
                 bench.prepare([place.holding(number) for number in numbers], self)
                 yield from ((place, number) for number in numbers)
 
+    @property
+    def draws(self) -> bool:
+        """Whether scenarios are drawn: never, since all that may fail are tried in every run."""
+        return False
+
     def asks_of(self, number: float) -> bool:
         """Whether the check is about a number."""
         raise NotImplementedError
