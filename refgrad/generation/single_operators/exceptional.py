@@ -58,6 +58,8 @@ class Place:
     entry: int
     matters: bool = True
     """Whether the operator's result moves with the entry."""
+    first: bool = True
+    """Whether the scenario is the first of those that the operator has."""
 
     @property
     def number(self) -> float:
@@ -99,8 +101,13 @@ def exceptional_places(operator: str, profile: Profile = STANDARD) -> tuple[Plac
     Nothing is drawn from a run's seed: two runs have the same places.
     """
     row = operator_table()[operator]
-    bases = _bases(row, profile)
-    return tuple(place for base in bases for leaf in base.leaves if leaf.requires_grad for place in _places(base, leaf))
+    return tuple(
+        replace(place, first=not number)
+        for number, base in enumerate(_bases(row, profile))
+        for leaf in base.leaves
+        if leaf.requires_grad
+        for place in _places(base, leaf)
+    )
 
 
 def _bases(row: Operator, profile: Profile) -> list[Scenario]:
@@ -163,4 +170,4 @@ def _nearby(number: float) -> tuple[float, float]:
 
 def numbers_at(place: Place) -> tuple[float, ...]:
     """Return the exceptional numbers that are put in a place."""
-    return (*NOT_FINITE, *FINITE) if place.matters else NOT_FINITE[:2]
+    return (*NOT_FINITE, *FINITE) if place.matters and place.first else NOT_FINITE[:2]

@@ -69,7 +69,16 @@ class Dependence:
 
         The slope by the place itself is never free: a rule may be written with the number, as a product over a factor.
         """
-        return _finite(self._certified(self._of_nan, read)) & ~self.moves(read)
+        return self.may_be_free(read) & ~self.moves(read)
+
+    def may_be_free(self, read: Shown) -> Mask:
+        """Return which entries the oracle knows though NaN is in the place, if no branch hides it."""
+        return _finite(self._certified(self._of_nan, read)) & ~self._is_at_place(read)
+
+    def may_move(self, read: Shown) -> Mask:
+        """Return which entries NaN leads to in the oracle, or for a value in plain numbers."""
+        found = ~self.may_be_free(read)
+        return found | np.isnan(self._plain(read, math.nan)) if isinstance(read, Value) else found
 
     def moves(self, read: Shown) -> Mask:
         """Return which entries differ for some two numbers in the place."""
@@ -83,11 +92,12 @@ class Dependence:
         """Return the values that are a large or small number itself, or a function of it alone; NaN elsewhere."""
         plain = self._plain(value, number)
         truth = self._certified(self._oracle(number), value).midpoint
-        is_itself = (truth == number) & self._is_handed_on(value)
+        is_itself = truth == number
+        is_itself = is_itself & self._is_handed_on(value) if is_itself.any() else is_itself
         is_function = np.full(truth.shape, abs(number) > 1 and self.row.elementwise and len(self.row.arguments) == 1)
         with np.errstate(all="ignore"):
             known = np.isfinite(truth) & (np.abs(plain - truth) <= CLOSE * np.abs(truth))
-        return np.where(known & (is_itself | is_function) & self.moves(value), truth, math.nan)
+        return np.where(known & (is_itself | is_function), truth, math.nan)
 
     def limits(self, read: Shown, number: float) -> Numbers:
         """Return the limits of entries towards an infinity, NaN where none is certain or it is not easily had.
@@ -98,7 +108,9 @@ class Dependence:
         if self.row.composite is not None or (isinstance(read, Gradient) and not self.row.elementwise):
             return np.full(self.due(read).certified().shape, math.nan)
         plain = self._plain(read, number) if isinstance(read, Value) else self._plain_slope(read, number)
-        moving = self.moves(read) | self._is_at_place(read)
+        if np.isnan(plain).all():
+            return plain
+        moving = self.moves(read) | self._is_same_entry(read)
         towards = [self._certified(self._oracle(math.copysign(far, number)), read) for far in TOWARDS_INFINITY]
         return np.where(_approached(towards, plain) & moving, plain, math.nan)
 
@@ -158,13 +170,19 @@ class Dependence:
             product = np.broadcast_to(slope * backward[0].seed.to_numpy(), shape)
         return np.where(np.isfinite(product) & ~np.isnan(out), product, math.nan)
 
-    def _is_at_place(self, read: Shown) -> Mask:
+    def _is_same_entry(self, read: Shown) -> Mask:
+        """Return which slope, by any operand of the same shape, is at the same entry."""
         leaf = self.place.base.definitions[self.place.leaf]
         assert isinstance(leaf, Leaf)
         found = np.zeros(self.due(read).certified().shape, dtype=bool)
         if isinstance(read, Gradient) and found.shape == leaf.value.shape:
             found.flat[self.place.entry] = True
         return found
+
+    def _is_at_place(self, read: Shown) -> Mask:
+        """Return which slope is that by the number in the place itself."""
+        is_own = isinstance(read, Gradient) and read.leaf == self.place.leaf
+        return self._is_same_entry(read) & is_own
 
 
 @cache

@@ -113,15 +113,38 @@ def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject
         return compare_array(subject, seen, due)
     findings = []
     if "containment" not in conventions:
-        free = np.where(dependence.is_free(read), seen.array, truth).astype(seen.array.dtype)
-        findings.append(compare_array(subject, replace(seen, array=free), due))
+        found = _contained(dependence, read, subject, seen, dependence.may_be_free(read))
+        findings.append(
+            _contained(dependence, read, subject, seen, dependence.is_free(read)) if found.failed else found
+        )
     if math.isfinite(number) and isinstance(read, Value):
         least = 0.0 if _is_subnormal(number) else FLOAT64.underflow
         findings.append(_as_due(subject, seen.array, dependence.passed_on(read, number), least))
     if math.isnan(number) and "nan" not in conventions:
-        lost = dependence.moves(read) if isinstance(read, Value) else dependence.always_moves(read)
-        findings.append(_first_wrong(subject, seen.array, lost & ~np.isnan(seen.array), np.full(truth.shape, math.nan)))
+        findings.append(_propagated(dependence, read, subject, seen.array, truth))
     return worst(findings)
+
+
+def _contained(
+    dependence: Dependence, read: Shown, subject: Subject, seen: Observation, free: npt.NDArray[np.bool_]
+) -> Finding:
+    """Judge entries by the truth with an ordinary number in the place; the others count as right."""
+    assert seen.array is not None
+    due = dependence.due(read)
+    array = np.where(free, seen.array, due.certified().midpoint).astype(seen.array.dtype)
+    return compare_array(subject, replace(seen, array=array), due)
+
+
+def _propagated(
+    dependence: Dependence, read: Shown, subject: Subject, array: npt.NDArray[Any], truth: Numbers
+) -> Finding:
+    """Say which entry depends on NaN and is a number; those that NaN cannot lead to are as they were."""
+    changed = ~np.isclose(array, truth, rtol=inaccurate_below(FLOAT64), atol=0.0)
+    suspect = ~np.isnan(array) & (changed | dependence.may_move(read))
+    if not suspect.any():
+        return Finding("passed")
+    depends = dependence.moves(read) if isinstance(read, Value) else dependence.always_moves(read)
+    return _first_wrong(subject, array, suspect & depends, np.full(truth.shape, math.nan))
 
 
 def _judged_by_limit(
