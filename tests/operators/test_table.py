@@ -91,8 +91,10 @@ def replaced(old: str, new: str) -> str:
         ),
         (
             ROW + 'exceptional = { conventions = ["zero"], reason = "why not" }\n',
-            "rows.toml: operator 'double': exceptional has no convention 'zero'; it has ['nan', 'infinity', "
-            "'subnormal', 'containment']",
+            (
+                "rows.toml: operator 'double': exceptional has no convention 'zero'; it has ['nan', 'infinity', "
+                "'subnormal', 'containment']"
+            ),
         ),
     ],
 )

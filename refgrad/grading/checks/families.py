@@ -6,8 +6,8 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.lifecycles import LifecycleCheck
 from refgrad.grading.checks.operators.derivatives import EdgeCheck, OperatorCheck, SecondOrderCheck
-from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
 from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
+from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
 from refgrad.grading.checks.operators.rules import ContractCheck, ForwardModeCheck, ThirdOrderCheck
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.statements.behaviours import all_behaviours
