@@ -11,6 +11,7 @@ from refgrad.generation.shrinking.shrinking import shrink
 from refgrad.generation.shrinking.weight import weight
 from refgrad.generation.single_operators.contracts import contract_scenario
 from refgrad.generation.single_operators.corners import corner_scenarios
+from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
 from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
 from refgrad.generation.single_operators.forward_mode import forward_scenario
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of, with_constants
@@ -31,6 +32,7 @@ __all__ = [
     "Counterexample",
     "Dtype",
     "GenerationError",
+    "Place",
     "Profile",
     "Search",
     "SeededChoices",
@@ -38,6 +40,7 @@ __all__ = [
     "corner_scenarios",
     "double_backward_scenario",
     "edge_scenario",
+    "exceptional_places",
     "find_counterexample",
     "forward_scenario",
     "generate",
@@ -47,6 +50,7 @@ __all__ = [
     "lifecycle_scenario",
     "memory_scenarios",
     "memory_scenarios_of_second_order",
+    "numbers_at",
     "operator_scenario",
     "period_of",
     "random_scenario",

@@ -84,8 +84,12 @@ class Bench:
         found = Search(self, check, make, examples, variant).run(dict.fromkeys((*known, *given)))
         if not found.demonstrations:
             return self.verdict(check, found.outcome, found.fact, examples=found.examples, cause=cause)
-        first, *others = found.demonstrations
-        return self.shown(check, first, examples=found.examples, cause=cause, further=tuple(map(self._shown, others)))
+        return self.demonstrated(check, found.demonstrations, examples=found.examples, cause=cause)
+
+    def demonstrated(self, check: Check, demonstrations: Sequence[Demonstration], **fields: Any) -> Verdict:
+        """Return the verdict that several scenarios show, the worst first."""
+        first, *others = demonstrations
+        return self.shown(check, first, further=tuple(map(self._shown, others)), **fields)
 
     def _known(self, check: Check) -> Iterator[Scenario]:
         """Yield the scenarios in which some engine failed the check, as far as this one has what they need."""

@@ -26,14 +26,23 @@ from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features
-from refgrad.native.engine import Engine
-from refgrad.scenario import Scenario
+from refgrad.native.engine import Engine, observe
+from refgrad.scenario import Scenario, parse
 
 SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
 """The behaviour that says once whether backwards write to seeds."""
 
 PLAIN: Final = frozenset({"add", "subtract", "multiply", "negative", "square", "reciprocal", "exp", "sin", "sum"})
 """What is shown with other operators may be their fault: a wrong matmul is no reason to doubt accumulation."""
+
+PRODUCT_OF_A_SUBNORMAL: Final = parse(
+    """
+    x = leaf float64[2] {0x1p-1023 0x1p-1030}
+    y = leaf float64[2] {0x1p+0 0x1p+1}
+    z = multiply x y
+    read value z
+    """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,14 @@ class Reliance:
     def watches_seeds(self) -> bool:
         """Whether seeds are looked at again after a backward: if an engine writes to them, a behaviour tells, once."""
         return all(trial.right for trial in self._tried(SEEDS_STAY))
+
+    @cached_property
+    def flushes_subnormals(self) -> bool:
+        """Whether a product with a subnormal number is zero: a mode of the processor that the engine chose."""
+        if not self.runnable(PRODUCT_OF_A_SUBNORMAL):
+            return False
+        shown = observe(PRODUCT_OF_A_SUBNORMAL, self.engine)[-1].array
+        return shown is not None and not shown.any()
 
     def _tried(self, behaviours: str) -> tuple[_Trial, ...]:
         """Try the scenarios that show arrays of all behaviours of this prefix.

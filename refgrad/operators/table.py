@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from refgrad.operators.composite import Composite
 from refgrad.operators.composites import COMPOSITES
@@ -84,6 +84,21 @@ class Edge:
     nan: str = ""
 
 
+Convention = Literal["nan", "infinity", "subnormal", "containment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exceptional:
+    """What an operator leaves to engines where an operand is NaN, infinite or subnormal, with the reason.
+
+    ``nan``: a result that depends on NaN need not be NaN. ``infinity``: limits need not be reached. ``subnormal``: such
+    numbers may be taken for others. ``containment``: what is not finite may reach results that do not depend on it.
+    """
+
+    conventions: frozenset[Convention] = frozenset()
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Operator:
     """One row of the table. Elementwise rows have a formula; others are a :class:`Structure` or a :class:`Composite`.
@@ -113,6 +128,7 @@ class Operator:
     composite: Composite | None = None
     batching: Batching = "loop"
     edges: tuple[Edge, ...] = ()
+    exceptional: Exceptional = Exceptional()
     aliases: tuple[str, ...] = ()
     source: str = ""
 
@@ -233,7 +249,7 @@ class _RowReader:
     def operator(self) -> Operator:
         known = {
             "summary", "arguments", "attributes", "operands", "shapes", "formula", "forward", "partials", "domain",
-            "samples", "beyond", "batching", "edges", "aliases", "source",
+            "samples", "beyond", "batching", "edges", "exceptional", "aliases", "source",
         }  # fmt: skip
         unknown = set(self.row) - known
         if unknown:
@@ -257,6 +273,7 @@ class _RowReader:
             composite=COMPOSITES.get(self.name),
             batching=self.row.get("batching", "loop"),
             edges=tuple(self.edges()),
+            exceptional=self.exceptional(),
             aliases=tuple(self.row.get("aliases", ())),
             source=self.row.get("source", ""),
         )
@@ -330,6 +347,17 @@ class _RowReader:
                 default = None if declared.get("default") == "none" else declared.get("default", REQUIRED)
                 bounds, options = declared.get("bounds", (0, 0)), declared.get("options", ())
                 yield Attribute(name, declared["type"], default, tuple(bounds), tuple(options))
+
+    def exceptional(self) -> Exceptional:
+        declared = self.row.get("exceptional")
+        if declared is None:
+            return Exceptional()
+        if set(declared) != {"conventions", "reason"} or not declared["conventions"] or not declared["reason"]:
+            raise self.error("exceptional has to give conventions and a reason")
+        unknown = set(declared["conventions"]) - set(get_args(Convention))
+        if unknown:
+            raise self.error(f"exceptional has no convention {min(unknown)!r}; it has {list(get_args(Convention))}")
+        return Exceptional(frozenset(declared["conventions"]), declared["reason"])
 
     def edges(self) -> Iterator[Edge]:
         for edge in self.row.get("edges", []):

@@ -81,10 +81,33 @@ def replaced(old: str, new: str) -> str:
         ),
         (ROW + 'shapes = ["n", "m"]\n', "rows.toml: operator 'double': needs a shape for each of ['x']"),
         (ROW + '[[double.edges]]\nkind = "kink"\n', "rows.toml: operator 'double': an edge lacks 'where'"),
+        (
+            ROW + 'exceptional = { conventions = ["nan"] }\n',
+            "rows.toml: operator 'double': exceptional has to give conventions and a reason",
+        ),
+        (
+            ROW + 'exceptional = { conventions = [], reason = "none" }\n',
+            "rows.toml: operator 'double': exceptional has to give conventions and a reason",
+        ),
+        (
+            ROW + 'exceptional = { conventions = ["zero"], reason = "why not" }\n',
+            (
+                "rows.toml: operator 'double': exceptional has no convention 'zero'; it has ['nan', 'infinity', "
+                "'subnormal', 'containment']"
+            ),
+        ),
     ],
 )
 def test_a_malformed_row_is_named_with_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     assert loaded(tmp_path, text) == message
+
+
+def test_a_row_says_what_it_leaves_to_engines_at_exceptional_numbers(tmp_path: Path) -> None:
+    text = ROW + 'exceptional = { conventions = ["nan", "containment"], reason = "so it is" }\n'
+    (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+    exceptional = load_operators(tmp_path)["double"].exceptional
+    assert exceptional.conventions == {"nan", "containment"}
+    assert exceptional.reason == "so it is"
 
 
 def test_an_unknown_key_is_refused_with_those_that_there_are(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.lifecycles import LifecycleCheck
 from refgrad.grading.checks.operators.derivatives import EdgeCheck, OperatorCheck, SecondOrderCheck
+from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
 from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
 from refgrad.grading.checks.operators.rules import ContractCheck, ForwardModeCheck, ThirdOrderCheck
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
@@ -28,6 +29,8 @@ def all_checks() -> tuple[Check, ...]:
         *(ContractCheck(operator) for operator in operators if operator.differentiable_arguments),
         *(ForwardModeCheck(operator) for operator in operators if operator.differentiable_arguments),
         *(HalfPrecisionCheck(operator) for operator in operators if operator.differentiable_arguments),
+        *(ExceptionalCheck(operator) for operator in operators if operator.differentiable_arguments),
+        *(InfinityCheck(operator) for operator in operators if operator.composite is None),
         *GRAPH_CHECKS,
         LifecycleCheck(),
         *(ClaimCheck(claim) for claim in all_claims()),

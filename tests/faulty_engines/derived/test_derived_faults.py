@@ -36,7 +36,7 @@ def searches_are_brief() -> Iterator[None]:
 
 def test_every_check_of_an_operator_has_a_fault() -> None:
     faults = Counter(fault.check.id for fault in FAULTS.values())
-    checks = [check for check in all_checks() if isinstance(check, CheckOfOperator)]
+    checks = [check for check in all_checks() if isinstance(check, CheckOfOperator) and check.chapter in FAMILIES]
     assert faults == {check.id: len(RULES) if check.chapter == "contracts" else 1 for check in checks}
 
 

@@ -32,8 +32,12 @@ def wrong_rule(operator: str, name: str, source: str, spoil: SpoilAll, chapter: 
 
     A contract can be tried where no example of the operator's own check has met the fault.
     """
-    breaks, may_break = frozenset({f"{chapter}/{operator}"}), frozenset({f"contracts/{operator}"})
+    breaks, may_break = frozenset({f"{chapter}/{operator}"}), _may_break(operator)
     return Fault(name, source, engine_with_rule(operator, spoil), breaks, may_break, ALONE)
+
+
+def _may_break(operator: str) -> frozenset[str]:
+    return frozenset({f"contracts/{operator}", f"exceptional/{operator}", f"infinities/{operator}"})
 
 
 def wrong_slope(operator: str, name: str, source: str, spoil: Spoil, chapter: str = "operators") -> Fault:
@@ -169,7 +173,12 @@ RULE_FAULTS: tuple[Fault, ...] = (
         ForwardInSinglePrecision,
         frozenset({"operators/exp2"}),
     ),
-    Fault("divides zero by zero in abs", "HIPS/autograd#100", SharesNothingAtZero, frozenset({"edges/abs"})),
+    Fault(
+        "divides zero by zero in abs",
+        "HIPS/autograd#100",
+        SharesNothingAtZero,
+        frozenset({"edges/abs", "infinities/abs"}),
+    ),
     Fault(
         "divides the product by each factor",
         "tensorflow/tensorflow#119430",

@@ -1,0 +1,129 @@
+"""Checks of one operator where an entry of an operand is NaN, infinite, subnormal, the largest number or -0.0."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from refgrad.generation import Place, exceptional_places, numbers_at
+from refgrad.grading.checks.operators.derivatives import DependentCheck, obstacle
+from refgrad.grading.judging.evidence import Tally
+from refgrad.grading.judging.exceptional import examine_exceptional, examine_limits
+from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Verdict
+from refgrad.grading.search import REPEATS, Demonstration
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+Examine = Callable[[Place, float], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckAtPlaces(DependentCheck):
+    """A check of fixed scenarios, each of which has one number that is none like the others."""
+
+    def run(self, bench: Bench) -> Verdict:
+        """Put the numbers into all places in turn, where the engine is right with ordinary ones."""
+        name = self.operator.name
+        if not bench.offers(self.operator):
+            return bench.lacks(self, name)
+        cause = obstacle(bench, self.operator, ())
+        if cause:
+            return bench.blocked(self, cause)
+        outcomes: Counter[str] = Counter()
+        shown: dict[str, Demonstration] = {}
+        for place, number in self._tried(bench):
+            examine = self.examine(bench)
+            finding = examine(place, number)
+            scenario = place.holding(number)
+            excused = finding.failed and self.excuses(scenario, finding, bench)
+            outcomes["passed" if excused else finding.outcome] += 1
+            if finding.failed and not excused:
+                kind = f"{finding.outcome} {math.isfinite(number)}"
+                shown.setdefault(kind, _demonstrated(scenario, finding, partial(examine, place, number)))
+        return self._verdict(bench, outcomes, list(shown.values()))
+
+    def _verdict(self, bench: Bench, outcomes: Counter[str], shown: list[Demonstration]) -> Verdict:
+        tried = outcomes.total()
+        if shown:
+            ordered = sorted(shown, key=lambda each: OUTCOMES.index(each.finding.outcome))
+            return bench.demonstrated(self, ordered, examples=tried)
+        counts = tuple((outcome, count) for outcome, count in sorted(outcomes.items()) if outcome != "passed")
+        fact = Tally(counts=counts) if counts else None
+        outcome = next((each for each in ("passed", "convention", "unsupported") if outcomes[each]), "inconclusive")
+        return bench.verdict(self, outcome, fact, examples=tried)  # type: ignore[arg-type]
+
+    def _tried(self, bench: Bench) -> Iterator[tuple[Place, float]]:
+        """Yield places and numbers, all scenarios of a place run in one batch."""
+        right: dict[Scenario, bool] = {}
+        for found in exceptional_places(self.operator.name, bench.profile(seeds=True)):
+            place = found.moved_to(bench.reliance.isolated(found.base))
+            if place.base not in right:
+                finding = bench.examine(place.base, self)
+                right[place.base] = not finding.failed or self.excuses(place.base, finding, bench)
+            if right[place.base] and bench.reliance.runnable(place.base):
+                numbers = [number for number in numbers_at(place) if self.asks_of(number)]
+                bench.prepare([place.holding(number) for number in numbers], self)
+                yield from ((place, number) for number in numbers)
+
+    @property
+    def draws(self) -> bool:
+        """Whether scenarios are drawn: never, since all that may fail are tried in every run."""
+        return False
+
+    def asks_of(self, number: float) -> bool:
+        """Whether the check is about a number."""
+        raise NotImplementedError
+
+    def examine(self, bench: Bench) -> Examine:
+        """Return how a number in a place is judged."""
+        raise NotImplementedError
+
+
+def _demonstrated(scenario: Scenario, finding: Finding, again: Callable[[], Finding]) -> Demonstration:
+    """Run what failed again, to see whether it always does."""
+    seen = sum(again().failed for _ in range(REPEATS))
+    return (
+        Demonstration(scenario, finding) if seen == REPEATS else Demonstration(scenario, finding, 1 + seen, 1 + REPEATS)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionalCheck(_CheckAtPlaces):
+    """Where NaN and infinities lead, and where they must not; and the extreme numbers."""
+
+    CHAPTER: ClassVar[str] = "exceptional"
+    CLAIM: ClassVar[str] = (
+        "NaN and infinities reach what depends on them and nothing else; subnormals, the largest number and -0.0 are "
+        "numbers like others."
+    )
+
+    def asks_of(self, number: float) -> bool:  # noqa: ARG002 (all of them)
+        """Whether the check is about a number."""
+        return True
+
+    def examine(self, bench: Bench) -> Examine:
+        """Judge what has nothing to do with the number, and what depends on NaN."""
+        return partial(examine_exceptional, engine=bench.engine, flushes=bench.reliance.flushes_subnormals)
+
+
+@dataclass(frozen=True, slots=True)
+class InfinityCheck(_CheckAtPlaces):
+    """Values and slopes at infinite operands."""
+
+    CHAPTER: ClassVar[str] = "infinities"
+    CLAIM: ClassVar[str] = "where an operand is infinite, value and gradient are their limits, if formulas reach them."
+    LEVEL: ClassVar[Level] = "SHOULD"
+
+    def asks_of(self, number: float) -> bool:
+        """Whether the check is about a number."""
+        return math.isinf(number)
+
+    def examine(self, bench: Bench) -> Examine:
+        """Judge what has a limit."""
+        return partial(examine_limits, engine=bench.engine)

@@ -1,0 +1,219 @@
+"""What the results of a scenario make of one of its numbers: the certified oracle tells, with others in its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.generation import Place
+from refgrad.grading.judging.comparison import Due
+from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
+from refgrad.lifecycle import Gradient, Value
+from refgrad.native.adapter import AnyAdapter
+from refgrad.operators import Operator, operator_table
+from refgrad.oracles import CertifiedOracle
+from refgrad.oracles.certified.certified import Certified
+from refgrad.oracles.certified.ranged import plain_ball
+from refgrad.scenario import Apply, Backward, Leaf
+
+Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float64]
+Shown = Value | Gradient
+
+NEAR: Final = 1 + 1 / 64
+APART: Final = (1.5, 5.0, 9.0)
+"""How far beyond all other numbers some of those lie that stand in a place: where most functions are not flat yet."""
+
+ENOUGH: Final = 3
+"""Of so many numbers, at least, a result has to be known to say that it depends on the place everywhere."""
+
+TOWARDS_INFINITY: Final = (2.0**30, 2.0**60, 2.0**120)
+"""Where a limit is looked for: each is the square of the one before, and FLINT has an exponential of the last."""
+
+CLOSE: Final = 1e-8
+"""How near to its limit a result is at the last two of these, relative to max(1, |limit|)."""
+
+GROWS: Final = 1.5
+"""By how much a result that has no finite limit grows, at least, from one to the next: a logarithm is doubled."""
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How the results of a scenario depend on the number in one place."""
+
+    place: Place
+    adapter: AnyAdapter
+
+    @cached_property
+    def oracle(self) -> CertifiedOracle:
+        """The truth with the ordinary number."""
+        return self._oracle(self.place.number)
+
+    @cached_property
+    def row(self) -> Operator:
+        """The operator."""
+        return operator_table()[self._step.operator]
+
+    def due(self, read: Shown) -> Due:
+        """Return what is due with the ordinary number."""
+        return Due(self.oracle, read, self.adapter)
+
+    def is_free(self, read: Shown) -> Mask:
+        """Return which entries have nothing to do with the place: NaN cannot lead there, and they are always the same.
+
+        The slope by the place itself is never free: a rule may be written with the number, as a product over a factor.
+        """
+        return self.may_be_free(read) & ~self.moves(read)
+
+    def may_be_free(self, read: Shown) -> Mask:
+        """Return which entries the oracle knows though NaN is in the place, if no branch hides it."""
+        return _finite(self._certified(self._of_nan, read)) & ~self._is_at_place(read)
+
+    def may_move(self, read: Shown) -> Mask:
+        """Return which entries NaN leads to in the oracle, or for a value in plain numbers."""
+        found = ~self.may_be_free(read)
+        return found | np.isnan(self._plain(read, math.nan)) if isinstance(read, Value) else found
+
+    def moves(self, read: Shown) -> Mask:
+        """Return which entries differ for some two numbers in the place."""
+        return self._differ(read)[0]
+
+    def always_moves(self, read: Shown) -> Mask:
+        """Return which entries differ for any two numbers."""
+        return self._differ(read)[1]
+
+    def passed_on(self, value: Value, number: float) -> Numbers:
+        """Return the values that are a large or small number itself, or a function of it alone; NaN elsewhere."""
+        plain = self._plain(value, number)
+        truth = self._certified(self._oracle(number), value).midpoint
+        is_itself = truth == number
+        is_itself = is_itself & self._is_handed_on(value) if is_itself.any() else is_itself
+        is_function = np.full(truth.shape, abs(number) > 1 and self.row.elementwise and len(self.row.arguments) == 1)
+        with np.errstate(all="ignore"):
+            known = np.isfinite(truth) & (np.abs(plain - truth) <= CLOSE * np.abs(truth))
+        return np.where(known & (is_itself | is_function), truth, math.nan)
+
+    def limits(self, read: Shown, number: float) -> Numbers:
+        """Return the limits of entries towards an infinity, NaN where none is certain or it is not easily had.
+
+        Easily had is the limit of an operator that is no composite, of a value that the formula itself gives, and of a
+        slope that is finite and that its formula gives.
+        """
+        if self.row.composite is not None or (isinstance(read, Gradient) and not self.row.elementwise):
+            return np.full(self.due(read).certified().shape, math.nan)
+        plain = self._plain(read, number) if isinstance(read, Value) else self._plain_slope(read, number)
+        if np.isnan(plain).all():
+            return plain
+        moving = self.moves(read) | self._is_same_entry(read)
+        towards = [self._certified(self._oracle(math.copysign(far, number)), read) for far in TOWARDS_INFINITY]
+        return np.where(_approached(towards, plain) & moving, plain, math.nan)
+
+    def _is_handed_on(self, value: Value) -> Mask:
+        """Return which entries are the number in the place, whichever that is."""
+        balls = (self._certified(oracle, value).midpoint == number for number, oracle in self._replaced.items())
+        found: Mask = np.all(list(balls), axis=0)
+        return found
+
+    @cached_property
+    def _of_nan(self) -> CertifiedOracle:
+        return self._oracle(math.nan)
+
+    @cached_property
+    def _replaced(self) -> dict[float, CertifiedOracle]:
+        number, others = self.place.number, self.place.others
+        low, high = float(others.min(initial=number)), float(others.max(initial=number))
+        numbers = (number * NEAR, *(high + step for step in APART), *(low - step for step in APART))
+        return {number: self.oracle, **{each: self._oracle(each) for each in numbers}}
+
+    @cached_property
+    def _step(self) -> Apply:
+        return self.place.base.applications[0]
+
+    def _oracle(self, number: float) -> CertifiedOracle:
+        return CertifiedOracle(self.place.holding(number), self.adapter.dtype)
+
+    def _certified(self, oracle: CertifiedOracle, read: Shown) -> Certified:
+        return Due(oracle, read, self.adapter).certified()
+
+    @cached_property
+    def _found(self) -> dict[Shown, tuple[Mask, Mask]]:
+        return {}
+
+    def _differ(self, read: Shown) -> tuple[Mask, Mask]:
+        """Return which entries differ for some two numbers, and which for any two."""
+        if read not in self._found:
+            self._found[read] = _differing([self._certified(oracle, read) for oracle in self._replaced.values()])
+        return self._found[read]
+
+    def _plain(self, value: Value, number: float) -> Numbers:
+        values: Mapping[str, Numbers] = evaluate(self.place.holding(number), Float64())
+        return values[value.lowered]
+
+    def _plain_slope(self, gradient: Gradient, number: float) -> Numbers:
+        """Return what the row's formula of a slope gives at an infinity, times the seed, where that is finite."""
+        values = evaluate(self.place.holding(number), Float64())
+        out, shape = values[self._step.name], values[gradient.leaf].shape
+        backward = [step for step in self.place.base.steps if isinstance(step, Backward)]
+        argument = self.row.argument_names[self._step.arguments.index(gradient.leaf)]
+        plain = {shape, *(values[name].shape for name in self._step.arguments)} == {out.shape}
+        if not plain or len(backward) != 1 or backward[0].output != self._step.name or backward[0].seed is None:
+            return np.full(shape, math.nan)
+        operands = [values[name] for name in self._step.arguments]
+        with np.errstate(all="ignore"):
+            slope = _slope(self.row, argument)(*operands, out, **self.row.bind(keywords(self._step)))
+            product = np.broadcast_to(slope * backward[0].seed.to_numpy(), shape)
+        return np.where(np.isfinite(product) & ~np.isnan(out), product, math.nan)
+
+    def _is_same_entry(self, read: Shown) -> Mask:
+        """Return which slope, by any operand of the same shape, is at the same entry."""
+        leaf = self.place.base.definitions[self.place.leaf]
+        assert isinstance(leaf, Leaf)
+        found = np.zeros(self.due(read).certified().shape, dtype=bool)
+        if isinstance(read, Gradient) and found.shape == leaf.value.shape:
+            found.flat[self.place.entry] = True
+        return found
+
+    def _is_at_place(self, read: Shown) -> Mask:
+        """Return which slope is that by the number in the place itself."""
+        is_own = isinstance(read, Gradient) and read.leaf == self.place.leaf
+        return self._is_same_entry(read) & is_own
+
+
+@cache
+def _slope(row: Operator, argument: str) -> Callable[..., Any]:
+    parameters = (*row.argument_names, "out", *row.attribute_names)
+    return row.partials[argument].function(parameters, NUMPY_FUNCTIONS)
+
+
+def _finite(certified: Certified) -> Mask:
+    flat = [plain_ball(ball).is_finite() for ball in certified.balls.ravel().tolist()]
+    return np.array(flat, dtype=bool).reshape(certified.shape)
+
+
+def _differing(found: list[Certified]) -> tuple[Mask, Mask]:
+    """Return which entries differ in some two arrays, and which in any two."""
+    some, every = (np.zeros(found[0].shape, dtype=bool) for _ in range(2))
+    for index in np.ndindex(some.shape):
+        balls = [ball for ball in (plain_ball(each.balls[index]) for each in found) if ball.is_finite()]
+        pairs = [not ball.overlaps(other) for number, ball in enumerate(balls) for other in balls[:number]]
+        some[index], every[index] = any(pairs), len(balls) >= ENOUGH and all(pairs)
+    return some, every
+
+
+def _approached(towards: list[Certified], limit: Numbers) -> Mask:
+    """Return for which entries these lead to a limit, finite or not."""
+    first, second, third = (each.midpoint for each in towards)
+    certain = np.all([_finite(each) for each in towards], axis=0)
+    with np.errstate(all="ignore"):
+        near = np.abs(np.stack([second, third]) - limit) <= CLOSE * np.maximum(1.0, np.abs(limit))
+        grows = np.sign(third) == np.sign(limit)
+        for before, after in ((first, second), (second, third)):
+            grows = grows & ((np.abs(after) >= GROWS * np.abs(before)) | np.isinf(before))
+    found: Mask = certain & np.where(np.isinf(limit), grows, near.all(axis=0))
+    return found

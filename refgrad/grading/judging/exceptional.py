@@ -1,0 +1,175 @@
+"""Whether an engine is right where one entry of an operand is an exceptional number: NaN, an infinity, or an extreme.
+
+What has nothing to do with the entry is held against the certified truth of the same scenario with an ordinary number
+there. A value that depends on NaN is NaN, and so is a gradient that depends on it everywhere. A value that is the
+largest or a subnormal number itself is that number. Towards an infinity a value, or a slope, is its limit where that is
+certain. All else is left to the engine.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.generation import Place
+from refgrad.grading.judging.comparison import compare_array
+from refgrad.grading.judging.dependence import Dependence, Numbers, Shown
+from refgrad.grading.judging.evidence import Entry, Error, Subject
+from refgrad.grading.judging.examination import confront, examine
+from refgrad.grading.judging.verdict import Finding, worst
+from refgrad.lifecycle import Gradient, Value, lower
+from refgrad.native.adapter import AnyAdapter
+from refgrad.native.engine import Engine, observe
+from refgrad.native.observation import Observation
+from refgrad.oracles.judgement.judgement import inaccurate_below
+from refgrad.scenario import Scenario
+from refgrad.scenario.formats import FLOAT64
+
+PASSES_NAN_OVER: Final = re.compile(r"\bnan(?!_to_num)\w*\(")
+"""A spelling by a function that NumPy, PyTorch and JAX name for passing NaN over, as ``nansum``."""
+
+Judged = Callable[[Dependence, float, Shown, Subject, Observation], Finding]
+
+
+def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes: bool = False) -> Finding:
+    """Return the worst that a scenario shows with a number in a place; its limits at an infinity are not looked at.
+
+    An engine that ``flushes`` takes subnormals for zeros wherever it computes.
+    """
+    dependence = _dependence(place, engine.adapter)
+    conventions = dependence.row.exceptional.conventions
+    if number == 0:
+        return _unlike(examine(place.holding(number), engine), examine(place.holding(abs(number)), engine))
+    if _is_subnormal(number) and (flushes or "subnormal" in conventions):
+        return Finding("convention")
+    if _is_subnormal(number) and dependence.row.elementwise:
+        found = examine(place.holding(number), engine)
+        return found if not found.failed or (found.outcome == "wrong" and not dependence.row.kinks) else _left(found)
+    return _examined(place, number, engine, _judged)
+
+
+def examine_limits(place: Place, number: float, engine: Engine) -> Finding:
+    """Return the worst that values and slopes show that have a limit where the number in a place becomes infinite."""
+    return _examined(place, number, engine, _judged_by_limit)
+
+
+def _is_subnormal(number: float) -> bool:
+    return 0 < abs(number) < FLOAT64.smallest_normal
+
+
+def _left(finding: Finding) -> Finding:
+    return replace(finding, outcome="inconclusive")
+
+
+def _unlike(finding: Finding, other: Finding) -> Finding:
+    """Return what a negative zero shows, unless zero shows a fault, too, which the operator's edges tell."""
+    return _left(finding) if finding.failed and other.failed else finding
+
+
+def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Finding:
+    """Judge every array that a scenario shows; an engine may refuse numbers that are not finite by an error."""
+    scenario = place.holding(number)
+    predictions, observations = lower(scenario, engine.adapter.policy).predictions, observe(scenario, engine)
+    dependence = _dependence(place, engine.adapter)
+    if any(each.ending is not None for each in observations):
+        return confront(predictions, observations, dependence.oracle, engine.adapter)
+    error = next((each.error for each in observations if each.error is not None), None)
+    if error is not None:
+        return Finding("inconclusive", Error(error=error, excuse="valueless"))
+    if math.isnan(number) and _passes_over(scenario, engine):
+        return Finding("convention")
+    return worst(
+        replace(judged(dependence, number, read, _subject(read), seen), step=step)
+        for step, (read, seen) in enumerate(zip(predictions, observations, strict=True), 1)
+        if isinstance(read, Value | Gradient)
+    )
+
+
+@lru_cache(maxsize=4)
+def _dependence(place: Place, adapter: AnyAdapter) -> Dependence:
+    return Dependence(place, adapter)
+
+
+def _passes_over(scenario: Scenario, engine: Engine) -> bool:
+    return any(PASSES_NAN_OVER.search(engine.spelling(step, scenario)) for step in scenario.applications)
+
+
+def _subject(read: Shown) -> Subject:
+    return Subject("value", read.name) if isinstance(read, Value) else Subject("gradient", read.leaf)
+
+
+def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject, seen: Observation) -> Finding:
+    """Judge what has nothing to do with a number, and what depends on NaN, or is an extreme number itself."""
+    due = dependence.due(read)
+    truth, conventions = due.certified().midpoint, dependence.row.exceptional.conventions
+    if seen.array is None or seen.array.shape != truth.shape:
+        return compare_array(subject, seen, due)
+    findings = []
+    if "containment" not in conventions:
+        found = _contained(dependence, read, subject, seen, dependence.may_be_free(read))
+        findings.append(
+            _contained(dependence, read, subject, seen, dependence.is_free(read)) if found.failed else found
+        )
+    if math.isfinite(number) and isinstance(read, Value):
+        least = 0.0 if _is_subnormal(number) else FLOAT64.underflow
+        findings.append(_as_due(subject, seen.array, dependence.passed_on(read, number), least))
+    if math.isnan(number) and "nan" not in conventions:
+        findings.append(_propagated(dependence, read, subject, seen.array, truth))
+    return worst(findings)
+
+
+def _contained(
+    dependence: Dependence, read: Shown, subject: Subject, seen: Observation, free: npt.NDArray[np.bool_]
+) -> Finding:
+    """Judge entries by the truth with an ordinary number in the place; the others count as right."""
+    assert seen.array is not None
+    due = dependence.due(read)
+    array = np.where(free, seen.array, due.certified().midpoint).astype(seen.array.dtype)
+    return compare_array(subject, replace(seen, array=array), due)
+
+
+def _propagated(
+    dependence: Dependence, read: Shown, subject: Subject, array: npt.NDArray[Any], truth: Numbers
+) -> Finding:
+    """Say which entry depends on NaN and is a number; those that NaN cannot lead to are as they were."""
+    changed = ~np.isclose(array, truth, rtol=inaccurate_below(FLOAT64), atol=0.0)
+    suspect = ~np.isnan(array) & (changed | dependence.may_move(read))
+    if not suspect.any():
+        return Finding("passed")
+    depends = dependence.moves(read) if isinstance(read, Value) else dependence.always_moves(read)
+    return _first_wrong(subject, array, suspect & depends, np.full(truth.shape, math.nan))
+
+
+def _judged_by_limit(
+    dependence: Dependence, number: float, read: Shown, subject: Subject, seen: Observation
+) -> Finding:
+    limits = dependence.limits(read, number)
+    if seen.array is None or seen.array.shape != limits.shape or "infinity" in dependence.row.exceptional.conventions:
+        return Finding("passed")
+    return _as_due(subject, seen.array, limits, FLOAT64.underflow)
+
+
+def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: float) -> Finding:
+    """Say which entry is not the number that is due, in its leading digits, if any is; NaN stands for none due."""
+    with np.errstate(all="ignore"):
+        near = np.abs(array - due) <= inaccurate_below(FLOAT64) * np.abs(due) + least
+    return _first_wrong(subject, array, ~(np.isnan(due) | (near & np.isfinite(due)) | (array == due)), due)
+
+
+def _first_wrong(subject: Subject, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], due: Numbers) -> Finding:
+    if not wrong.any():
+        return Finding("passed")
+    index = tuple(map(int, np.argwhere(wrong)[0]))
+    truth, unknown = repr(float(due[index])), repr(math.nan)
+    observed = repr(float(array[index]))
+    return Finding("wrong", Entry(
+        subject=subject, index=index, observed=observed, lower=truth, upper=truth, relative_error=unknown,
+        budgets=unknown, ulps=unknown,
+    ))  # fmt: skip

@@ -1,0 +1,207 @@
+"""Engines that go wrong at NaN, infinities and extremes are caught; those that choose what may be chosen are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
+from refgrad.operators import operator_table
+from tests.grading.broken import bench, verdict
+
+SETUP = """
+TINY = 2.0 ** -1022
+
+def numbers(x):
+    return x.detach().numpy()
+
+def choose(condition, x, y):
+    return torch.where(torch.tensor(np.asarray(condition)), x, y)
+
+def at(x, condition, number):
+    y = torch.tensor(np.full(numbers(x).shape, number, numbers(x).dtype))
+    return choose(condition(numbers(x)), y, x)
+
+def sloped(x, function, change):  # what arrives at x is changed by what x holds
+    y = torch.positive(x)
+    if y.requires_grad:
+        y.register_hook(lambda gradient: torch.tensor(np.asarray(change(numbers(gradient), numbers(x)))))
+    return function(y)
+
+def weights(x, mask):
+    return torch.tensor(np.asarray(mask, dtype=numbers(x).dtype))
+
+def refused(x):
+    if not np.isfinite(numbers(x)).all():
+        raise ValueError("the matrix must not contain NaN or infinities")
+    return x
+
+def flushed(x):
+    return at(x, lambda array: (np.abs(array) < TINY) & (array != 0), 0.0)
+
+def larger(x, y):
+    return torch.maximum(choose(np.isnan(numbers(x)), y, x), choose(np.isnan(numbers(y)), x, y))
+
+def by_sums(x):  # what comes behind is taken off the whole
+    return x.sum() - torch.flip(torch.cumsum(torch.flip(x, (0,)), 0), (0,)) + x
+
+def nansum(x, axis, keepdims):
+    return torch.sum(at(x, np.isnan, 0.0), axis, keepdims)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """How an engine spells an operator, and the check that tells."""
+
+    name: str
+    check: str
+    spelling: str
+    others: tuple[tuple[str, str], ...] = ()
+
+    def bench(self) -> Bench:
+        """Return a bench for the reference engine with that spelling."""
+        operator = self.check.partition("/")[2]
+        spellings = {operator: self.spelling, **dict(self.others)}
+        return bench(SETUP, operators=spellings, only={*spellings, "multiply", "sum"})
+
+
+NAN = "lambda array: np.isnan(array)"
+
+FAULTS = (
+    Spelled("adds up what is not NaN", "exceptional/mean", "torch.mean(at({x}, np.isnan, 0.0), {axis}, {keepdims})"),
+    Spelled("passes NaN over in a maximum", "exceptional/maximum", "larger({x}, {y})"),
+    Spelled("takes NaN for no positive number", "exceptional/relu", f"at(torch.relu({{x}}), {NAN}, 0.0)"),
+    Spelled(
+        "masks a triangle by a product", "exceptional/tril", "{x} * weights({x}, np.tril(np.ones({x}.shape), {k}))"
+    ),
+    Spelled(
+        "chooses by products",
+        "exceptional/where",
+        "{x} * weights({x}, numbers({condition})) + {y} * weights({x}, ~numbers({condition}))",
+    ),
+    Spelled(
+        "loses a NaN on the way back",
+        "exceptional/multiply",
+        "sloped({x}, lambda x: x * {y}, lambda gradient, x: np.nan_to_num(gradient))",
+    ),
+    Spelled(
+        "weighs a rule by the whole operand",
+        "exceptional/sin",
+        "sloped({x}, torch.sin, lambda gradient, x: gradient + 0 * np.sum(x))",
+    ),
+    Spelled(
+        "masks a cotangent by a product",
+        "exceptional/relu6",
+        "sloped({x}, torch.relu6, lambda gradient, x: gradient * (np.sum(x * 0) == 0))",
+    ),
+    Spelled(
+        "adds up all and takes off the rest",
+        "exceptional/cumsum",
+        "by_sums({x}) if {x}.ndim == 1 else torch.cumsum({x}, {axis})",
+    ),
+    Spelled("multiplies by two and halves", "exceptional/negative", "-({x} * 2) / 2"),
+    Spelled("flushes subnormals that it moves", "exceptional/flip", "torch.flip(flushed({x}), {axis})"),
+    Spelled("has no logarithm of subnormals", "exceptional/log", "torch.log(flushed({x}))"),
+    Spelled(
+        "has a largest number for infinity", "infinities/exp", "at(torch.exp({x}), np.isposinf, np.finfo(float).max)"
+    ),
+    Spelled("masks by a product", "infinities/relu", "{x} * weights({x}, numbers({x}) > 0)"),
+    Spelled(
+        "divides by what is infinite",
+        "infinities/abs",
+        "sloped({x}, torch.abs, lambda gradient, x: np.where(np.isinf(x), np.nan, gradient))",
+    ),
+    Spelled("has no limit", "infinities/tanh", "torch.tanh({x}) + ({x} - {x}).detach()"),
+)
+
+CAUGHT_BEFORE = (
+    Spelled(
+        "takes a negative zero for a negative number",
+        "exceptional/exp",
+        "sloped({x}, torch.exp, lambda gradient, x: gradient * ~(np.signbit(x) & (x == 0)))",
+    ),
+)
+"""Faults that the check of value and gradient meets, too: negative zeros are among the numbers that it draws."""
+
+LEGAL = (
+    Spelled("has the sign 0 of NaN", "exceptional/sign", f"at(torch.sign({{x}}), {NAN}, 0.0)"),
+    Spelled(
+        "has a slope of relu at NaN",
+        "exceptional/relu",
+        "sloped({x}, torch.relu, lambda gradient, x: np.where(np.isnan(x), 0.5, gradient))",
+    ),
+    Spelled(
+        "divides a product by each factor",
+        "exceptional/prod",
+        "sloped({x}, lambda x: torch.prod(x, {axis}, {keepdims}), "
+        "lambda gradient, x: gradient * (x / x if x.all() else 1))",
+    ),
+    Spelled("says so in the name", "exceptional/sum", "nansum({x}, {axis}, {keepdims})"),
+    Spelled("refuses matrices", "exceptional/inv", "torch.inv(refused({x}))"),
+    Spelled("refuses numbers", "infinities/exp", "torch.exp(refused({x}))"),
+    Spelled("has no gelu of minus infinity", "infinities/gelu", "at(torch.gelu({x}), np.isneginf, 0.0)"),
+    Spelled("divides the rest", "infinities/floor_divide", "at(torch.floor_divide({x}, {y}), np.isinf, np.nan)"),
+    Spelled("answers negative zeros", "exceptional/abs", "at(torch.abs({x}), lambda array: array == 0, -0.0)"),
+    Spelled(
+        "sorts NaN as the smallest number",
+        "exceptional/sort",
+        "torch.sort(at({x}, np.isnan, -1e9), {axis}, {descending})",
+    ),
+    Spelled(
+        "flushes subnormals wherever it computes",
+        "exceptional/log",
+        "torch.log(flushed({x}))",
+        (("multiply", "flushed({x}) * flushed({y})"),),
+    ),
+    Spelled(
+        "flushes subnormals when it chooses, too",
+        "exceptional/maximum",
+        "torch.maximum(flushed({x}), flushed({y}))",
+        (("multiply", "flushed({x}) * flushed({y})"),),
+    ),
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def test_an_engine_is_caught_that(fault: Spelled) -> None:
+    found = verdict(fault.bench(), fault.check)
+    assert found.verdict == "wrong", found.message
+    assert found.reproduction
+
+
+@pytest.mark.parametrize("fault", CAUGHT_BEFORE, ids=[fault.name for fault in CAUGHT_BEFORE])
+def test_an_engine_is_caught_at_ordinary_numbers_that(fault: Spelled) -> None:
+    found = verdict(fault.bench(), fault.check)
+    assert (found.verdict, found.cause) == ("inconclusive", fault.check.replace("exceptional", "operators"))
+
+
+@pytest.mark.parametrize("choice", LEGAL, ids=[choice.name for choice in LEGAL])
+def test_an_engine_is_right_that(choice: Spelled) -> None:
+    found = verdict(choice.bench(), choice.check)
+    assert found.verdict in {"passed", "convention", "inconclusive"}, found.message
+
+
+@pytest.mark.parametrize("check", ["exceptional", "infinities"])
+@pytest.mark.parametrize("operator", ["matmul", "softmax", "where", "log", "max", "divide"])
+def test_the_reference_engine_is_right(check: str, operator: str) -> None:
+    known = {each.id for each in all_checks()}
+    if f"{check}/{operator}" in known:
+        assert verdict(bench(), f"{check}/{operator}").verdict == "passed"
+
+
+def test_every_differentiable_operator_has_a_check_and_every_plain_one_has_one_of_infinities() -> None:
+    rows = operator_table().values()
+    exceptional = {check.operator.name for check in all_checks() if isinstance(check, ExceptionalCheck)}
+    infinities = {check.operator.name for check in all_checks() if isinstance(check, InfinityCheck)}
+    assert exceptional == {row.name for row in rows if row.differentiable_arguments}
+    assert infinities == {row.name for row in rows if row.composite is None}
+
+
+def test_an_operator_that_is_wrong_at_ordinary_numbers_is_not_tried() -> None:
+    wrong = Spelled("is wrong", "exceptional/sin", "torch.sin({x}) * 1.5")
+    found = verdict(wrong.bench(), "exceptional/sin")
+    assert (found.verdict, found.cause) == ("inconclusive", "operators/sin")

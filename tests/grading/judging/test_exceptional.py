@@ -1,0 +1,70 @@
+"""What single scenarios with an exceptional number are found to be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from refgrad.generation import exceptional_places
+from refgrad.generation.single_operators.exceptional import SUBNORMAL
+from refgrad.grading.judging.evidence import Entry, Error
+from refgrad.grading.judging.exceptional import PASSES_NAN_OVER, examine_exceptional, examine_limits
+from refgrad.native.engine import Engine, start
+from tests.native.reference import ADAPTER
+
+
+def engine(operator: str, spelling: str, setup: str = "") -> Engine:
+    setup = f"{ADAPTER.setup}\nimport numpy as np\n{setup}"
+    return Engine(replace(ADAPTER, setup=setup, operators={**ADAPTER.operators, operator: spelling}))
+
+
+def test_the_evidence_names_the_entry_and_what_is_due() -> None:
+    wrong = engine("sin", "torch.tensor(np.nan_to_num(np.sin({x}.detach().numpy()))) + {x} - {x}.detach()")
+    place = exceptional_places("sin")[0]
+    right = start(ADAPTER)
+    assert examine_exceptional(place, math.nan, right).outcome == "passed"
+    found = examine_exceptional(place, math.nan, wrong)
+    assert isinstance(found.fact, Entry)
+    assert found.outcome == "wrong"
+    assert found.step > 0
+
+
+def test_an_error_is_an_answer_to_what_is_not_finite() -> None:
+    refusing = "def sine(x):\n    assert np.isfinite(x.detach().numpy()).all(), 'not finite'\n    return torch.sin(x)\n"
+    place = exceptional_places("sin")[0]
+    found = examine_exceptional(place, math.inf, engine("sin", "sine({x})", refusing))
+    assert found.outcome == "inconclusive"
+    assert isinstance(found.fact, Error)
+
+
+def test_subnormals_are_left_to_an_engine_that_flushes_them() -> None:
+    flushing = "def sine(x):\n    return torch.sin(x * torch.tensor((np.abs(x.detach().numpy()) > 1e-300) * 1.0))\n"
+    place = exceptional_places("sin")[0]
+    wrong = engine("sin", "sine({x})", flushing)
+    assert examine_exceptional(place, SUBNORMAL, wrong).outcome == "wrong"
+    assert examine_exceptional(place, SUBNORMAL, wrong, flushes=True).outcome == "convention"
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf])
+def test_limits_are_looked_at_by_themselves(number: float) -> None:
+    place = exceptional_places("tanh")[0]
+    wrong = engine("tanh", "torch.tanh({x}) + ({x} - {x}).detach()")
+    assert examine_exceptional(place, number, wrong).outcome == "passed"
+    assert examine_limits(place, number, wrong).outcome == "wrong"
+    assert examine_limits(place, number, start(ADAPTER)).outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("spelling", "passes"),
+    [
+        ("torch.nansum({x})", True),
+        ("jnp.nanmax({x})", True),
+        ("np.nan_to_num({x})", False),
+        ("torch.sum({x})", False),
+        ("torch.isnan({x})", False),
+    ],
+)
+def test_functions_are_named_for_passing_nan_over(spelling: str, *, passes: bool) -> None:
+    assert bool(PASSES_NAN_OVER.search(spelling)) is passes
