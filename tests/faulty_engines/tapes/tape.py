@@ -93,10 +93,19 @@ class Tape:
         if not self.is_one_node(operator):
             return self.steps(operator, operands, attributes)
         tensors: Sequence[Tensor] = operands[0] if operator.arguments[0].variadic else operands
-        result = self.forward(operator, [tensor.array for tensor in tensors], attributes)
+        result = self.forward(operator, self.promoted(tensors), attributes)
         if all(tensor.node is None for tensor in tensors):
             return Tensor(result)
         return Tensor(result, self.record(operator, tensors, result, attributes))
+
+    def promoted(self, tensors: Sequence[Tensor]) -> list[Array]:
+        """Return the tensors' arrays in the widest of their floating dtypes: a rule computes in that of the result."""
+        arrays = [tensor.array for tensor in tensors]
+        dtypes = {array.dtype for array in arrays if array.dtype.kind == "f"}
+        if len(dtypes) < 2:
+            return arrays
+        widest = np.result_type(*dtypes)
+        return [array.astype(widest) if array.dtype in dtypes - {widest} else array for array in arrays]
 
     def is_one_node(self, operator: Operator) -> bool:
         """Whether an operator is recorded in one piece."""
@@ -120,7 +129,7 @@ class Tape:
         wanted: set[str] = set()
         for name, tensor in zip(operator.argument_names * repeated, tensors, strict=True):
             wanted |= operator.saves(name) if tensor.node is not None else set()
-        arrays = [tensor.array for tensor in tensors]
+        arrays = self.promoted(tensors)
         values = {**dict(zip(operator.argument_names, arrays, strict=False)), "out": result}
         return Node(
             result,
