@@ -1,0 +1,18 @@
+"""Tests of how the answers about what an engine recorded are read."""
+
+import pytest
+
+from refgrad.grading.measurements.recorded import Due, _recorded
+from refgrad.lifecycle import Policy
+from refgrad.lifecycle.model import Model
+from refgrad.native.library import RaisedError
+from refgrad.native.observation import Observation, Raised
+from refgrad.scenario import parse
+
+
+def test_an_error_of_the_walk_is_the_engines() -> None:
+    model = Model(parse("x = leaf float64[] {0x1p+0} requires_grad\n"), Policy())
+    node = Observation(data=[True, False])
+    walk = Observation(error=Raised("AttributeError", "no next_functions", ("AttributeError", "Exception")))
+    with pytest.raises(RaisedError, match="^AttributeError: no next_functions$"):
+        _recorded(model, [(0, Due("x", "x", ()))], [node, walk])
