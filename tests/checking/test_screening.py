@@ -7,6 +7,7 @@ import pytest
 
 from refgrad.checking.screening import missed_below, passes
 from refgrad.oracles import CertifiedOracle
+from refgrad.scenario import parse
 from tests.benchmarks.checked_graphs import Array, Graph, generated, sized
 
 GRAPHS = 150
@@ -80,3 +81,11 @@ def test_an_error_in_the_largest_entry_is_seen_from_twice_the_tolerance_on() -> 
     claimed = gradients(graph)
     claimed["x"][np.argmax(np.abs(claimed["x"]))] *= 1 + error
     assert not any(screened(graph, claimed, seed) for seed in range(20))
+
+
+@pytest.mark.parametrize(("claimed", "right"), [(3.0, True), (1.0, False)])
+def test_the_gradient_of_what_was_broadcast_is_the_sum_over_all_copies(claimed: float, *, right: bool) -> None:
+    scenario = parse(
+        "x = leaf float64[1] {0x1p+0} requires_grad\nc = leaf float64[3] {0x1p+0 0x1p+1 0x1p+2}\ny = add x c\n"
+    )
+    assert passes(scenario, (("y", None),), {"x": np.array([claimed])}, np.random.default_rng(0)) == right

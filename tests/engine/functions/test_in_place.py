@@ -254,3 +254,12 @@ def test_a_part_takes_only_what_fits() -> None:
         y.copy_(torch.tensor([1.0, 2.0, 3.0]))
     y[:1] = torch.tensor([[3.0]])
     assert y.tolist() == [3.0, 2.0]
+
+
+def test_leading_axes_of_length_one_of_what_is_written_are_dropped() -> None:
+    x = torch.tensor([[[3.0, 4.0]]], requires_grad=True)
+    y = torch.zeros(2, 2)
+    y[1] = x
+    assert y.tolist() == [[0.0, 0.0], [3.0, 4.0]]
+    (y * torch.tensor([[1.0, 2.0], [5.0, 7.0]])).sum().backward()
+    assert x.grad.tolist() == [[[5.0, 7.0]]]

@@ -54,6 +54,14 @@ def test_the_mode_can_be_set_for_good_and_for_a_while() -> None:
     assert torch.is_grad_enabled()
 
 
+def test_a_mode_that_was_set_is_set_again_where_it_is_entered() -> None:
+    switched = torch.set_grad_enabled(False)
+    torch.set_grad_enabled(True)
+    with switched:
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
 def test_another_thread_has_a_mode_of_its_own() -> None:
     seen: list[bool] = []
     with torch.no_grad():

@@ -34,3 +34,8 @@ def test_an_array_of_a_tensor_is_a_copy_if_one_is_asked_for() -> None:
 def test_numbers_lists_and_arrays_are_operands_of_functions_with_attributes() -> None:
     assert [torch.sum(x).item() for x in ([1.0, 2.0], np.array([1.0, 2.0]), torch.tensor([1.0, 2.0]))] == [3.0] * 3
     assert torch.clip(5.0, 0.0, 2.0).item() == 2.0
+
+
+def test_composites_of_truth_values_alone_have_truth_values() -> None:
+    flipped = torch.flipud(torch.tensor([[True], [False]]))
+    assert (flipped.tolist(), flipped.dtype) == ([[False], [True]], np.bool_)

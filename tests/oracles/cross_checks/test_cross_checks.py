@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flint import arb
 
 from refgrad.oracles.cross_checks import cross_checks as module
 from refgrad.oracles.cross_checks.cross_checks import Statement, cross_check
@@ -70,3 +71,13 @@ def test_entries_are_counted_by_what_their_intervals_have_in_common(
 def test_tangents_are_carried_forward_for_sixteen_entries_at_most(entries: int, refusal: str) -> None:
     scenario = program({"x": np.ones(entries)}, ["a = exp x", "l = sum a", "backward l"])
     assert cross_check(scenario).statements["certified, forward"].refusal == refusal
+
+
+def test_an_error_is_no_smaller_than_the_radius_of_the_ball_that_tangents_give(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ball = arb(1, 0.5)
+    monkeypatch.setattr(module, "directional_derivative", lambda *_: ball)
+    statement = module.ORACLES["certified, forward"](SMOOTH, (("l", None),))
+    assert statement.value.tolist() == [1.0, 1.0]
+    assert all(ball.rad() <= arb(error) <= 0.51 for error in statement.error.tolist())

@@ -12,7 +12,12 @@ from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
 from refgrad.oracles.certified.ball_derivatives import true_derivative
-from refgrad.oracles.cross_checks.symbolic import SymbolicRefusedError, formula_derivative, symbolic_gradient
+from refgrad.oracles.cross_checks.symbolic import (
+    SymbolicRefusedError,
+    Symbols,
+    formula_derivative,
+    symbolic_gradient,
+)
 from refgrad.scenario import Constant, Scenario, parse
 from tests.operators.example_attributes import example_attributes
 from tests.oracles.programs import program
@@ -162,3 +167,13 @@ def test_a_stepped_function_is_the_integer_that_numpy_has(operator: str, number:
     found = symbolic_gradient(scenario, (("l", None),))["x"]
     assert float(found[()]) == getattr(np, operator)(number)
     assert holds(found, CertifiedOracle(scenario).gradient("x", (("l", None),)))
+
+
+def test_expressions_are_equal_where_they_are_the_same_and_not_where_their_values_differ() -> None:
+    system = Symbols()
+    x, y = system.sympy.symbols("x y")
+    system.point.update({x: system.sympy.Integer(2), y: system.sympy.Integer(3)})
+    assert system.equal(x + 1, 1 + x)
+    assert not system.equal(x, y)
+    with pytest.raises(SymbolicRefusedError, match="kink"):
+        system.equal(x + 1, y)

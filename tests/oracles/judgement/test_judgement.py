@@ -230,3 +230,11 @@ def test_thresholds_are_these_numbers() -> None:
 @pytest.mark.parametrize(("radius", "expected"), [(0.9e-6, "passed"), (1.1e-6, "convention")])
 def test_an_interval_of_a_millionth_is_one_of_choices(radius: float, expected: str) -> None:
     assert outcome(1.0 + 0.9 * radius, 1.0, radius=radius) == expected
+
+
+@pytest.mark.parametrize(("end", "told"), [(0.9e-6, "0"), (1e-6, "1e-06"), (1.1e-6, "1.1e-06")])
+def test_an_end_of_an_interval_is_told_as_zero_below_a_millionth(end: float, told: str) -> None:
+    radius = 2.0**-21
+    entry = judge(np.array(5.0), certified(end + radius, radius)).entry
+    assert entry is not None
+    assert entry.lower == told

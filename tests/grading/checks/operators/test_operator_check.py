@@ -12,7 +12,7 @@ from refgrad.generation import LAYOUTS
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.derivatives import OperatorCheck, SecondOrderCheck
-from refgrad.grading.checks.operators.operator_check import SINGLE_NUMBERS, CheckOfOperator
+from refgrad.grading.checks.operators.operator_check import SINGLE_NUMBERS, Avoided, CheckOfOperator
 from refgrad.grading.checks.operators.rules import ForwardModeCheck, ThirdOrderCheck
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
@@ -85,3 +85,12 @@ def test_that_of_one_that_bends_is_weighted_now_and_then() -> None:
 def test_the_first_gradient_of_three_is_mostly_weighted() -> None:
     """Where nothing bends, third derivatives are about the cotangents of gradients alone."""
     assert sum("v" in scenario.definitions for scenario in tried(ThirdOrderCheck, "flip").drawn) > DRAWN / 2
+
+
+@pytest.mark.parametrize(
+    ("values", "avoided"), [("[0] {}", Avoided("forward/exp", frozenset({"empty"}))), ("[1] {0x1p+0}", Avoided())]
+)
+def test_what_is_avoided_is_in_a_scenario_that_failed(values: str, avoided: Avoided) -> None:
+    scenario = f"x = leaf float64{values} requires_grad\ny = exp x\n"
+    verdict = Verdict("forward/exp", "forward", "exp", "MUST", "wrong", scenario=scenario)
+    assert Avoided.of([verdict]) == avoided

@@ -53,6 +53,10 @@ def test_every_behaviour_looks_at_something() -> None:
         (ROW.format(name="a", level="MUST", scenario="") + "extra = 1", "behaviour 'a': has the unknown key 'extra'"),
         ('[a]\nlevel = "MUST"', "behaviour 'a': lacks 'rationale'"),
         (
+            ROW.format(name="a", level="MUST", scenario="").replace('[""]', "[]"),
+            "behaviour 'a': has no scenario",
+        ),
+        (
             ROW.format(name="a", level="MUST", scenario="") + 'probe = "scale"',
             "behaviour 'a': must have 'scenarios' or a 'probe', and not both",
         ),
