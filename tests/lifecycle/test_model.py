@@ -184,3 +184,10 @@ def test_a_leaf_that_was_just_reset_has_no_gradient(scenario: Scenario) -> None:
 
 def deletions(scenario: Scenario) -> list[Delete]:
     return [step for step in scenario.steps if isinstance(step, Delete)]
+
+
+def test_two_recorded_gradients_may_have_the_same_memory() -> None:
+    """As those of both operands of a sum have: an engine may hand on what came in."""
+    one = f"{X}{C}y = leaf float64[] {{0x1p+0}} requires_grad\na = add x y\ng = grad a x\nd = detach g\n"
+    assert last(f"{one}write d add c") == Succeeds()
+    assert last(f"{one}h = grad a y\nwrite d add c") == Open()
