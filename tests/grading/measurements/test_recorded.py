@@ -14,5 +14,5 @@ def test_an_error_of_the_walk_is_the_engines() -> None:
     model = Model(parse("x = leaf float64[] {0x1p+0} requires_grad\n"), Policy())
     node = Observation(data=[True, False])
     walk = Observation(error=Raised("AttributeError", "no next_functions", ("AttributeError", "Exception")))
-    with pytest.raises(RaisedError, match="^AttributeError: no next_functions$"):
+    with pytest.raises(RaisedError, match=r"^AttributeError: no next_functions$"):
         _recorded(model, [(0, Due("x", "x", ()))], [node, walk])
