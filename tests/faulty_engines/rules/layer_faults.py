@@ -182,17 +182,10 @@ LAYER_FAULTS: tuple[Fault, ...] = (
         lambda _right, g, node: rule_of_steps(node, g, correction=0),
     ),
     misruled(
-        "std",
-        "leaves a gradient of NaN where a standard deviation is zero",
-        "pytorch/pytorch#2421",
-        lambda right, _g, node: [np.where(np.broadcast_to(_kept(node) == 0, right[0].shape), np.nan, right[0])],
-        "edges",
-    ),
-    misruled(
         "l2_norm",
-        "divides zero by zero in the gradient of a norm",
-        "pytorch/pytorch#2421, #2721",
-        lambda right, _g, node: [np.where(np.broadcast_to(_kept(node) == 0, right[0].shape), np.nan, right[0])],
+        "gives a slope of two where a norm is zero",
+        "pytorch/pytorch#2421, #2721: there NaN, which is a convention",
+        lambda right, _g, node: [np.where(np.broadcast_to(_kept(node) == 0, right[0].shape), 2.0, right[0])],
         "edges",
     ),
     misruled(

@@ -93,15 +93,6 @@ VALUE_FAULTS: tuple[Fault, ...] = (
     wrong_rule(
         "power", "multiplies zero with its logarithm in the slope of 0 ** y", "HIPS/autograd#149", unguarded, "edges"
     ),
-    wrong_rule(
-        "xlogy",
-        "divides zero by zero in the slope of 0 log 0",
-        ZERO,
-        lambda right, _g, node: (
-            right if right[1] is None else [right[0], np.where(node.saved("y") == 0, np.nan, right[1])]
-        ),
-        "edges",
-    ),
     wrong_slope(
         "sinc",
         "divides zero by zero in the slope of sinc",
