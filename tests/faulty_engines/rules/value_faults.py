@@ -191,8 +191,8 @@ VALUE_FAULTS: tuple[Fault, ...] = (
         "saves arrays as they lie in memory, whatever their strides",
         "generic: operands that are not contiguous",
         SavesMemory,
-        GRAPHS | {"contracts/multiply", "contracts/matmul"},
-        NARROW_GRAPHS,
+        GRAPHS | {"contracts/matmul"},
+        NARROW_GRAPHS | {"contracts/multiply"},
         ALONE,
     ),
     Fault(
