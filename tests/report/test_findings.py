@@ -85,8 +85,11 @@ def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgr
         assert imported - sys.stdlib_module_names <= {"numpy", name}
     assert confirm(found[0]).answer != "refuted", found[0].verdict.id
     forked = ForkedPrograms(find_adapter(name).setup, [script.text for script in found])
-    monkeypatch.setattr(confirmation, "subprocess", forked)
-    assert [script.verdict.id for script in found if confirm(script).answer == "refuted"] == []
+    with monkeypatch.context() as patch:
+        patch.setattr(confirmation, "subprocess", forked)
+        refuted = [script for script in found if confirm(script).answer == "refuted"]
+    assert len(refuted) < 3  # what takes time is measured once more, alone
+    assert [script.verdict.id for script in refuted if confirm(script).answer == "refuted"] == []
 
 
 def graded(name: str, shared: SharedVerdicts) -> dict[str, Any]:
