@@ -251,8 +251,7 @@ class Search:
         finding = self.said.get(outcome)
         if outcome != "passed" and finding is not None and finding.fact is not None and not self.decided_some(outcome):
             return finding.fact
-        counts = tuple((each, count) for each, count in sorted(self.outcomes.items()) if each != "passed")
-        return Tally(counts=counts) if counts else None
+        return Tally.of(self.outcomes)
 
     def decided_some(self, outcome: Outcome) -> bool:
         """Whether too few scenarios were decided, though some were."""

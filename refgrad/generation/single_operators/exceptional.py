@@ -24,11 +24,12 @@ from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario.formats import FLOAT64
 
 SUBNORMAL: Final = 2.0**-1023
 """A subnormal number whose reciprocal is a number."""
 
-LARGEST: Final = float(np.finfo(np.float64).max)
+LARGEST: Final = FLOAT64.largest
 
 NOT_FINITE: Final = (math.nan, math.inf, -math.inf)
 FINITE: Final = (SUBNORMAL, LARGEST, -0.0)

@@ -13,13 +13,13 @@ from refgrad.generation import (
     double_backward_scenario,
     operator_scenario,
     random_scenario,
-    with_dtypes,
 )
 from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.isolation.dtypes import TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound
 from refgrad.grading.judging.evidence import Remark
-from refgrad.grading.judging.examination import examine, refuses
+from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
@@ -36,9 +36,6 @@ MIXED_DTYPES: Final = "dtypes/mixed"
 
 LEFT_ALONE: Final = frozenset({"linear_algebra"})
 """Families that are tried by themselves only: in a graph, matrices are all but singular, and libraries refuse them."""
-
-TRIED_IN_DTYPE: Final = 3
-"""So many scenarios tell whether an operator runs at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +140,8 @@ class PrecisionCheck(GraphCheck):
         return [bench.reliance.isolated(scenario) for scenario in tried]
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether it is about the dtype: what fails in float64, too, is for others to tell.
-
-        A refusal is not: libraries leave operators out of a dtype, for some attributes or in company of another dtype.
-        """
-        if finding.outcome == "unexpected-error":
-            return False
-        return not examine(with_dtypes(scenario, lambda _: "float64"), bench.engine).failed
+        """Whether it is about the dtype."""
+        return is_about_dtype(scenario, finding, bench.engine)
 
 
 def _walks_twice(bench: Bench) -> bool:

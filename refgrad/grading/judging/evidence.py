@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -216,6 +216,12 @@ class Tally:
 
     kind: Literal["tally"] = "tally"
     counts: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, outcomes: Mapping[Any, int]) -> Self | None:
+        """Return the counts of all outcomes but ``passed``, None where there is none."""
+        counts = tuple((outcome, count) for outcome, count in sorted(outcomes.items()) if outcome != "passed")
+        return cls(counts=counts) if counts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

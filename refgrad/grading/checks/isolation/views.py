@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from refgrad.grading.reliance import Reliance
 
 SEEING: frozenset[str] = frozenset({"sum", *LAYOUTS})
-"""The operators by which operands are views, and outputs are seen."""
+"""The operators by which operands are views, and by which an output's cotangent is one array seen often."""
 
 PRODUCT = "multiply"
 """What bends a view, so that it has a second derivative."""

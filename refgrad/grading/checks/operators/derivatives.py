@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from refgrad.generation import (
-    LAYOUTS,
     Profile,
     corner_scenarios,
     edge_scenario,
@@ -18,7 +17,7 @@ from refgrad.generation import (
     second_order_scenario,
 )
 from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
-from refgrad.grading.checks.isolation.views import views_are_right
+from refgrad.grading.checks.isolation.views import SEEING, views_are_right
 from refgrad.grading.checks.operators.large_arrays import on_large_arrays
 from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.operators.repetition import repeated
@@ -40,7 +39,7 @@ FIRST_CORNERS: Final = 12
 WEIGHT: Final = "multiply"
 """The operator by which a gradient is made to depend on another leaf."""
 
-HELPING: Final = frozenset({WEIGHT, "sum", *LAYOUTS})
+HELPING: Final = SEEING | {WEIGHT}
 """The operators with which another one is tried."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
@@ -64,7 +63,7 @@ class OperatorCheck(CheckOfOperator):
             self,
             lambda seed: bench.reliance.isolated(operator_scenario(seed, name, profile)),
             bench.settings.effort.per_operator,
-            given=dict.fromkeys((*self._met_in_behaviours(bench), *self._corners(bench, profile))),
+            given=(*self._met_in_behaviours(bench), *self._corners(bench, profile)),
         )
         if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
             return verdict
@@ -79,7 +78,7 @@ class OperatorCheck(CheckOfOperator):
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
         """Try the operator by itself, in other dtypes than float64 only where gradients keep them."""
-        plain = all(leaf.value.dtype in {"float64", "bool"} for leaf in scenario.leaves)
+        plain = _is_of_doubles(scenario)
         return bench.reliance.isolated(scenario) if plain or not bench.reliance.failing(KEPT_DTYPES) else None
 
     def _in_single_precision(self, verdict: Verdict, bench: Bench) -> Verdict:
@@ -115,8 +114,12 @@ class OperatorCheck(CheckOfOperator):
         name = self.operator.name
         met = [s for b in all_behaviours() for s in b.scenarios]
         tried = [a for s in met if name in s.operators for a in applications_alone(s, name)]
-        doubles = (s for s in tried if all(leaf.value.dtype in {"float64", "bool"} for leaf in s.leaves))
+        doubles = filter(_is_of_doubles, tried)
         return dict.fromkeys(s for s in map(bench.reliance.isolated, doubles) if bench.reliance.runnable(s))
+
+
+def _is_of_doubles(scenario: Scenario) -> bool:
+    return all(leaf.value.dtype in {"float64", "bool"} for leaf in scenario.leaves)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,10 +53,8 @@ class _CheckAtPlaces(DependentCheck):
         if shown:
             ordered = sorted(shown, key=lambda each: OUTCOMES.index(each.finding.outcome))
             return bench.demonstrated(self, ordered, examples=tried)
-        counts = tuple((outcome, count) for outcome, count in sorted(outcomes.items()) if outcome != "passed")
-        fact = Tally(counts=counts) if counts else None
         outcome = next((each for each in ("passed", "convention", "unsupported") if outcomes[each]), "inconclusive")
-        return bench.verdict(self, outcome, fact, examples=tried)  # type: ignore[arg-type]
+        return bench.verdict(self, outcome, Tally.of(outcomes), examples=tried)  # type: ignore[arg-type]
 
     def _tried(self, bench: Bench) -> Iterator[tuple[Place, float]]:
         """Yield places and numbers, all scenarios of a place run in one batch."""

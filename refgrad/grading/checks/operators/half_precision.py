@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from refgrad.generation import operator_scenario, with_dtypes
+from refgrad.generation import operator_scenario
 from refgrad.grading.checks.isolation.alone import with_own_operands
+from refgrad.grading.checks.isolation.dtypes import TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, DependentCheck, avoided, obstacle
-from refgrad.grading.judging.examination import examine, refuses
+from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.scenario import Scenario
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 Half = Literal["float16", "bfloat16"]
 
 HALVES: Final[tuple[Half, ...]] = ("float16", "bfloat16")
-
-TRIED: Final = 3
-"""So many scenarios tell whether an operator runs in a dtype at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +56,10 @@ class HalfPrecisionCheck(DependentCheck):
 
     def _is_offered(self, bench: Bench, dtype: Half) -> bool:
         """Whether the operator runs in a dtype: libraries leave some out, and say so by errors of any kind."""
-        tried = [self._scenario(bench, seed, dtype) for seed in range(TRIED)]
+        tried = [self._scenario(bench, seed, dtype) for seed in range(TRIED_IN_DTYPE)]
         bench.prepare(tried, self)
         return not any(refuses(scenario, bench.engine) for scenario in tried)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether it is about the dtype: what fails in float64, too, is for others to tell, and a refusal is none."""
-        if finding.outcome == "unexpected-error" or not DependentCheck.owns(self, scenario, finding, bench):
-            return False
-        return not examine(with_dtypes(scenario, lambda _: "float64"), bench.engine).failed
+        """Whether it is about the dtype, and not what the operator's own check tells."""
+        return DependentCheck.owns(self, scenario, finding, bench) and is_about_dtype(scenario, finding, bench.engine)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from refgrad.generation import (
-    LAYOUTS,
     Profile,
     contract_scenario,
     forward_scenario,
     third_order_scenario,
     without_tangents,
 )
+from refgrad.grading.checks.isolation.views import SEEING
 from refgrad.grading.checks.operators.derivatives import (
     FOUNDATIONS,
     DependentCheck,
@@ -37,9 +37,6 @@ NEEDED: Final = "multiply"
 
 WEIGHTED_GRADIENT: Final = 0.7
 """How often the first gradient of three is multiplied by a leaf."""
-
-WELCOME: Final = ("sum", *LAYOUTS)
-"""The operators by which the output's cotangent is one array seen often, and by which operands are views."""
 
 NEEDED_FEATURES: Final = ("accumulate", "retain_graph")
 
@@ -70,7 +67,7 @@ class ContractCheck(DependentCheck):
         cause = self._obstacle(bench)
         if cause:
             return bench.blocked(self, cause)
-        welcome = {other for other in WELCOME if sound(bench, operator_table()[other])}
+        welcome = {other for other in sorted(SEEING) if sound(bench, operator_table()[other])}
         without = avoided(bench, self.operator)
         profile = bench.profile(operators=frozenset({name, NEEDED, *welcome}), **without.fields)
         verdict = bench.search(
