@@ -117,7 +117,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
     f"{CHECKING}/differences.py::DIRECTIONS": "how often something is tried",
     f"{CHECKING}/differences.py::JITTER_POINTS": "how often something is tried",
-    f"{GRADING}/checks/graphs.py::TRIED_IN_DTYPE": "how often something is tried",
+    f"{GRADING}/checks/isolation/dtypes.py::TRIED_IN_DTYPE": "how often something is tried",
     f"{GRADING}/measurements/introspection.py::TRIES": "how often something is tried",
     f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
     f"{GRADING}/measurements/release.py::STEPS": "the size of the graphs of which the memory is measured",
