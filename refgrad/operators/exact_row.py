@@ -41,6 +41,12 @@ class ExactRow:
         assert self.operator.forward is not None
         return self.operator.forward
 
+    @property
+    def rounding(self) -> Expression:
+        """How an engine may compute it."""
+        assert self.operator.rounding is not None
+        return self.operator.rounding
+
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """Arguments and attributes, in order."""

@@ -146,9 +146,10 @@ def _values(row: ExactRow) -> Problems:
         yield f"only {len(points)} of the points tried are in the domain"
     for point in islice((p for p in points if not _real(row.at(row.formula, p))), 1):
         yield f"the formula is no real number at {shown(point)}, which is in the domain"
-    wrong = (p for p in points if not _same(row.at(row.forward, p), row.at(row.formula, p)))
-    for point in islice(wrong, 1):
-        yield f"forward {row.forward.source!r} is not the formula at {shown(point)}"
+    for key, computed in (("forward", row.forward), ("rounding", row.rounding)):
+        wrong = (p for p in points if not _same(row.at(computed, p), row.at(row.formula, p)))
+        for point in islice(wrong, 1):
+            yield f"{key} {computed.source!r} is not the formula at {shown(point)}"
     for name, slope in row.slopes.items():
         source = row.operator.partials[name].source
         wrong = (p for p in points if not _same(row.partials(p)[name], slope(**p)))

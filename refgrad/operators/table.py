@@ -109,6 +109,9 @@ class Operator:
 
     ``shapes`` is there where operands meet by a pattern: one a operand, as ``"... n k"`` and ``"... k m"``. Letters
     stand for lengths, numbers for themselves, and ``...`` for any axes, the same ones wherever it stands.
+
+    ``forward`` is what the reference engine computes for ``formula``. ``rounding`` is what an engine may compute, where
+    good libraries round more than ``forward`` does; where the row has none, it is ``forward``.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Operator:
     shapes: tuple[str, ...] = ()
     formula: Expression | None = None
     forward: Expression | None = None
+    rounding: Expression | None = None
     partials: Mapping[str, Expression] = field(default_factory=dict)
     domain: Expression | None = None
     samples: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -248,13 +252,14 @@ class _RowReader:
 
     def operator(self) -> Operator:
         known = {
-            "summary", "arguments", "attributes", "operands", "shapes", "formula", "forward", "partials", "domain",
-            "samples", "beyond", "batching", "edges", "exceptional", "aliases", "source",
+            "summary", "arguments", "attributes", "operands", "shapes", "formula", "forward", "rounding", "partials",
+            "domain", "samples", "beyond", "batching", "edges", "exceptional", "aliases", "source",
         }  # fmt: skip
         unknown = set(self.row) - known
         if unknown:
             raise self.error(f"unknown key {min(unknown)!r}; a row has {sorted(known)}")
         arguments = tuple(self.argument(text) for text in self.row.get("arguments", ["x"]))
+        forward = self.row.get("forward", self.row.get("formula"))
         operator = Operator(
             name=self.name,
             family=self.path.stem,
@@ -264,7 +269,8 @@ class _RowReader:
             operands=self.operands(arguments),
             shapes=tuple(self.row.get("shapes", ())),
             formula=self.expression(self.row.get("formula")),
-            forward=self.expression(self.row.get("forward", self.row.get("formula"))),
+            forward=self.expression(forward),
+            rounding=self.expression(self.row.get("rounding", forward)),
             partials=MappingProxyType({k: self.required(v) for k, v in self.row.get("partials", {}).items()}),
             domain=self.expression(self.row.get("domain")),
             samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
@@ -307,7 +313,7 @@ class _RowReader:
 
     def check_formulas(self, operator: Operator) -> None:
         allowed = {*operator.argument_names, *operator.attribute_names}
-        for expression in (operator.formula, operator.forward, operator.domain):
+        for expression in (operator.formula, operator.forward, operator.rounding, operator.domain):
             if expression is not None and expression.names - allowed:
                 raise self.error(f"{expression.source!r} uses {min(expression.names - allowed)!r}")
         if set(operator.partials) != set(operator.differentiable_arguments):

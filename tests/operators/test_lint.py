@@ -73,6 +73,7 @@ def test_loading_the_table_does_not_load_what_the_lint_needs() -> None:
             row("clip", forward=Expression("minimum(x, upper)")),
             "forward 'minimum(x, upper)' is not the formula at x = ",
         ),
+        (row("lgamma", rounding=Expression("lgamma(x + 2) - log(x)")), "rounding 'lgamma(x + 2) - log(x)' is not "),
         (row("clip", domain=None), "forward 'minimum(maximum(x, lower), upper)' is not the formula at x = "),
         (
             row("log", samples=MappingProxyType({"x": (-0.5, 2.0)})),

@@ -9,6 +9,7 @@ import numpy as np
 
 from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Shape, Subject
 from refgrad.grading.judging.verdict import Finding
+from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Gradient, Value
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.observation import Array, Observation
@@ -23,7 +24,7 @@ from refgrad.oracles import (
 )
 from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
 from refgrad.oracles.judgement.judgement import ALLOWANCE
-from refgrad.scenario import Grad, Jvp
+from refgrad.scenario import Apply, Grad, Jvp
 from refgrad.scenario.formats import FORMATS, Format
 
 
@@ -79,7 +80,8 @@ def compare_array(subject: Subject, observation: Observation, due: Due) -> Findi
         return Finding("passed")
     if judgement.entry is None:
         return Finding(judgement.outcome, Shape(subject=subject, seen=array.shape, expected=due.certified().shape))
-    return _of_entry(subject, judgement, judgement.entry, due)
+    finding = _of_entry(subject, judgement, judgement.entry, due)
+    return _in_other_order(finding, array, due) if finding.outcome == "wrong" else finding
 
 
 def _compare_nothing(subject: Subject, due: Due) -> Finding:
@@ -141,6 +143,24 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
     if limits:
         return Finding("missing", replace(entry, remark="limit", reason=limits[0].reason))
     return Finding("missing" if entry.lower != entry.upper else "wrong", entry)
+
+
+def _in_other_order(finding: Finding, array: Array, due: Due) -> Finding:
+    """Say of a wrong value that it is right for two operands that change places, if it is."""
+    given = due.oracle.given
+    step = given.definitions.get(due.prediction.name) if isinstance(due.prediction, Value) else None
+    if not isinstance(step, Apply) or len(set(step.arguments)) != 2:  # noqa: PLR2004 (the first and the second)
+        return finding
+    turned = replace(step, arguments=step.arguments[::-1])
+    other = replace(given, steps=tuple(turned if each is step else each for each in given.steps))
+    try:
+        certified = CertifiedOracle(other, due.adapter.dtype).narrowest_value(step.name)
+    except ScenarioEvaluationError:
+        return finding
+    if judge(array, certified).outcome != "passed" or not isinstance(finding.fact, Entry):
+        return finding
+    call = " ".join((turned.operator, *turned.arguments))
+    return Finding("wrong", replace(finding.fact, remark="order", reason=call))
 
 
 def _entry(subject: Subject, error: EntryError, form: Format) -> Entry:

@@ -45,6 +45,19 @@ EXCUSES: Final[Mapping[str, str]] = MappingProxyType({
 })
 
 
+REMARKS: Final[Mapping[str, str]] = MappingProxyType({
+    "": "{what} is {seen}",
+    "choice": "a legal subgradient was chosen: {what} is {seen}",
+    "coarser": "a convention: {what} is {seen}: {reason}",
+    "nan": "a convention: {what} is not a number: {reason}",
+    "undefined": "{what} is not a number, and {reason} has no value at this point",
+    "cancels": "{what} is {seen}: its terms cancel, which only some do exactly",
+    "limit": "{what} is {seen}: {reason}",
+    "order": "{what} is {seen}, and that is the value of `{reason}`: the operands change places",
+})
+"""What is said of an entry, by what was remarked of it."""
+
+
 def message(evidence: Evidence, scenario: Scenario | None = None) -> str:
     """Say what was found; with the scenario that shows it, at which step, too."""
     place = ""
@@ -70,8 +83,6 @@ def said(fact: Fact) -> str:
 @said.register
 def _(fact: Entry) -> str:
     what = name_of(fact.subject)
-    if fact.remark == "undefined":
-        return f"{what} is not a number, and {fact.reason} has no value at this point"
     entry = EntryError(
         fact.index,
         float(fact.observed),
@@ -80,15 +91,8 @@ def _(fact: Entry) -> str:
         float(fact.relative_error),
         float(fact.budgets),
     )
-    if fact.remark == "choice":
-        return f"a legal subgradient was chosen: {what} is {entry.describe_choice()}"
-    if fact.remark == "coarser":
-        return f"a convention: {what} is {entry.describe()}: {fact.reason}"
-    if fact.remark == "nan":
-        return f"a convention: {what} is not a number: {fact.reason}"
-    if fact.remark == "cancels":
-        return f"{what} is {entry.describe()}: its terms cancel, which only some do exactly"
-    return f"{what} is {entry.describe()}" + (f": {fact.reason}" if fact.remark == "limit" else "")
+    seen = entry.describe_choice() if fact.remark == "choice" else entry.describe()
+    return REMARKS[fact.remark].format(what=what, seen=seen, reason=fact.reason)
 
 
 @said.register

@@ -24,18 +24,18 @@ def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, .
 
 @cache
 def usual_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
-    """Compile the row's ``forward`` and ``partials``: how an engine computes, hence how it rounds."""
+    """Compile the row's ``rounding`` and ``partials``: how an engine computes, hence how it rounds."""
     functions = ball_functions(bits)
     return continued(operator, rule(operator, functions), functions)
 
 
 def rule(operator: Operator, functions: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
-    """Compile the row's ``forward`` and ``partials`` over the functions of a number system."""
-    assert operator.forward is not None
+    """Compile the row's ``rounding`` and ``partials`` over the functions of a number system."""
+    assert operator.rounding is not None
     signature = ", ".join([*operator.argument_names, *operator.attribute_names])
     partials = [operator.partials[name].calls if name in operator.partials else "0" for name in operator.argument_names]
     source = (
-        f"def derivative({signature}):\n    out = {operator.forward.calls}\n    return out, {', '.join(partials)},\n"
+        f"def derivative({signature}):\n    out = {operator.rounding.calls}\n    return out, {', '.join(partials)},\n"
     )
     namespace = dict(functions)
     exec(compile(source, f"<rounding of {operator.name}>", "exec"), namespace)

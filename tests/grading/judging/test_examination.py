@@ -211,7 +211,7 @@ def test_what_has_no_value_need_not_be_differentiated() -> None:
     ("target", "outcome"), [("0x1p+1", "inconclusive"), ("0x1p+0", "unexpected-error"), ("0x1p-1", "unexpected-error")]
 )
 def test_an_operand_outside_of_its_range_may_be_refused(target: str, outcome: str) -> None:
-    """At 0 and 1 the row has edges: they are part of the range."""
+    """The ends are part of the range."""
     refusing = "def refuse(x, y):\n    raise ValueError('targets must be between 0.6 and 0.7')\n"
     operators = {**ADAPTER.operators, "binary_cross_entropy": "refuse({x}, {y})"}
     engine = start(replace(ADAPTER, setup=f"{ADAPTER.setup}\n{refusing}", operators=operators))
@@ -282,3 +282,24 @@ def test_an_operator_is_refused_by_an_error_and_not_by_a_wrong_number_or_exhaust
     engine = start(tiny_adapter(operators={"multiply": multiply}))
     assert refuses(parse(SQUARE), engine) is refused
     assert (examine(parse(SQUARE), engine).outcome in {"unexpected-error", "unsupported"}) is refused
+
+
+@pytest.mark.parametrize(
+    ("operator", "template"),
+    [("arctan2", "torch.arctan2({x}, {y})"), ("divide", "{y} / {x}"), ("subtract", "{y} - {x}")],
+)
+def test_operands_that_change_places_in_a_template_are_named(operator: str, template: str) -> None:
+    text = f"a = leaf float64[] {{0x1p-1}}\nb = leaf float64[] {{0x1p+1}}\nc = {operator} a b\nread value c\n"
+    turned = replace(ADAPTER, operators={**ADAPTER.operators, operator: template})
+    assert examine(parse(text), start(ADAPTER)).outcome == "passed"
+    found = examine(parse(text), start(turned))
+    assert found.outcome == "wrong"
+    assert found.message.endswith(f", and that is the value of `{operator} b a`: the operands change places")
+
+
+def test_another_wrong_value_is_no_matter_of_places() -> None:
+    text = "a = leaf float64[] {0x1p-1}\nb = leaf float64[] {0x1p+1}\nc = divide a b\nread value c\n"
+    adapter = replace(ADAPTER, operators={**ADAPTER.operators, "divide": "{y} * {x}"})
+    found = examine(parse(text), start(adapter))
+    assert found.outcome == "wrong"
+    assert "places" not in found.message
