@@ -17,6 +17,29 @@ Listed = Literal["operators", "engines", "checks", "features"]
 
 MOST_WORKERS: Final = 8
 
+DTYPES: Final = ("float64", "float32", "float16", "bfloat16")
+"""The dtypes in which errors are measured."""
+
+
+@click.command()
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
+@click.option(
+    "--select", multiple=True, metavar="GLOB", help="Measure the operators whose name matches, such as 'log*'."
+)
+@click.option(
+    "--dtype", type=click.Choice(list(DTYPES)), default="float64", show_default=True, help="What numbers are made of."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the worst of every value and slope.")
+def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, as_json: bool) -> None:
+    """Measure the errors of each elementwise operator in units of the last place, and show where they are largest.
+
+    It is a measurement, not a verdict: points are drawn over the range of each row and over all magnitudes, and then
+    close to the worst. The truth of each is certified.
+    """
+    from refgrad.cli.accuracy import show_accuracy
+
+    show_accuracy(engines, select, dtype, as_json=as_json)
+
 
 @click.command()
 @click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
@@ -121,4 +144,4 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     raise SystemExit(int(run_scenario(file, engine, program=program)))
 
 
-COMMANDS: Final = (confirm, coverage, grade, listing, report, run)
+COMMANDS: Final = (accuracy, confirm, coverage, grade, listing, report, run)

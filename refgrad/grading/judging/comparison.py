@@ -23,7 +23,7 @@ from refgrad.oracles import (
     undefined_between,
 )
 from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
-from refgrad.oracles.judgement.judgement import ALLOWANCE
+from refgrad.oracles.judgement.judgement import ALLOWANCE, last_place
 from refgrad.scenario import Apply, Grad, Jvp
 from refgrad.scenario.formats import FORMATS, Format
 
@@ -183,8 +183,7 @@ def _ulps(error: EntryError, form: Format) -> float:
     distance = abs(error.observed - nearest)
     if not (math.isfinite(distance) and math.isfinite(nearest)):
         return math.nan
-    exponent = math.frexp(max(abs(nearest), form.smallest_normal))[1]
-    return distance / math.ldexp(form.unit, exponent)
+    return distance / last_place(nearest, form)
 
 
 def _may_cancel(error: EntryError, oracle: CertifiedOracle) -> bool:

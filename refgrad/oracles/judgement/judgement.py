@@ -8,6 +8,7 @@ rows) the largest ratio of a correct engine's error to its budget was 1.915.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +54,11 @@ def inaccurate_below(form: Format) -> float:
     These are the same share of the format's digits as 1e-5 leaves of float64's: three tenths of them.
     """
     return _same_share(INACCURATE_BELOW, form)
+
+
+def last_place(number: float, form: Format) -> float:
+    """Return the unit in the last place of a finite number, at least that of the smallest normal one."""
+    return math.ldexp(form.unit, math.frexp(max(abs(number), form.smallest_normal))[1])
 
 
 def _same_share(fraction: float, form: Format) -> float:

@@ -1,0 +1,177 @@
+"""How many units in the last place an engine's elementwise operators are off, with the worst point that was found.
+
+A measurement, not a verdict. An operator is applied to a thousand points, half of them spread over the range of its row
+and half over magnitudes from 1e-8 to 1e3; then three times to as many close to the worst of those so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from refgrad.generation.attributes.rules import choose_attributes
+from refgrad.generation.choices import SeededChoices
+from refgrad.generation.profile import STANDARD
+from refgrad.lifecycle import Gradient, Value, lower
+from refgrad.native.engine import Engine, observe
+from refgrad.operators import Operator, operator_table
+from refgrad.oracles import CertifiedOracle
+from refgrad.oracles.certified.certified import Certified
+from refgrad.oracles.judgement.judgement import last_place
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
+from refgrad.scenario.formats import FORMATS, rounded
+
+Points = npt.NDArray[np.float64]
+
+POINTS: Final = 1000
+"""How many points an operator meets at once."""
+
+NEARER: Final = (0.3, 0.03, 0.003)
+"""How far, relative to themselves, points move away from the worst so far, round by round."""
+
+WORST_OF_A_ROUND: Final = 10
+MAGNITUDES: Final = (-8.0, 3.0)
+"""Powers of ten between which numbers are drawn whose logarithm is spread evenly."""
+
+SETTLED: Final = 2.0**-10
+"""The truth is known to this fraction of a unit in the last place; where it is not, a kink or a pole is too near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The largest error of a value, or of the slope by an operand, among ``points``, and where it was met.
+
+    ``ulps`` counts units in the last place of the truth, ``budgets`` what rounding the operands and each step explains.
+    """
+
+    operator: str
+    of: str
+    points: int
+    ulps: float
+    budgets: float
+    at: Mapping[str, float]
+    seen: float
+    truth: float
+
+
+def measurable(engine: Engine) -> list[Operator]:
+    """Return the elementwise operators of real operands alone that the engine has."""
+    return [
+        row
+        for row in operator_table().values()
+        if row.elementwise
+        and engine.offers(row)
+        and len(row.differentiable_arguments) == len(row.arguments)
+        and not all(map(row.vanishes, row.differentiable_arguments))
+    ]
+
+
+def measure(engine: Engine, row: Operator, dtype: str) -> list[Worst]:
+    """Return the worst of an operator's value and of each of its slopes in a dtype, as far as the engine shows them."""
+    random = np.random.default_rng(crc32(row.name.encode()))
+    places = np.stack([_spread(random, row, name) for name in row.argument_names], axis=-1)
+    worst: dict[str, Worst] = {}
+    count = 0
+    for nearer in (*NEARER, None):
+        found = [each for each in _errors(engine, row, rounded(places, dtype), dtype) if each.ulps.size]
+        if not found:
+            break
+        count += POINTS
+        for each in found:
+            one = each.worst(row, count)
+            worst[each.of] = max(one, worst.get(each.of, one), key=lambda known: known.ulps)
+        if nearer is not None:
+            chosen = np.concatenate([each.places[np.argsort(-each.ulps)[:WORST_OF_A_ROUND]] for each in found])
+            moved = chosen[random.integers(len(chosen), size=POINTS)]
+            places = moved * (1 + nearer * random.standard_normal(moved.shape))
+    return list(worst.values())
+
+
+def _spread(random: np.random.Generator, row: Operator, argument: str) -> Points:
+    """Return numbers of the range of an operand, and numbers of all magnitudes with the signs that the range has.
+
+    Where libraries take the smallest numbers for others by design, a clamp may do so with larger ones, too.
+    """
+    low, high = row.samples[argument]
+    half = 0 if "subnormal" in row.exceptional.conventions else POINTS // 2
+    magnitudes = 10 ** random.uniform(*MAGNITUDES, half)
+    signs = random.choice([sign for sign, there in ((-1, low < 0), (1, high > 0)) if there], half)
+    return np.concatenate([random.uniform(low, high, POINTS - half), signs * magnitudes])
+
+
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    """The errors of a quantity at the places where its truth is a number of the dtype's normal range."""
+
+    of: str
+    places: Points
+    ulps: Points
+    budgets: Points
+    seen: Points
+    truths: Points
+
+    def worst(self, row: Operator, count: int) -> Worst:
+        at = int(np.argmax(self.ulps))
+        place = dict(zip(row.argument_names, self.places[at].tolist(), strict=True))
+        ulps, budgets, seen, truth = (float(each[at]) for each in (self.ulps, self.budgets, self.seen, self.truths))
+        return Worst(row.name, self.of, count, ulps, budgets, place, seen, truth)
+
+
+def _errors(engine: Engine, row: Operator, places: Points, dtype: str) -> Iterator[_Errors]:
+    """Yield the errors of the value and of each slope, as far as the engine shows an array of them."""
+    lowered = lower(_scenario(row, places, dtype), engine.adapter.policy)
+    oracle = CertifiedOracle(lowered.scenario, dtype)
+    for due, seen in zip(lowered.predictions, observe(lowered.scenario, engine), strict=True):
+        if not isinstance(due, Value | Gradient) or seen.array is None or seen.array.shape != places.shape[:1]:
+            continue
+        if isinstance(due, Value):
+            yield _compared("value", places, seen.array, oracle.value(due.lowered))
+        else:
+            yield _compared(f"slope by {due.leaf}", places, seen.array, oracle.gradient(due.leaf, due.contributions))
+
+
+def _scenario(row: Operator, places: Points, dtype: str) -> Scenario:
+    """Apply the operator once to leaves of these numbers, one a column, and go backward from all of them at once."""
+    shapes = (places.shape[:1],) * len(row.arguments)
+    attributes = choose_attributes(SeededChoices(0), row, shapes, STANDARD)
+    leaves = [
+        Leaf(name, Constant.of(column, dtype), requires_grad=True)
+        for name, column in zip(row.argument_names, places.T, strict=True)
+    ]
+    ones = Constant.of(np.ones(len(places)), dtype)
+    return Scenario((
+        *leaves,
+        Apply("out", row.name, row.argument_names, tuple(sorted(attributes.items()))),
+        Backward("out", ones),
+        Read("value", "out"),
+        *(Read("grad", leaf.name) for leaf in leaves),
+    ))
+
+
+def _compared(of: str, places: Points, seen: npt.NDArray[Any], truth: Certified) -> _Errors:
+    """Count errors where the truth is known, is not zero, and neither overflows nor underflows."""
+    form, size = truth.form, np.abs(truth.midpoint)
+    units = np.array([last_place(number, form) if math.isfinite(number) else math.nan for number in size.tolist()])
+    normal = (size >= form.smallest_normal) & (size <= form.largest) & (truth.radius <= SETTLED * units)
+    chosen = np.flatnonzero(normal)
+    numbers = seen.astype(np.float64)[chosen]
+    balls = truth.balls[chosen]
+    away = np.array([
+        float((arb(number) - ball).abs_upper()) if math.isfinite(number) else math.inf
+        for number, ball in zip(numbers.tolist(), balls, strict=True)
+    ])
+    budgets = truth.budget[chosen]
+    explained = np.divide(away, budgets, out=np.zeros_like(away), where=budgets > 0)
+    return _Errors(of, places[chosen], away / units[chosen], explained, numbers, truth.midpoint[chosen])
+
+
+def dtypes_of(engine: Engine) -> list[str]:
+    """Return the floating dtypes of the engine in which errors are counted."""
+    return [dtype for dtype in engine.adapter.dtypes if dtype in FORMATS]

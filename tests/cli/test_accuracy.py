@@ -1,0 +1,53 @@
+"""Tests of ``refgrad accuracy``: its table, its JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from refgrad.cli.commands import accuracy
+from refgrad.report.accuracy import accuracy_page
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(accuracy, arguments)
+
+
+def test_what_is_measured_is_shown_or_told_as_json() -> None:
+    shown = run("refgrad", "--select", "exp*", "--select", "sin")
+    assert shown.exit_code == 0
+    assert "## refgrad, float64" in shown.output
+    told = json.loads(run("refgrad", "--select", "sin", "--json").output)
+    (document,) = told
+    assert (document["engine"], document["dtype"]) == ("refgrad", "float64")
+    assert {(each["operator"], each["of"]) for each in document["worst"]} == {("sin", "value"), ("sin", "slope by x")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("refgrad", "--dtype", "bfloat16"), "engine 'refgrad' has no bfloat16; it has "),
+        (("refgrad", "--select", "matmul"), "engine 'refgrad' has no elementwise operator that is selected"),
+        (("nobody",), "nobody"),
+        (("refgrad", "--dtype", "int8"), "'int8' is not one of"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(arguments: tuple[str, ...], problem: str) -> None:
+    refused = run(*arguments)
+    assert refused.exit_code == 2
+    assert problem in refused.output
+
+
+def test_the_page_begins_with_what_rounding_does_not_explain() -> None:
+    entry = {"of": "value", "points": 1, "at": {"x": 2.0}, "seen": 1.0, "truth": 1.5}
+    worst = [
+        entry | {"operator": "forgiven", "ulps": 1e9, "budgets": 0.5},
+        entry | {"operator": "wrong", "ulps": 1e3, "budgets": 1e2},
+        entry | {"operator": "right", "ulps": 0.5, "budgets": 0.25},
+    ]
+    page = accuracy_page([{"engine": "tape", "dtype": "float32", "worst": worst}])
+    assert "1 of 3 values and slopes are within 4 ulps" in page
+    assert "| right |" not in page
+    assert page.index("| wrong | value | 1e+03 (1e+02) | x = 2.0 | 1.0 | 1.5 |") < page.index("| forgiven |")

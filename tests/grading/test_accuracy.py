@@ -1,0 +1,55 @@
+"""Tests of the measured accuracy: what is off in a narrow range only is found, and what is right is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from refgrad.grading.accuracy import Worst, measurable, measure
+from refgrad.native.engine import Engine, start
+from refgrad.operators import operator_table
+from tests.native.reference import ADAPTER
+
+SETUP = """
+def off_beyond(x, start, error):
+    return torch.exp(x) * (1 + torch.where(x > start, error, 0.0))
+"""
+
+
+def engine(template: str) -> Engine:
+    """The reference engine whose ``exp`` is this."""
+    return start(replace(ADAPTER, setup=ADAPTER.setup + SETUP, operators={**ADAPTER.operators, "exp": template}))
+
+
+def worst(template: str) -> dict[str, Worst]:
+    return {each.of: each for each in measure(engine(template), operator_table()["exp"], "float64")}
+
+
+def test_what_is_right_is_off_by_a_unit_or_two() -> None:
+    found = worst("torch.exp({x})")
+    assert set(found) == {"value", "slope by x"}
+    assert all(0 < each.ulps < 2 and each.budgets < 1 for each in found.values())
+
+
+@pytest.mark.parametrize(("start_of_it", "error"), [(2.7, 1e-10), (200.0, 1e-12), (-0.5, 1e-13)])
+def test_what_is_wrong_in_a_range_is_found_with_a_point_of_that_range(start_of_it: float, error: float) -> None:
+    found = worst(f"off_beyond({{x}}, {start_of_it}, {error})")
+    for each in found.values():
+        assert each.ulps == pytest.approx(error / 2.0**-53, rel=0.6)
+        assert each.budgets > 4
+        assert each.at["x"] > start_of_it
+        assert each.seen == pytest.approx(each.truth * (1 + error), rel=1e-14)
+
+
+def test_points_move_towards_where_the_error_grows() -> None:
+    """The error grows towards 3, where few of the first points lie."""
+    found = worst("torch.exp({x}) * (1 + 1e-13 / ((({x} - 3) * 1000) ** 2 + 1))")
+    assert found["value"].at["x"] == pytest.approx(3, abs=2e-3)
+    assert found["value"].points == 4000
+
+
+def test_operators_of_real_operands_are_measured() -> None:
+    names = {row.name for row in measurable(start(ADAPTER))}
+    assert {"exp", "divide", "lgamma"} <= names
+    assert not names & {"where", "matmul", "floor"}
