@@ -69,6 +69,28 @@ def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
 
 
 @click.command()
+@click.argument("old", type=existing_path)
+@click.argument("new", type=existing_path)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["nothing", "regression", "any"]),
+    default="nothing",
+    show_default=True,
+    help="The exit status is 1 if a check broke, or if anything differs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the differences of each pair of reports.")
+def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
+    """Compare two reports, or the reports of the same name in two folders: versions, seeds, or engines.
+
+    A check is broken where it held and fails now, fixed where it failed and holds now, and changed if its verdict is
+    another one otherwise. Where it fails as before, an error that is ten times larger or smaller is told as accuracy.
+    """
+    from refgrad.cli.diff import show_differences
+
+    raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
+
+
+@click.command()
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option(
     "--output", type=file_path, metavar="DIR", default="out", show_default=True, help="Folder for ENGINE.json."
@@ -144,4 +166,4 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     raise SystemExit(int(run_scenario(file, engine, program=program)))
 
 
-COMMANDS: Final = (accuracy, confirm, coverage, grade, listing, report, run)
+COMMANDS: Final = (accuracy, confirm, coverage, diff, grade, listing, report, run)

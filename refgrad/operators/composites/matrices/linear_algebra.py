@@ -197,6 +197,11 @@ def matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
     return result
 
 
+def spread_matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
+    """The same as :func:`matrix_power`, that of an inverse in reflected coordinates."""
+    return reflected(ops, matrix_power(ops, reflected(ops, x), n=n)) if n < 0 else matrix_power(ops, x, n=n)
+
+
 def pinv(ops: Operators, x: Any) -> Any:
     """Pseudoinverse of matrices of full rank: (xᵀ x)⁻¹ xᵀ, or that of the transposed matrix, transposed."""
     if x.shape[-1] > x.shape[-2]:
@@ -226,7 +231,7 @@ COMPOSITES: Mapping[str, Composite] = MappingProxyType({
     "solve": solution(solve),
     "solve_vector": Composite(spread_solve_vector, solve_vector),
     "solve_triangular": Composite(solve_triangular),
-    "matrix_power": Composite(matrix_power),
+    "matrix_power": Composite(spread_matrix_power, matrix_power),
     "pinv": inverse(pinv),
     "lstsq": solution(lstsq),
     "trace": Composite(trace),

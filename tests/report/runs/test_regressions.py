@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.grading.regressions import regressions
-from refgrad.report.regressions import Regression, main, read, regressions_in, write
+from refgrad.report.runs.regressions import Regression, main, read, regressions_in, write
 from refgrad.specification import specs_directory
 
 FIRST = Regression("operators/exp", "a = leaf float64[] {0x1p+0}\nb = exp a\n", "torch 2.13.0")
@@ -18,7 +18,7 @@ EDGE = Regression("edges/abs", "a = leaf float64[] {0x0p+0}\nb = abs a\n", "jax 
 
 def document(name: str) -> dict[str, object]:
     """A report of this repository."""
-    path = Path(__file__).parents[2] / "reports" / f"{name}.json"
+    path = Path(__file__).parents[3] / "reports" / f"{name}.json"
     found: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
@@ -53,6 +53,6 @@ def test_the_command_adds_what_reports_show(tmp_path: Path, monkeypatch: pytest.
         if path.name != "regressions":
             (tmp_path / path.name).symlink_to(path)
     monkeypatch.setenv("REFGRAD_SPECS", str(tmp_path))
-    main([str(Path(__file__).parents[2] / "reports" / "mygrad.json")])
+    main([str(Path(__file__).parents[3] / "reports" / "mygrad.json")])
     (first, *_) = read(tmp_path / "regressions")
     assert first.scenario in [each.text for each in regressions(first.check)]

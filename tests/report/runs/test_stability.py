@@ -9,7 +9,7 @@ import pytest
 
 from refgrad.grading.judging.verdict import FAILURES
 from refgrad.report.document import ReportError
-from refgrad.report.stability import Stability, page
+from refgrad.report.runs.stability import Stability, page
 from tests.report.example import example_document
 
 

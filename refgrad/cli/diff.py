@@ -1,0 +1,57 @@
+"""``refgrad diff``: what became of the checks of an engine between two runs, two versions, or two engines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import click
+
+from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.native.text import plain_text
+from refgrad.report.document import read_document
+from refgrad.report.runs.comparison import comparison_text, differences
+
+FailOn = Literal["nothing", "regression", "any"]
+
+FAILS_ON: Final = {"nothing": frozenset[str](), "regression": frozenset({"broken"})}
+"""The kinds of differences for which the exit status is 1; for any of them, if the choice is not listed."""
+
+
+def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) -> Status:
+    """Print what differs between reports, or folders of reports by the same name, and return whether it is too much."""
+    failed = False
+    documents = []
+    with told_in_one_line():
+        for before, after in _pairs(old, new):
+            first, second = read_document(before), read_document(after)
+            found = differences(first, second)
+            failed |= any(each.kind in FAILS_ON.get(fail_on, {each.kind}) for each in found)
+            documents.append(_document(first, second, [each.to_json() for each in found]))
+            if not as_json:
+                click.echo(plain_text(comparison_text(first, second, found)) + "\n")
+    if as_json:
+        click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
+    return Status.FAILED if failed else Status.PASSED
+
+
+def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:
+    """Return the reports to compare. Raises Failure where a file stands against a folder, or no name is in both."""
+    if not old.is_dir() and not new.is_dir():
+        return [(old, new)]
+    if not (old.is_dir() and new.is_dir()):
+        raise Failure(f"{old} and {new}: give two reports, or two folders of reports", Status.WRONG_USAGE)
+    names = sorted({path.name for path in old.glob("*.json")} & {path.name for path in new.glob("*.json")})
+    if not names:
+        raise Failure(f"{old} and {new} have no report of the same name", Status.WRONG_USAGE)
+    return [(old / name, new / name) for name in names]
+
+
+def _document(old: dict[str, Any], new: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
+    identity = {
+        when: {"engine": each["engine"]["name"], "version": each["engine"]["version"]}
+        | {key: each[key] for key in ("refgrad", "profile", "seed")}
+        for when, each in (("old", old), ("new", new))
+    }
+    return identity | {"differences": found}

@@ -1,0 +1,117 @@
+"""What differs between two reports: checks that are fixed or broken, verdicts that changed, and accuracy that did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from refgrad.grading.judging.evidence import Entry
+from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
+from refgrad.report.document import verdicts_of
+
+Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
+"""What became of a check.
+
+It is broken where it held and fails, fixed where it failed and holds. Verdicts that changed otherwise are changed; a
+check that fails as before, but nearer to or further from the truth by a factor of ten, differs in accuracy. New and
+gone are those that only one report has.
+"""
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+HOLDS: Final = frozenset({"passed", "convention"})
+MUCH: Final = 10.0
+"""How many times larger or smaller an error is that counts as another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A check with its verdict in the one report and in the other; None where the report has none."""
+
+    kind: Kind
+    old: Verdict | None
+    new: Verdict | None
+
+    @property
+    def either(self) -> Verdict:
+        """The verdict that there is, the newer one if there are two."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+    @property
+    def outcomes(self) -> tuple[Outcome | None, Outcome | None]:
+        """What the check was found to be before and after."""
+        return (self.old.verdict if self.old else None, self.new.verdict if self.new else None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the difference as plain data."""
+        before, after = self.outcomes
+        return {
+            "kind": self.kind, "id": self.either.id, "level": self.either.level, "old": before, "new": after,
+            "old_message": self.old.message if self.old else "", "new_message": self.new.message if self.new else "",
+        }  # fmt: skip
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    """Return the checks that differ between two reports, by kind and then in the order of the suite."""
+    before = {verdict.id: verdict for verdict in verdicts_of(old)}
+    after = {verdict.id: verdict for verdict in verdicts_of(new)}
+    found = [
+        Difference(kind, before.get(name), after.get(name))
+        for name in {**after, **before}
+        if (kind := _kind(before.get(name), after.get(name))) is not None
+    ]
+    return sorted(found, key=lambda difference: KINDS.index(difference.kind))
+
+
+def _kind(old: Verdict | None, new: Verdict | None) -> Kind | None:
+    if old is None or new is None:
+        return "new" if old is None else "gone"
+    if old.verdict in HOLDS and new.verdict in FAILURES:
+        return "broken"
+    if old.verdict in FAILURES and new.verdict in HOLDS:
+        return "fixed"
+    if old.verdict != new.verdict:
+        return "changed"
+    if old.verdict not in FAILURES:
+        return None
+    ratio = _error(new) / _error(old)
+    return "accuracy" if ratio > MUCH or ratio * MUCH < 1 else None
+
+
+def _error(verdict: Verdict) -> float:
+    """Return how far the entry that a verdict shows is off, in what rounding explains, or NaN if it shows none."""
+    fact = verdict.evidence.fact if verdict.evidence else None
+    error = float(fact.budgets) if isinstance(fact, Entry) else math.nan
+    return error if math.isfinite(error) and error > 0 else math.nan
+
+
+def comparison_text(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Difference]) -> str:
+    """Return the differences as lines of text, or the one line that there are none."""
+    return "\n".join(_lines(old, new, found))
+
+
+def _lines(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Difference]) -> Iterator[str]:
+    yield f"{_title(old)} -> {_title(new)}"
+    if not found:
+        yield f"no difference in {len(new['verdicts'])} checks"
+        return
+    counts = {kind: sum(difference.kind == kind for difference in found) for kind in KINDS}
+    yield ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    for difference in found:
+        before, after = (outcome or "-" for outcome in difference.outcomes)
+        yield ""
+        yield f"{difference.kind}: {difference.either.id} ({difference.either.level}): {before} -> {after}"
+        yield from (
+            f"  {when}: {verdict.message}"
+            for when, verdict in (("before", difference.old), ("after", difference.new))
+            if verdict is not None and verdict.message
+        )
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    engine = document["engine"]
+    return f"{engine['name']} {engine['version']}, profile {document['profile']}, seed {document['seed']}"
