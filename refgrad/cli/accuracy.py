@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
+from typing import Any
 
 import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.grading.accuracy import Worst, dtypes_of, measurable, measure
-from refgrad.native.adapter import find_adapter
+from refgrad.grading.accuracy import dtypes_of, measurable, measure
+from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Isolation, launch
 from refgrad.report.accuracy import accuracy_page
 
@@ -19,21 +21,20 @@ from refgrad.report.accuracy import accuracy_page
 def show_accuracy(engines: Sequence[str], select: Sequence[str], dtype: str, *, as_json: bool) -> None:
     """Print the worst value and slopes of each operator of the engines that is selected."""
     with told_in_one_line():
-        documents = [
-            {"engine": name, "dtype": dtype, "worst": [asdict(each) for each in _measured(name, select, dtype)]}
-            for name in engines
-        ]
+        documents = [_measured(name, select, dtype) for name in engines]
     if as_json:
         click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
     else:
         click.echo(accuracy_page(documents).rstrip())
 
 
-def _measured(name: str, select: Sequence[str], dtype: str) -> list[Worst]:
-    engine = launch(find_adapter(name), Isolation())
+def _measured(name: str, select: Sequence[str], dtype: str) -> dict[str, Any]:
+    adapter = find_adapter(name)
+    engine = launch(adapter, Isolation())
     if dtype not in dtypes_of(engine):
         raise Failure(f"engine {name!r} has no {dtype}; it has {', '.join(dtypes_of(engine))}", Status.WRONG_USAGE)
     rows = [row for row in measurable(engine) if not select or any(fnmatchcase(row.name, glob) for glob in select)]
     if not rows:
         raise Failure(f"engine {name!r} has no elementwise operator that is selected", Status.WRONG_USAGE)
-    return [worst for row in rows for worst in measure(engine, row, dtype)]
+    found = [asdict(worst) for row in rows for worst in measure(engine, row, dtype)]
+    return {"engine": adapter.name, "version": engine_version(adapter, sys.executable), "dtype": dtype, "worst": found}

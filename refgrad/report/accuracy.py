@@ -33,7 +33,7 @@ def accuracy_page(documents: Sequence[Mapping[str, Any]]) -> str:
 def _table(document: Mapping[str, Any]) -> Iterator[str]:
     worst = sorted(document["worst"], key=lambda each: (each["budgets"] <= USUAL, -each["ulps"], each["operator"]))
     shown = [each for each in worst if each["ulps"] > USUAL]
-    yield f"## {document['engine']}, {document['dtype']}"
+    yield f"## {document['engine']} {document['version']}, {document['dtype']}"
     yield ""
     yield f"{len(worst) - len(shown)} of {len(worst)} values and slopes are within {USUAL:g} ulps at all points tried."
     yield ""

@@ -18,7 +18,7 @@ def run(*arguments: str) -> Result:
 def test_what_is_measured_is_shown_or_told_as_json() -> None:
     shown = run("refgrad", "--select", "exp*", "--select", "sin")
     assert shown.exit_code == 0
-    assert "## refgrad, float64" in shown.output
+    assert "## refgrad 0.1.0, float64" in shown.output
     told = json.loads(run("refgrad", "--select", "sin", "--json").output)
     (document,) = told
     assert (document["engine"], document["dtype"]) == ("refgrad", "float64")
@@ -47,7 +47,8 @@ def test_the_page_begins_with_what_rounding_does_not_explain() -> None:
         entry | {"operator": "wrong", "ulps": 1e3, "budgets": 1e2},
         entry | {"operator": "right", "ulps": 0.5, "budgets": 0.25},
     ]
-    page = accuracy_page([{"engine": "tape", "dtype": "float32", "worst": worst}])
+    page = accuracy_page([{"engine": "tape", "version": "1.2", "dtype": "float32", "worst": worst}])
+    assert "## tape 1.2, float32" in page
     assert "1 of 3 values and slopes are within 4 ulps" in page
     assert "| right |" not in page
     assert page.index("| wrong | value | 1e+03 (1e+02) | x = 2.0 | 1.0 | 1.5 |") < page.index("| forgiven |")
