@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
+from refgrad import __version__
 from refgrad.cli.commands import accuracy
 from refgrad.report.accuracy import accuracy_page
 
@@ -18,7 +19,7 @@ def run(*arguments: str) -> Result:
 def test_what_is_measured_is_shown_or_told_as_json() -> None:
     shown = run("refgrad", "--select", "exp*", "--select", "sin")
     assert shown.exit_code == 0
-    assert "## refgrad 0.1.0, float64" in shown.output
+    assert f"## refgrad {__version__}, float64" in shown.output
     told = json.loads(run("refgrad", "--select", "sin", "--json").output)
     (document,) = told
     assert (document["engine"], document["dtype"]) == ("refgrad", "float64")
