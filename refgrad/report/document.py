@@ -26,6 +26,9 @@ from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version
 from refgrad.specification import specs_directory
 
 SCHEMA_NAME: Final = "refgrad/report/1"
+MARK: Final = "\0"
+"""Stands for the verdicts where the rest of a report is written."""
+
 NOT_FOR_FILES: Final = re.compile(r"[^\w.+-]")
 
 
@@ -81,7 +84,7 @@ def build_document(  # noqa: PLR0913 (each is a part of the report)
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:
     """Write a report in one go, so that no half of one is ever seen. Raises ReportError where that cannot be done."""
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = _text(document)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,6 +95,14 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise ReportError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    """Return a report as JSON with a line a verdict, so that what changes between two of them is told by lines."""
+    rows = [json.dumps(row, ensure_ascii=False) for row in document["verdicts"]]
+    around = json.dumps(dict(document) | {"verdicts": [MARK]}, indent=2, ensure_ascii=False)
+    before, after = around.split(json.dumps(MARK))
+    return before + ",\n    ".join(rows) + after + "\n"
 
 
 def read_document(path: Path) -> dict[str, Any]:

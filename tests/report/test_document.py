@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 import resource
 from pathlib import Path
 from typing import Any, get_args
@@ -55,7 +56,10 @@ def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     document = example_document()
     write_document(path, document)
     assert read_document(path) == document
-    assert verdicts_of(document) == list(VERDICTS)
+    told = [replace(each, statement="") if each.verdict == "passed" else each for each in VERDICTS]
+    assert verdicts_of(document) == told
+    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith('    {"id": ')]
+    assert len(rows) == len(VERDICTS)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 

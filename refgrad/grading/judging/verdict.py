@@ -94,9 +94,11 @@ class Verdict:
         return self.verdict in FAILURES
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row of a report; members that came later are left out where they say nothing."""
+        """Return the row of a report; members that say nothing are left out, and what a check that passed states."""
         row = asdict(self) | {"evidence": _row(self.evidence), "further": [_shown_row(each) for each in self.further]}
-        return {name: value for name, value in row.items() if value or name not in LATER}
+        if self.verdict == "passed":
+            del row["statement"]
+        return {name: value for name, value in row.items() if value}
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Verdict:
@@ -104,11 +106,7 @@ class Verdict:
         if not isinstance(row, dict):
             raise TypeError(f"a verdict is an object, not {row!r}")
         further = tuple(Shown(**_with_evidence(each)) for each in row.get("further", ()))
-        return cls(**_with_evidence(row) | {"further": further})
-
-
-LATER = frozenset({"evidence", "cause", "further"})
-"""Members that reports need not have."""
+        return cls(**{"operator": ""} | _with_evidence(row) | {"further": further})
 
 
 def _row(evidence: Evidence | None) -> dict[str, Any] | None:
