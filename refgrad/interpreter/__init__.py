@@ -13,7 +13,7 @@ from refgrad.interpreter.evaluation import (
     keywords,
 )
 from refgrad.interpreter.expansion import expanded
-from refgrad.interpreter.float64 import Float64
+from refgrad.interpreter.float64 import Float64, float64_values
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "analytic_expression",
     "evaluate",
     "expanded",
+    "float64_values",
     "keywords",
     "noted",
     "numpy_forward",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 
 from refgrad.errors import UserError
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Detach, Grad, Jvp, Leaf, Scenario, Slice
+
+PLAIN: Final = frozenset({int, float, bool, str, type(None)})
+"""The types of attributes that are Python's own values as they are: an index may hold thousands of them."""
 
 
 class ScenarioEvaluationError(UserError):
@@ -132,4 +135,6 @@ def keywords(step: Apply) -> dict[str, Any]:
 def _native(value: Any) -> Any:
     if isinstance(value, Slice):
         return value.to_native()
-    return tuple(_native(item) for item in value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple) and not PLAIN.issuperset(map(type, value)):
+        return tuple(_native(item) for item in value)
+    return value

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.interpreter.composites import Entry, noted
-from refgrad.interpreter.evaluation import evaluate, keywords
-from refgrad.interpreter.float64 import Float64
+from refgrad.interpreter.evaluation import keywords
+from refgrad.interpreter.float64 import float64_values
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Constant, Leaf, Scenario, Slice, Step
 
@@ -32,7 +32,7 @@ def expanded(scenario: Scenario) -> Scenario:
 
 @lru_cache(maxsize=64)
 def _expanded(scenario: Scenario) -> Scenario:
-    values = evaluate(scenario, Float64())
+    values = float64_values(scenario)
     mark = "__"
     while any(mark in name for name in values):
         mark += "_"

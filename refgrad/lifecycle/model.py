@@ -311,11 +311,11 @@ class Model(FlagRules):
 
 
 def _renamed(vjp: Vjp, names: dict[str, str]) -> Vjp:
-    return replace(
-        vjp,
-        parent=names[vjp.parent],
-        saved=frozenset(names[name] for name in vjp.saved),
-        nonlinear_in=frozenset(names[name] for name in vjp.nonlinear_in),
+    return Vjp(
+        names[vjp.parent],
+        frozenset(names[name] for name in vjp.saved),
+        frozenset(names[name] for name in vjp.nonlinear_in),
+        vjp.always_zero,
     )
 
 

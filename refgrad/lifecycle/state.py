@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refgrad.interpreter import Float64, evaluate
+from refgrad.interpreter import float64_values
 from refgrad.lifecycle.functional import FunctionalSteps
 from refgrad.lifecycle.graph import Graph
 from refgrad.lifecycle.memory import Memory
@@ -21,7 +21,7 @@ class State:
     def __init__(self, scenario: Scenario, policy: Policy) -> None:
         """Begin before the first step; shapes are known from the start, since no step changes them."""
         self.policy = policy
-        self.shapes = {name: value.shape for name, value in evaluate(scenario, Float64()).items()}
+        self.shapes = {name: value.shape for name, value in float64_values(scenario).items()}
         self.functional = FunctionalSteps(scenario)
         self.graph = Graph(Memory(), dict(self.shapes))
         self.tensors: dict[str, Tensor] = {}

@@ -233,12 +233,12 @@ class Engine:
         self.runner = LocalRunner(adapter) if runner is None else runner
         self.fatal: dict[str, tuple[Observation, ...]] = {}
         """What scenarios showed in which the engine's process ended, by their ids."""
-        self.prepared: dict[tuple[str, bool], tuple[Observation, ...]] = {}
-        """What scenarios showed that were run ahead, by their ids and whether seeds were watched."""
+        self.prepared: dict[tuple[Scenario, bool], tuple[Observation, ...]] = {}
+        """What scenarios showed that were run ahead, each by whether seeds were watched."""
 
     def has_run(self, scenario: Scenario) -> bool:
         """Whether it is known already what a scenario shows: it ended a process, or was prepared."""
-        return scenario.id in self.fatal or any(known == scenario.id for known, _seeds in self.prepared)
+        return scenario.id in self.fatal or any(known == scenario for known, _seeds in self.prepared)
 
     @property
     def session(self) -> Session:
@@ -354,7 +354,7 @@ def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple
     known = engine.fatal.get(scenario.id) if engine.fatal else None
     if known is not None:
         return known
-    shown = engine.prepared.pop((scenario.id, seeds), None) if engine.prepared else None
+    shown = engine.prepared.pop((scenario, seeds), None) if engine.prepared else None
     if shown is None:
         shown = engine.run(engine.program(scenario, watch_seeds=seeds))
     seen = tuple(map(_completed, scenario.steps, shown))
@@ -371,11 +371,11 @@ def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = Fals
     engine.prepared.clear()
     if not isinstance(engine.runner, ProcessRunner):
         return
-    unknown = [scenario for scenario in scenarios if scenario.id not in engine.fatal]
+    unknown = [scenario for scenario in scenarios if not engine.fatal or scenario.id not in engine.fatal]
     programs = [engine.program(scenario, watch_seeds=seeds) for scenario in unknown]
     answers = engine.runner.run_until_ended(programs)  # what ends the process once ends it time and again
     for scenario, program, each in zip(unknown, programs, answers, strict=False):
-        engine.prepared[scenario.id, seeds] = _read(program, each)
+        engine.prepared[scenario, seeds] = _read(program, each)
 
 
 def _completed(step: Step, seen: Observation) -> Observation:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 STDERR_KEPT: Final = 4_000
@@ -24,6 +25,10 @@ LONGEST_LINE: Final = 1 << 28
 
 FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 """Signals by which somebody else may end a process: a user, or a system without memory."""
+
+THREADS: Final[Mapping[str, str]] = MappingProxyType({"OMP_WAIT_POLICY": "passive"})
+"""How threads of a runner wait for work, unless the user's environment says otherwise: asleep. Those of OpenMP keep a
+core busy by default, which another process of the run needs. What they compute does not depend on it."""
 
 MARKS: Final = struct.Struct("<II")
 """The program of a batch and its step that a runner leaves word of."""
@@ -86,6 +91,7 @@ class RunnerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                env={**THREADS, **os.environ},
                 start_new_session=True,
             )
         except OSError as error:

@@ -181,6 +181,8 @@ class Operator:
 
     def bind(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Fill in the defaults, in the row's order; unknown or missing names are an error."""
+        if not attributes and not self.attributes:
+            return {}
         defaults = _defaults(self)
         bound = {**defaults, **attributes}
         if len(bound) > len(defaults):

@@ -105,3 +105,19 @@ def test_the_collector_does_not_walk_what_an_engine_has_loaded_and_walks_the_pro
     assert 0 < before < after
     gc.unfreeze()  # what these tests have frozen themselves, as no user's process has
     assert kept_from_the_collector(Isolation(in_process=True)) == [0, 0]
+
+
+WAITING = 'import os\n\n\ndef attempt(n):\n    return os.environ["OMP_WAIT_POLICY"]\n'
+
+
+@pytest.mark.parametrize("chosen", ["", "active"])
+def test_threads_of_an_engine_sleep_while_they_wait_unless_the_user_chose(
+    chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if chosen:
+        monkeypatch.setenv("OMP_WAIT_POLICY", chosen)
+    runner = ProcessRunner(tiny_adapter())
+    (shown,) = Library(Engine(runner.adapter, runner)).run(WAITING, 1)
+    runner.stop()
+    assert shown.data == (chosen or "passive")

@@ -112,7 +112,7 @@ def confront(
         finding = _compare(prediction, observation, oracle, adapter)
         if finding.outcome == "unexpected-error" and as_given:
             finding = _excused(finding, oracle, number)
-        findings.append(replace(finding, step=number))
+        findings.append(Finding(finding.outcome, finding.fact, number))
         if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
             break  # whatever is missing or wrong behind it follows from it
     finding = _explained(worst(findings), predictions, observations)

@@ -113,11 +113,17 @@ class _Trial:
         Memory that Python knows of is there or not, once the collector has run. Else Python, or the process, may keep
         what was freed, to use it again: then it is run once before, and too much must be left each time.
         """
-        attempts = 1 if self.exact else 1 + CONFIRMATIONS
-        found = measured(self.library, self.meter, self.text, *range(attempts))
-        confirmed = found if self.exact else found[1:]
-        graph, left = next((each for each in confirmed if self.released(*each)), confirmed[-1])
-        return self.told(graph, left)
+        if self.exact:
+            return self.told(*self.attempts(1)[0])
+        _, first = self.attempts(2)
+        if self.released(*first):
+            return self.told(*first)
+        _, *confirmed = self.attempts(1 + CONFIRMATIONS)
+        return self.told(*next((each for each in confirmed if self.released(*each)), confirmed[-1]))
+
+    def attempts(self, count: int) -> list[Any]:
+        """Return what a graph held and what was left of it, in so many runs of one process."""
+        return measured(self.library, self.meter, self.text, *range(count))
 
     def released(self, graph: int, left: int) -> bool:
         """Whether what is left is little, of what the graph held or of what it might have held."""

@@ -102,6 +102,11 @@ class Form:
         return cls(tag or "_".join(words), "".join(words[:1]), target, parts, fields)
 
     @cached_property
+    def checks(self) -> tuple[tuple[str, tuple[type, ...], Callable[[Any], Any]], ...]:
+        """The fields, each with the types that it may have and with what keeps or refuses its value."""
+        return tuple((field, codec.types, codec.kept) for field, codec in self.fields.items())
+
+    @cached_property
     def users(self) -> tuple[tuple[str, Callable[[Any], Sequence[str]]], ...]:
         """The fields that use tensors, each with what tells which."""
         return tuple((field, codec.uses) for field, codec in self.fields.items() if codec.uses is not no_names)

@@ -27,11 +27,11 @@ class Step:
 
     def __post_init__(self) -> None:
         """Check the fields one by one."""
-        for field, codec in self.form.fields.items():
+        for field, types, keep in self.form.checks:
             value = getattr(self, field)
-            if codec.types:
-                check_type(field, value, *codec.types)
-            kept = codec.kept(value)
+            if types and type(value) not in types:
+                check_type(field, value, *types)
+            kept = keep(value)
             if kept is not value:
                 object.__setattr__(self, field, kept)
 

@@ -73,7 +73,8 @@ class OperatorCheck(CheckOfOperator):
         verdict = self._in_single_precision(verdict, bench)
         if verdict.verdict not in {"passed", "convention"}:
             return verdict
-        large = large_scenarios(name, profile)[: bench.settings.effort.large_arrays]
+        most = bench.settings.effort.large_arrays
+        large = large_scenarios(name, profile)[:most] if most else ()
         return on_large_arrays(self, verdict, bench, map(bench.reliance.isolated, large))
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
