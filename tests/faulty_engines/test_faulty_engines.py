@@ -12,6 +12,7 @@ from refgrad.grading.judging.verdict import Verdict
 from tests.faulty_engines.fault import NO_FAULT, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import CLEAN, FAULTS
 from tests.faulty_engines.remembering import remembered_scenarios
+from tests.faulty_engines.rules.forward_faults import NO_FORWARD_FAULT
 from tests.grading.sparing import one_fault_a_search
 
 LARGEST_COUNTEREXAMPLE = 8
@@ -47,7 +48,10 @@ def test_the_tape_fails_nothing_as_it_stands() -> None:
 
 @each_clean
 def test_what_faulty_engines_are_made_of_fails_nothing_as_it_stands(clean: Fault) -> None:
-    assert failures(verdicts(clean, "smoke")) == {}
+    found = verdicts(clean, "smoke")
+    assert {name: verdict.message for name, verdict in failures(found).items()} == {}
+    if clean is NO_FORWARD_FAULT:
+        assert sum(verdict.verdict == "passed" for verdict in found.values() if verdict.chapter == "forward_mode") > 50
 
 
 @each_fault
