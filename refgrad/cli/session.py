@@ -24,11 +24,15 @@ PLUGINS: Final = (
     "no:cacheprovider",
     "no:faulthandler",
     "no:threadexception",
+    "no:tmpdir",
     "no:unraisableexception",
     "xdist",
     "refgrad.pytest_plugin",
 )
-"""What a run needs, and what of pytest it does without: some of that walks all objects of the process at its end."""
+"""What a run needs, and what of pytest it does without.
+
+Some of that walks all objects of the process at its end, or deletes the temporary folders of other sessions.
+"""
 
 QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
 

@@ -79,6 +79,8 @@ class Session:
         self.forget = forget
         self.apart = False
         """Whether the process holds nothing but the engine, so that what it holds once may be kept for good."""
+        self.frozen: bool | None = None
+        """Whether somebody had frozen the process before; looked up once, since Python counts all its objects."""
         self.compiled: Dict[str, Callable[..., Any]] = {}
         self.kept: List[Names] = []
         self.programs = 0
@@ -258,7 +260,9 @@ class Session:
         How long the collector takes depends on all that the process holds, so it runs only where it is called. What a
         process has frozen before, such as one that is shared with the grader, stays so.
         """
-        enabled, frozen = gc.isenabled(), gc.get_freeze_count()
+        enabled = gc.isenabled()
+        if self.frozen is None:
+            self.frozen = self.apart or gc.get_freeze_count() > 0
         if enabled:  # a program that has switched it off is about what there is before it runs
             gc.collect()
         gc.freeze()
@@ -268,7 +272,7 @@ class Session:
             result = self.call(call, names)
             return result, time.process_time() - started
         finally:
-            if not (self.apart or frozen):  # else the next collection would walk all modules of the library again
+            if not self.frozen:  # else the next collection would walk all modules of the library again
                 gc.unfreeze()
             if enabled:
                 gc.enable()
