@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 import resource
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
