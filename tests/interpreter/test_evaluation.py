@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import operator_scenario, random_scenario
-from refgrad.interpreter import BatchedFloat64, Float64, ScenarioEvaluationError, evaluate, expanded
+from refgrad.interpreter import (
+    BatchedFloat64,
+    Float64,
+    ScenarioEvaluationError,
+    evaluate,
+    expanded,
+    float64_values,
+    keywords,
+)
 from refgrad.operators import operator_table
 from refgrad.scenario import Leaf, parse
 from tests.effort import seeds
@@ -82,3 +90,23 @@ def test_truth_values_are_no_numbers(line: str, complaint: str) -> None:
     scenario = parse(f"x = leaf float64[1] {{0x1p+0}} requires_grad\nc = leaf bool[1] {{true}}\n{line}\n")
     with pytest.raises(ScenarioEvaluationError, match=complaint):
         evaluate(scenario, Float64())
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32))
+def test_values_that_are_kept_are_those_of_an_evaluation_and_cannot_be_changed(seed: int) -> None:
+    scenario = random_scenario(seed)
+    kept, found = float64_values(scenario), evaluate(scenario, Float64())
+    assert list(kept) == list(found)
+    assert all(np.array_equal(kept[name], array, equal_nan=True) for name, array in found.items())
+    assert not any(array.flags.writeable for array in kept.values())
+    assert float64_values(scenario) is kept
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("2", 2), ("(0, 3)", (0, 3)), ("(1, 0:3:2)", (1, slice(0, 3, 2))), ("((0, 1), 2)", ((0, 1), 2))],
+)
+def test_attributes_are_pythons_own_and_slices_among_others_too(written: str, meant: object) -> None:
+    step = parse(f"x = leaf float64[] {{0x1p+0}}\ny = index x index={written}\n").applications[0]
+    assert keywords(step) == {"index": meant}
