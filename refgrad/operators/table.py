@@ -200,13 +200,19 @@ class Operator:
 
         A composite has no rule of its own: any of its arguments may be kept, and none has to be.
         """
-        if self.structure is not None:
-            return frozenset(self.structure.saves.get(argument, ()))
-        if self.composite is not None:
-            return frozenset(self.differentiable_arguments)
-        if argument not in self.partials:
-            return frozenset()
-        return self.partials[argument].names - set(self.attribute_names)
+        return _saved(self, argument)
+
+
+@cache
+def _saved(operator: Operator, argument: str) -> frozenset[str]:
+    """Return which values the rule for an argument keeps."""
+    if operator.structure is not None:
+        return frozenset(operator.structure.saves.get(argument, ()))
+    if operator.composite is not None:
+        return frozenset(operator.differentiable_arguments)
+    if argument not in operator.partials:
+        return frozenset()
+    return operator.partials[argument].names - set(operator.attribute_names)
 
 
 @cache

@@ -388,8 +388,8 @@ def encoded(result: Any) -> Json:
         "shape": list(array.shape),
         "data": base64.b64encode(stored.tobytes()).decode("ascii"),
     }
-    if array.dtype.name != dtype:
-        form["stored"] = array.dtype.name
+    if dtype == "bfloat16":
+        form["stored"] = "float64"
     if masked is not None and masked.any():
         form["masked"] = int(masked.sum())
     return form
