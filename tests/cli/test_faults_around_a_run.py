@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,7 +41,6 @@ QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/a
 SMALL_DISK = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
-sys.dont_write_bytecode = True
 sys.argv[0] = "refgrad"
 from refgrad.cli import main
 main()
@@ -169,7 +169,10 @@ def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is
 ) -> None:
     program = SMALL_DISK.format(size=size)
     command = [sys.executable, "-c", program, "grade", "toy:RIGHT", *QUICK, "--workers", "1"]
-    done = subprocess.run(command, cwd=terminal.folder, check=False, capture_output=True, text=True, timeout=300)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # such a disk would leave truncated modules to others
+    done = subprocess.run(
+        command, cwd=terminal.folder, env=environment, check=False, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 4
     assert "Error: out/right.journal.jsonl cannot be written: File too large; go on with --resume" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
