@@ -18,6 +18,7 @@ from refgrad.generation.single_operators.large_arrays import large_scenarios, pe
 from refgrad.generation.single_operators.layouts import LAYOUTS
 from refgrad.generation.single_operators.memory import memory_scenarios, memory_scenarios_of_second_order
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
+from refgrad.generation.single_operators.subsets import subsets_of_second_order
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
 from refgrad.generation.tangents import without_tangents
 from refgrad.generation.wanted_gradients import without_gradients_of
@@ -56,6 +57,7 @@ __all__ = [
     "random_scenario",
     "second_order_scenario",
     "shrink",
+    "subsets_of_second_order",
     "third_order_scenario",
     "triple_backward_scenario",
     "weight",

@@ -42,13 +42,16 @@ LARGEST_CORNER: Final = 300
 LARGEST_OF_PAIRS: Final = 40
 """Nor has it where an operator compares or adds all pairs of entries, as a sort does."""
 
+LARGEST_PLAIN: Final = 36
+"""Nor has one where what counts is not how many there are."""
+
 FEW, MORE = (8,), (16,)
 """Shapes that tell whether the work grows with the pairs of entries: by twice as many, or by four times."""
 
 PLAIN: Final[Shape] = (2, 3)
 
 SHAPES: Final[tuple[tuple[Shape, ...], ...]] = (
-    ((2, 1, 3, 2), (), (1, 2, 1, 3, 2), (3,), (2, 1, 3), (2, 3)),
+    ((2, 1, 3, 2), (), (1, 2, 1, 3, 2), (3,), (2, 1, 3), (2, 3), (2, 3, 2, 2)),
     ((257,), (33,), (17,), (9,), (8,), (7,), (16,), (15,), (31,), (32,), (63,), (64,), (65,), (127,), (128,), (129,)),
     ((1, 3), (3, 1), (1,), (1, 2, 3), (2, 3, 1), (1, 1, 1)),
     ((0,), (2, 0), (0, 2), (2, 0, 3), (0, 2, 4), (2, 4, 0), (0, 4, 2, 2), (2, 0, 2, 2)),
@@ -140,9 +143,29 @@ def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | Non
     kinds += [_operand_corners(row), [Corner(arranged=each) for each in ARRANGEMENTS], _attributes(row)]
     shaped, *others = (_all_drawn(row, corners, wide) for corners in kinds)
     bases = list(islice(shaped, BASES))
-    wanted = [subset for scenario in bases for subset in _subsets(scenario)]
+    wanted = [subset for scenario in bases for subset in subsets(scenario)]
     met = chain.from_iterable(zip_longest(wanted, chain(bases, shaped), *others))
     return tuple(islice(_different(scenario for scenario in met if scenario is not None), most))
+
+
+def plain_corners(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:
+    """Return those of the operator's first ``most`` corners of whose leaves something can be made, the smallest first.
+
+    All operands of numbers are leaves that want gradients, no two are one, and they have entries, but few.
+    """
+    return sorted(filter(_is_plain, corner_scenarios(operator, profile, most)), key=entries)
+
+
+def entries(scenario: Scenario) -> int:
+    """Count the numbers that the leaves of a scenario hold."""
+    return sum(leaf.value.size for leaf in scenario.leaves)
+
+
+def _is_plain(scenario: Scenario) -> bool:
+    numbers = [leaf for leaf in scenario.leaves if leaf.value.dtype != "bool"]
+    names = scenario.applications[0].arguments
+    small = all(0 < leaf.value.size <= LARGEST_PLAIN for leaf in scenario.leaves)
+    return small and all(leaf.requires_grad for leaf in numbers) and len(set(names)) == len(names)
 
 
 def _different(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
@@ -263,7 +286,7 @@ def _arranged(leaf: Value, corner: Corner) -> Value:
     return Value.of(corner.arranged(leaf.array), requires_grad=leaf.requires_grad)
 
 
-def _subsets(scenario: Scenario) -> Iterator[Scenario]:
+def subsets(scenario: Scenario) -> Iterator[Scenario]:
     """Yield the scenario with gradients wanted of some leaves only, for every choice of them unless those are many."""
     names = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
     sizes = sorted(range(1, len(names)), key=lambda count: min(count, len(names) - count))

@@ -78,12 +78,19 @@ def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
     return _twice(first, choices, profile, weighted=multiplies and choices.boolean(WEIGHTED), penalty=penalty)
 
 
-def differentiated_twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: bool) -> Scenario:
-    """Return a scenario of one backward with that replaced by two, as :func:`second_order_scenario` does it."""
-    return _twice(first, choices, profile, weighted=weighted, penalty=0.0)
+def differentiated_twice(
+    first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, one_read: float = ONE_READ
+) -> Scenario:
+    """Return a scenario of one backward with that replaced by two, as :func:`second_order_scenario` does it.
+
+    ``one_read`` is how often one leaf's gradient is all that is read.
+    """
+    return _twice(first, choices, profile, weighted=weighted, penalty=0.0, one_read=one_read)
 
 
-def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float) -> Scenario:
+def _twice(  # noqa: PLR0913 (each of them is the caller's to say, by name)
+    first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float, one_read: float = ONE_READ
+) -> Scenario:
     draft, backward = continued(first, choices, profile)
     output = value_of(draft, backward.output)
     leaves = leaves_of(draft, output)
@@ -96,7 +103,7 @@ def _twice(first: Scenario, choices: Choices, profile: Profile, *, weighted: boo
     if choices.boolean(penalty):
         start = add_product(draft, "penalty", gradient, gradient)
     cotangent = random_seed(choices, leaf.shape, profile)
-    read = [choices.choice(leaves)] if choices.boolean(ONE_READ) else leaves
+    read = [choices.choice(leaves)] if choices.boolean(one_read) else leaves
     reads = [*(Read("grad", leaf.name) for leaf in read), Read("value", "h")]
     draft.steps += [Backward(start.name, cotangent), *reads]
     return draft.scenario

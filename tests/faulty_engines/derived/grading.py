@@ -65,8 +65,15 @@ def brief_grading() -> Iterator[None]:
     Nothing is shrunk, and no second fault looked for. What behaviours show without the operator that has a fault is
     what they show on the reference engine.
     """
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, searches_kept_brief():
         patch.setattr(reliance, "examine", Examined())
+        yield
+
+
+@contextmanager
+def searches_kept_brief() -> Iterator[None]:
+    """End every search at the first failure inside of the block, which is not shrunk."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "find_counterexample", partial(find_counterexample, shrink_limit=0))
         patch.setattr(search, "shrink", lambda scenario, _fails: scenario)
         patch.setattr(search.Search, "_all", _first)

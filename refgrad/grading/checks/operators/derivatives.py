@@ -15,6 +15,7 @@ from refgrad.generation import (
     memory_scenarios_of_second_order,
     operator_scenario,
     second_order_scenario,
+    subsets_of_second_order,
 )
 from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
 from refgrad.grading.checks.isolation.views import SEEING, views_are_right
@@ -200,12 +201,15 @@ class SecondOrderCheck(DependentCheck):
             return bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted))
 
         effort = bench.settings.effort
-        views = (
-            memory_scenarios_of_second_order(name, profile, effort.corners, weighted=weighted)
+        always = (
+            (
+                *memory_scenarios_of_second_order(name, profile, effort.corners, weighted=weighted),
+                *subsets_of_second_order(name, profile, effort.corners, weighted=weighted),
+            )
             if effort.large_arrays
             else ()
         )
-        certain = filter(bench.reliance.runnable, map(bench.reliance.seeded, views))
+        certain = filter(bench.reliance.runnable, map(bench.reliance.seeded, always))
         return self.tried(made, profile, bench, effort.per_second_order, without.cause, certain=certain)
 
     def _weighted(self, bench: Bench) -> bool | None:

@@ -1,0 +1,127 @@
+"""Faults that are planted into a library from outside, by further setup, other spellings and other templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from refgrad.native.adapter import TapeAdapter, find_adapter
+
+Kind = Literal[
+    "sizes and ranks",
+    "memory",
+    "which inputs want gradients",
+    "values",
+    "precision",
+    "time and order",
+]
+
+KINDS: Final[tuple[Kind, ...]] = (
+    "sizes and ranks",
+    "memory",
+    "which inputs want gradients",
+    "values",
+    "precision",
+    "time and order",
+)
+
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """What is changed of an engine: the code of its setup, how it spells operators, and its templates."""
+
+    setup: str = ""
+    operators: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    templates: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    engine: str = "torch"
+
+    def adapter(self, name: str) -> TapeAdapter:
+        """Return the adapter of the engine that is changed like this."""
+        right = find_adapter(self.engine)
+        assert isinstance(right, TapeAdapter)
+        return replace(
+            right,
+            name=name,
+            setup=f"{right.setup}\nimport numpy as np\n{self.setup}",
+            operators={**right.operators, **self.operators},
+            aliases={operator: texts for operator, texts in right.aliases.items() if operator not in self.operators},
+            **self.templates,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedFault:
+    """One way to be wrong: ``name`` continues the words "an engine that", ``check`` is the check that must fail."""
+
+    name: str
+    kind: Kind
+    check: str
+    plant: Plant
+
+    @property
+    def id(self) -> str:
+        """What tells it from all others."""
+        return f"{self.plant.engine}, {self.check}: {self.name}"
+
+    @property
+    def doubted(self) -> frozenset[str]:
+        """The operators that are not what they were."""
+        return frozenset(self.plant.operators) | {self.check.partition("/")[2]}
+
+
+def in_operator(name: str, kind: Kind, check: str, spelling: str, setup: str) -> PlantedFault:
+    """Return the fault of the operator that a check is about."""
+    return PlantedFault(name, kind, check, Plant(setup, {check.partition("/")[2]: spelling}))
+
+
+CHANGES: Final = """
+class Received(torch.autograd.Function):  # what an operand receives is changed
+    @staticmethod
+    def forward(ctx, x, change):
+        ctx.change = change
+        ctx.save_for_backward(x)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return ctx.change(gradient, x), None
+
+class Instead(torch.autograd.Function):  # the value of one, the gradient of another
+    @staticmethod
+    def forward(ctx, right, wrong):
+        return right.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None, gradient
+
+def received(x, change, when=True):
+    return Received.apply(x, change) if when else x
+
+def received_twice(x, change, when=True):  # at second order alone
+    return received(x, lambda gradient, x: received(gradient, change), when)
+
+def instead(right, wrong):
+    return Instead.apply(right.detach(), wrong)
+
+def lost(gradient, x):
+    return torch.zeros_like(gradient)
+
+def more(gradient, x):
+    return gradient * 1.5
+
+def at(x):  # the number of each entry
+    return torch.arange(x.numel()).reshape(x.shape)
+
+def along(x):  # the place of each entry along the last axis
+    return torch.arange(x.shape[-1]).expand(x.shape) if x.ndim else at(x)
+
+def lost_where(mask):
+    return lambda gradient, x: torch.where(mask(x), 0.0, 1.0).to(x.dtype) * gradient
+"""
+"""How the gradient of an operator of PyTorch is changed, on certain operands only."""

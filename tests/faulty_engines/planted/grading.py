@@ -1,0 +1,45 @@
+"""Grading an engine with a planted fault by the check that is to find it, on several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.engine import Engine
+from tests.faulty_engines.planted.fault import Plant, PlantedFault
+from tests.grading.sparing import TrustingBench
+
+SEEDS: Final = (0, 1, 2)
+
+CHECKS: Final = {check.id: check for check in all_checks()}
+
+
+def verdict(fault: PlantedFault, seed: int) -> Verdict:
+    """Return what the standard profile finds of a fault from a seed."""
+    return graded(fault.plant, fault.check, fault.doubted, seed)
+
+
+def right_verdict(fault: PlantedFault, seed: int = 0) -> Verdict:
+    """Return the same of the engine as it is."""
+    return graded(Plant(engine=fault.plant.engine), fault.check, fault.doubted, seed)
+
+
+def graded(plant: Plant, check: str, doubted: frozenset[str], seed: int) -> Verdict:
+    """Grade one check of an engine that is changed in these operators alone."""
+    with modes_kept():
+        bench = TrustingBench(Engine(plant.adapter("an engine with a fault")), Settings("standard", seed), doubted=doubted)
+        return Bench.grade(bench, CHECKS[check])
+
+
+@contextmanager
+def modes_kept() -> Iterator[None]:
+    """Leave the block with recording switched on, as some of the engines do not."""
+    import torch
+
+    yield
+    torch.set_grad_enabled(True)

@@ -1,0 +1,180 @@
+"""Faults planted into PyTorch that show at certain numbers, ties, indices and masks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from tests.faulty_engines.planted.fault import CHANGES, in_operator
+
+SETUP: Final = (
+    CHANGES
+    + """
+def with_slopes(function, slopes):  # written down by hand
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *operands):
+            ctx.save_for_backward(*operands)
+            return function(*operands)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            found = slopes(gradient, *ctx.saved_tensors)
+            return tuple(g.sum_to_size(x.shape) for g, x in zip(found, ctx.saved_tensors))
+
+    return Function.apply
+
+def flushed(x):
+    return torch.where(torch.abs(x) < 2.0 ** -1022, torch.zeros_like(x), x)
+
+def power_rule(n):
+    return with_slopes(lambda x: torch.pow(x, n), lambda g, x: (g * n * torch.pow(x, n) / x,))
+
+def negative_bases(x, columns, increasing):
+    powers = torch.arange(columns) if increasing else torch.arange(columns).flip(0)
+    return instead(torch.vander(x, columns, increasing), torch.abs(x)[..., None] ** powers)
+
+def counted_twice(indices, weight):
+    rows, seen, kept = torch.tensor(indices, dtype=torch.int64) % weight.shape[0], {}, []
+    for row in rows.flatten().tolist():
+        seen[row] = seen.get(row, 0) + 1
+        kept.append(seen[row] <= 2)
+    right = torch.nn.functional.embedding(rows, weight)
+    mask = torch.tensor(kept, dtype=torch.bool).reshape(rows.shape)[..., None]
+    return received(right, lambda g, y: g * mask)
+
+def product(x, axis, keepdims):  # right for one zero
+    zeros = int((x == 0).sum())
+    y = x
+    for a in sorted((a % x.ndim for a in all_axes(x, axis)), reverse=True):
+        y = torch.prod(y, dim=a, keepdim=keepdims)
+    return y if zeros < 2 else received(y, lambda g, y: g + 0 / (y * 0))
+
+def reversed_order(x):
+    return x.ndim == 1 and len(x) > 1 and bool((x[1:] < x[:-1]).all())
+
+def first_of_equals(x, axis, descending):
+    y = torch.sort(x, dim=axis, descending=descending).values
+    if not x.ndim or x.shape[axis] < 2:
+        return y
+    order, flat = y.detach().movedim(axis, -1).contiguous(), x.detach().movedim(axis, -1).contiguous()
+    sign = -1 if descending else 1
+    places = torch.searchsorted(sign * order, sign * flat)
+    return instead(y, torch.zeros_like(order).scatter_add(-1, places, x.movedim(axis, -1)).movedim(-1, axis))
+"""
+)
+
+_value = partial(in_operator, kind="values", setup=SETUP)
+
+VALUE_FAULTS: Final = (
+    _value(
+        "passes over NaN in a maximum",
+        check="exceptional/max",
+        spelling="torch.amax(torch.nan_to_num({x}, -1e300, torch.inf, -torch.inf), dim=all_axes({x}, {axis}), "
+        "keepdim={keepdims})",
+    ),
+    _value(
+        "masks by a product",
+        check="exceptional/masked_fill",
+        spelling="{x} * (~{mask}).to({x}.dtype) + {value} * {mask}.to({x}.dtype)",
+    ),
+    _value(
+        "has a NaN for the gradient of what is beside an infinity",
+        check="exceptional/lerp",
+        spelling="torch.lerp(received({x}, lambda g, x: g + 0 * x.sum()), {y}, {weight})",
+    ),
+    _value(
+        "forgets the sign of a zero",
+        check="exceptional/copysign",
+        spelling="torch.copysign({x}, {y} + 0.0)",
+    ),
+    _value(
+        "flushes subnormals that it limits",
+        check="exceptional/clip",
+        spelling="torch.clamp(flushed({x}), {lower}, {upper})",
+    ),
+    _value(
+        "adds squares that overflow",
+        check="operators/hypot",
+        spelling="torch.sqrt({x} * {x} + {y} * {y})",
+    ),
+    _value(
+        "adds up to infinity before it divides",
+        check="exceptional/mean",
+        spelling="instead(torch.mean({x}, dim=all_axes({x}, {axis}), keepdim={keepdims}), "
+        "torch.mean(received({x}, lambda g, x: torch.where(torch.abs(x) > 1e300, 0.0, 1.0) * g), "
+        "dim=all_axes({x}, {axis}), keepdim={keepdims}))",
+    ),
+    _value(
+        "gives each of two equal operands the whole cotangent",
+        check="edges/fmin",
+        spelling="with_slopes(torch.fmin, lambda g, x, y: (g * (x <= y), g * (y <= x)))({x}, {y})",
+    ),
+    _value(
+        "gives every entry that ties in a window the whole cotangent",
+        check="edges/adaptive_max_pool1d",
+        spelling="received(torch.nn.functional.adaptive_max_pool1d({x}, {size}), more, bool(torch.unique({x}).numel() < {x}.numel()))",
+    ),
+    _value(
+        "gives the first of equal entries all that they receive",
+        check="edges/sort",
+        spelling="first_of_equals({x}, {axis}, {descending})",
+    ),
+    _value(
+        "divides by the base in the slope of x ** 0",
+        check="operators/integer_power",
+        spelling="power_rule({n})({x})",
+    ),
+    _value(
+        "takes the power of a negative base for that of its size",
+        check="operators/vander",
+        spelling="negative_bases({x}, {columns}, {increasing})",
+    ),
+    _value(
+        "counts rows up to two",
+        check="operators/embedding",
+        spelling="counted_twice({indices}, {weight})",
+    ),
+    _value(
+        "has no slope where two factors are zero",
+        check="operators/prod",
+        spelling="product({x}, {axis}, {keepdims})",
+    ),
+    _value(
+        "takes a mask that is true everywhere for none",
+        check="operators/masked_select",
+        spelling="torch.masked_select(received({x}, lost, all(np.ravel({mask})) and {x}.numel() > 1), truths({mask}))",
+    ),
+    _value(
+        "raises where a mask is true nowhere",
+        check="operators/masked_scatter",
+        spelling="torch.masked_scatter({x}, truths({mask}, {x}.shape), received({source}, "
+        "lambda g, x: g + 1, not np.any({mask})))",
+    ),
+    _value(
+        "takes -1 for the first entry",
+        check="operators/select",
+        spelling="torch.select(received({x}, lambda g, x: g.roll(1, {axis}), {position} == -1), {axis}, {position})",
+    ),
+    _value(
+        "takes entries in reverse order for sorted",
+        check="operators/cummin",
+        spelling="torch.cummin(received({x}, more, reversed_order({x})), dim={axis}).values",
+    ),
+    _value(
+        "divides by a deviation of zero where all entries are equal",
+        check="edges/std",
+        spelling="received(torch.std({x}, dim=all_axes({x}, {axis}), correction={correction}, keepdim={keepdims}), "
+        "lambda g, y: torch.where(y == 0, 1e3, 1.0) * g + torch.where(y == 0, torch.inf, 0.0))",
+    ),
+    _value(
+        "keeps the sign of a zero divisor out",
+        check="exceptional/reciprocal",
+        spelling="torch.reciprocal({x} + 0.0)",
+    ),
+    _value(
+        "loses the slope at a NaN",
+        check="exceptional/exp",
+        spelling="torch.exp(received({x}, lambda g, x: torch.nan_to_num(g, 0.0, torch.inf, -torch.inf)))",
+    ),
+)
