@@ -9,8 +9,9 @@ from refgrad.generation.random_graphs import generate, random_scenario
 from refgrad.generation.search import EXAMPLES, Counterexample, Search, find_counterexample
 from refgrad.generation.shrinking.shrinking import shrink
 from refgrad.generation.shrinking.weight import weight
-from refgrad.generation.single_operators.contracts import contract_scenario
-from refgrad.generation.single_operators.corners import corner_scenarios
+from refgrad.generation.single_operators.applications import applied_twice
+from refgrad.generation.single_operators.contracts import contract_scenario, contract_scenarios_of_ones
+from refgrad.generation.single_operators.corners import corner_scenarios, plain_corners
 from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
 from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
 from refgrad.generation.single_operators.forward_mode import forward_scenario
@@ -37,7 +38,9 @@ __all__ = [
     "Profile",
     "Search",
     "SeededChoices",
+    "applied_twice",
     "contract_scenario",
+    "contract_scenarios_of_ones",
     "corner_scenarios",
     "double_backward_scenario",
     "edge_scenario",
@@ -54,6 +57,7 @@ __all__ = [
     "numbers_at",
     "operator_scenario",
     "period_of",
+    "plain_corners",
     "random_scenario",
     "second_order_scenario",
     "shrink",

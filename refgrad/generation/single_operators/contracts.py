@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import Final
+
+import numpy as np
 
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.backward_calls import random_seed
@@ -24,6 +28,9 @@ ANOTHER: Final = 2**71
 """What is added to a seed, so that what is drawn here has nothing to do with what the scenario was made of."""
 
 YET_ANOTHER: Final = 2**72
+
+OF_ONES: Final = 2
+"""So many scenarios have seeds of ones."""
 
 
 def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
@@ -51,6 +58,24 @@ def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> 
     kept = Backward(walk.output, walk.seed, retain_graph=True)
     draft.steps += [kept, *gradients, other, *gradients, walk, *gradients, *values]
     return draft.scenario
+
+
+@lru_cache(maxsize=512)
+def contract_scenarios_of_ones(operator: str, profile: Profile = STANDARD) -> tuple[Scenario, ...]:
+    """Return scenarios of that kind whose seeds are ones, for which a rule may hand on what it has saved.
+
+    Nothing of them depends on a run's seed.
+    """
+    return tuple(_seeded_with_ones(contract_scenario(seed, operator, profile)) for seed in range(OF_ONES))
+
+
+def _seeded_with_ones(scenario: Scenario) -> Scenario:
+    return Scenario(tuple(_of_ones(step) if isinstance(step, Backward) else step for step in scenario.steps))
+
+
+def _of_ones(walk: Backward) -> Backward:
+    seed = walk.seed
+    return walk if seed is None else replace(walk, seed=Constant.of(np.ones(seed.shape), seed.dtype))
 
 
 def _perhaps_of_a_sum(draft: Draft, output: Value, backward: Backward) -> Backward:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, combinations, islice, zip_longest
+from itertools import chain, combinations, islice, tee, zip_longest
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -68,6 +68,12 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in SHAPES for shape in shapes)
 MANY_OPERANDS: Final = (5, 1, 9)
 """How many operands a variadic argument stands for, besides the few of random scenarios."""
 
+OPEN: Final = frozenset({"pattern", "matmul", "join"})
+"""How operands meet where the first does not say how long the others are."""
+
+LONG: Final = 33
+"""How long they are in some corners."""
+
 DRAWS: Final = 3
 """How often small shapes are met, each time with other attributes."""
 
@@ -115,7 +121,8 @@ class Corner:
     """What is not left to chance: the first operand's shape, and perhaps more.
 
     ``first`` is the seed of the numbers and attributes that are tried first. ``others`` are shapes that are tried in
-    turn with it, ``operands`` is how many a variadic argument stands for, ``repeated`` has one leaf stand for all,
+    turn with it, ``operands`` is how many a variadic argument stands for, ``dimensions`` are the lengths that further
+    operands may have where those of the first leave them open, ``repeated`` has one leaf stand for all,
     ``arranged`` reorders the entries of the first operand of numbers, and ``given`` are attributes.
     """
 
@@ -123,6 +130,7 @@ class Corner:
     first: int = 0
     others: tuple[Shape, ...] = ()
     operands: int = 2
+    dimensions: tuple[int, ...] = ()
     repeated: bool = False
     arranged: Arranged | None = None
     given: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -142,10 +150,22 @@ def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | Non
     kinds: list[Iterable[Corner]] = [_shaped(row, shapes, wide) for shapes in SHAPES]
     kinds += [_operand_corners(row), [Corner(arranged=each) for each in ARRANGEMENTS], _attributes(row)]
     shaped, *others = (_all_drawn(row, corners, wide) for corners in kinds)
+    shaped, again = tee(shaped)
     bases = list(islice(shaped, BASES))
-    wanted = [subset for scenario in bases for subset in subsets(scenario)]
+    wanted = chain.from_iterable(map(subsets, chain(bases, _stretched(again))))
     met = chain.from_iterable(zip_longest(wanted, chain(bases, shaped), *others))
     return tuple(islice(_different(scenario for scenario in met if scenario is not None), most))
+
+
+def _stretched(scenarios: Iterator[Scenario]) -> Iterator[Scenario]:
+    """Yield the first scenario whose second leaf is larger than its first, and the first whose second is smaller."""
+    found = set[bool]()
+    for scenario in scenarios:
+        sizes = [leaf.value.size for leaf in scenario.leaves[:2]]
+        if len(set(sizes)) == 1 or 0 in sizes or (sizes[0] < sizes[1]) in found:
+            continue
+        found.add(sizes[0] < sizes[1])
+        yield scenario
 
 
 def plain_corners(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:
@@ -181,7 +201,13 @@ def _shaped(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Iterato
     """Yield corners of these shapes, small ones with several attributes, as random scenarios seldom have them."""
     admitted = [shape for shape in shapes if _has_room(profile, shape)]
     for first in range(DRAWS if row.attributes else 1):
-        yield from (Corner(shape, first) for shape in admitted if not first or math.prod(shape) <= SMALL)
+        drawn = (shape for shape in admitted if not first or math.prod(shape) <= SMALL)
+        yield from (Corner(shape, first, others=_smaller(shape)) for shape in drawn)
+
+
+def _smaller(shape: Shape) -> tuple[Shape, ...]:
+    """Return a shape of as many axes, where those are many: what is padded or stretched along each grows large."""
+    return ((1,) * len(shape),) if len(shape) == HIGHEST_RANK else ()
 
 
 def _has_room(profile: Profile, shape: Shape) -> bool:
@@ -204,8 +230,10 @@ def _work(scenario: Scenario) -> int:
 
 
 def _operand_corners(row: Operator) -> Iterator[Corner]:
+    if row.operands in OPEN:
+        yield from (Corner(shape, others=((2,),), dimensions=(LONG,)) for shape in (PLAIN, (3,)))
     if row.arguments[-1].variadic:
-        yield from (Corner(operands=count) for count in MANY_OPERANDS)
+        yield from (Corner(operands=count, others=((2,), (1,))) for count in MANY_OPERANDS)
     if len(row.differentiable_arguments) > 1 or row.arguments[-1].variadic:
         yield from (Corner((2, 2), repeated=True), Corner((), repeated=True), Corner((2, 2), operands=3, repeated=True))
 
@@ -240,7 +268,7 @@ def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
     with np.errstate(all="ignore"):
         for seed in range(corner.first, corner.first + ATTEMPTS):
             shapes = [shape for shape in (corner.shape, *corner.others) if _has_room(profile, shape)] or [()]
-            draft = Draft(profile, shapes[seed % len(shapes)], SeededChoices(seed))
+            draft = Draft(_with_lengths(profile, corner), shapes[seed % len(shapes)], SeededChoices(seed))
             operands = _operands(
                 draft, row, corner if seed % 2 == 0 or corner.arranged else replace(corner, arranged=_apart)
             )
@@ -253,6 +281,10 @@ def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
             except GenerationError:
                 continue
     return None
+
+
+def _with_lengths(profile: Profile, corner: Corner) -> Profile:
+    return replace(profile, dimensions=corner.dimensions) if corner.dimensions else profile
 
 
 def _is_well_formed(row: Operator, result: Value) -> bool:

@@ -122,7 +122,8 @@ def memory_scenarios_of_second_order(
     row = operator_table()[operator]
     bent = any(row.saves(argument.name) for argument in row.arguments)
     found = []
-    for number, scenario in enumerate(memory_scenarios(operator, profile, most)[:: len(VIEWS) - 1]):
+    views = [scenario for scenario in memory_scenarios(operator, profile, most) if not _detaches(scenario)]
+    for number, scenario in enumerate(views[:: len(VIEWS) - 1]):
         choices = SeededChoices(BENDING_SEED + number)
         weigh = not bent if weighted is None else weighted
         try:
@@ -130,6 +131,10 @@ def memory_scenarios_of_second_order(
         except GenerationError:
             continue
     return tuple(found)
+
+
+def _detaches(scenario: Scenario) -> bool:
+    return any(isinstance(step, Detach) for step in scenario.steps)
 
 
 def _telling(scenario: Scenario) -> tuple[int, int]:
@@ -245,7 +250,7 @@ _OUTPUTS: Final = (
     _seen_transposed,
     _seen_summed,
     _seen_summed,
-    _as_it_is,
+    _seen_summed,
     _as_it_is,
     _as_it_is,
     _seen_summed,

@@ -79,22 +79,22 @@ def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
 
 
 def differentiated_twice(
-    first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, one_read: float = ONE_READ
+    first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, by: str = ""
 ) -> Scenario:
     """Return a scenario of one backward with that replaced by two, as :func:`second_order_scenario` does it.
 
-    ``one_read`` is how often one leaf's gradient is all that is read.
+    Where ``by`` names a leaf, the first gradient is that by it, and every gradient is read.
     """
-    return _twice(first, choices, profile, weighted=weighted, penalty=0.0, one_read=one_read)
+    return _twice(first, choices, profile, weighted=weighted, penalty=0.0, by=by)
 
 
 def _twice(  # noqa: PLR0913 (each of them is the caller's to say, by name)
-    first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float, one_read: float = ONE_READ
+    first: Scenario, choices: Choices, profile: Profile, *, weighted: bool, penalty: float, by: str = ""
 ) -> Scenario:
     draft, backward = continued(first, choices, profile)
     output = value_of(draft, backward.output)
     leaves = leaves_of(draft, output)
-    leaf = choices.choice(leaves)
+    leaf = value_of(draft, by) if by else choices.choice(leaves)
     if weighted:
         weights = add_random_leaf(draft, "w", output.shape)
         leaves.append(weights)
@@ -103,7 +103,7 @@ def _twice(  # noqa: PLR0913 (each of them is the caller's to say, by name)
     if choices.boolean(penalty):
         start = add_product(draft, "penalty", gradient, gradient)
     cotangent = random_seed(choices, leaf.shape, profile)
-    read = [choices.choice(leaves)] if choices.boolean(one_read) else leaves
+    read = [choices.choice(leaves)] if not by and choices.boolean(ONE_READ) else leaves
     reads = [*(Read("grad", leaf.name) for leaf in read), Read("value", "h")]
     draft.steps += [Backward(start.name, cotangent), *reads]
     return draft.scenario

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from refgrad.generation.choices import SeededChoices
-from refgrad.generation.profile import GenerationError, Profile
+from refgrad.generation.profile import Profile
 from refgrad.generation.single_operators.corners import plain_corners, subsets
 from refgrad.generation.single_operators.second_order import differentiated_twice
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Scenario
 
-MOST_SUBSETS: Final = 6
-"""All subsets of three operands, less the whole."""
+MOST: Final = 9
+"""All subsets of three operands, less the whole, by each of their members."""
 
 
 @lru_cache(maxsize=512)
 def subsets_of_second_order(
     operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
 ) -> tuple[Scenario, ...]:
-    """Return scenarios that differentiate twice by some of the operands, one for each choice of them unless many.
+    """Return scenarios that differentiate twice by some of the operands: for each choice of them, first by each.
 
-    They are made of one of the operator's first ``most`` corners. The output is multiplied by a leaf unless
-    ``weighted`` is False, and every gradient is read. Nothing of them depends on a run's seed.
+    They are made of one of the operator's first ``most`` corners; there are no more than ``MOST``. The output is
+    multiplied by a leaf unless ``weighted`` is False. Nothing of them depends on a run's seed.
     """
     plain = (corner for corner in plain_corners(operator, profile, most) if len(corner.leaves) > 1)
     base = next(filter(_has_axes, plain), None)
-    found = []
-    for number, scenario in enumerate(islice(subsets(base), MOST_SUBSETS) if base is not None else ()):
-        try:
-            found.append(
-                differentiated_twice(
-                    scenario, SeededChoices(number), profile, weighted=weighted is not False, one_read=0.0
-                )
-            )
-        except GenerationError:
-            continue
-    return tuple(found)
+    chosen = subsets(base) if base is not None else iter(())
+    twice = (_twice(scenario, profile, weighted=weighted is not False) for scenario in chosen)
+    return tuple(islice(chain.from_iterable(twice), MOST))
+
+
+def _twice(scenario: Scenario, profile: Profile, *, weighted: bool) -> Iterator[Scenario]:
+    """Yield the scenario differentiated by each leaf that wants a gradient, and then by all of them."""
+    for leaf in scenario.leaves:
+        if leaf.requires_grad:
+            yield differentiated_twice(scenario, SeededChoices(0), profile, weighted=weighted, by=leaf.name)
 
 
 def _has_axes(scenario: Scenario) -> bool:

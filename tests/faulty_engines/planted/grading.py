@@ -32,7 +32,9 @@ def right_verdict(fault: PlantedFault, seed: int = 0) -> Verdict:
 def graded(plant: Plant, check: str, doubted: frozenset[str], seed: int) -> Verdict:
     """Grade one check of an engine that is changed in these operators alone."""
     with modes_kept():
-        bench = TrustingBench(Engine(plant.adapter("an engine with a fault")), Settings("standard", seed), doubted=doubted)
+        bench = TrustingBench(
+            Engine(plant.adapter("an engine with a fault")), Settings("standard", seed), doubted=doubted
+        )
         return Bench.grade(bench, CHECKS[check])
 
 

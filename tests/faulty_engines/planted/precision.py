@@ -116,7 +116,13 @@ PRECISION_FAULTS: Final = (
         "has a gradient of another dtype than its leaf",
         "precision",
         "dtypes/gradients_keep_the_dtype_of_their_leaf",
-        Plant(SETUP, templates={"gradient": "None if {leaf}.grad is None else {leaf}.grad.detach().double().numpy()", "gradient_dtype": None}),
+        Plant(
+            SETUP,
+            templates={
+                "gradient": "None if {leaf}.grad is None else {leaf}.grad.detach().double().numpy()",
+                "gradient_dtype": None,
+            },
+        ),
     ),
     _precise(
         "loses small results in float16",

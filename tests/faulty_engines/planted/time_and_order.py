@@ -233,11 +233,15 @@ TIME_FAULTS: Final = (
         grads="through_leaves({outputs}, {leaves}, {seeds})",
     ),
     _late(
-        "calls a hook in the first backward alone", "hooks/hooks_see_every_backward", hook="hooked_once({x}, {function})"
+        "calls a hook in the first backward alone",
+        "hooks/hooks_see_every_backward",
+        hook="hooked_once({x}, {function})",
     ),
-    _late("keeps every graph, asked or not", "retain_graph/freed_graph_is_an_error", backward=(
-        "{output}.backward({seed}, retain_graph={retain_graph} or True)"
-    )),
+    _late(
+        "keeps every graph, asked or not",
+        "retain_graph/freed_graph_is_an_error",
+        backward=("{output}.backward({seed}, retain_graph={retain_graph} or True)"),
+    ),
     _late("forgets to reset a leaf from the hundredth time on", "repetition/resets_last", zero_grad="reset({leaf})"),
     _late(
         "records no gradient of a gradient in a region",

@@ -30,10 +30,6 @@ def flushed(x):
 def power_rule(n):
     return with_slopes(lambda x: torch.pow(x, n), lambda g, x: (g * n * torch.pow(x, n) / x,))
 
-def negative_bases(x, columns, increasing):
-    powers = torch.arange(columns) if increasing else torch.arange(columns).flip(0)
-    return instead(torch.vander(x, columns, increasing), torch.abs(x)[..., None] ** powers)
-
 def counted_twice(indices, weight):
     rows, seen, kept = torch.tensor(indices, dtype=torch.int64) % weight.shape[0], {}, []
     for row in rows.flatten().tolist():
@@ -84,9 +80,9 @@ VALUE_FAULTS: Final = (
         spelling="torch.lerp(received({x}, lambda g, x: g + 0 * x.sum()), {y}, {weight})",
     ),
     _value(
-        "forgets the sign of a zero",
-        check="exceptional/copysign",
-        spelling="torch.copysign({x}, {y} + 0.0)",
+        "takes a negative zero for a negative number",
+        check="operators/sinh",
+        spelling="torch.sinh(received({x}, lost_where(lambda x: torch.signbit(x) & (x == 0))))",
     ),
     _value(
         "flushes subnormals that it limits",
@@ -95,15 +91,14 @@ VALUE_FAULTS: Final = (
     ),
     _value(
         "adds squares that overflow",
-        check="operators/hypot",
+        check="exceptional/hypot",
         spelling="torch.sqrt({x} * {x} + {y} * {y})",
     ),
     _value(
-        "adds up to infinity before it divides",
-        check="exceptional/mean",
-        spelling="instead(torch.mean({x}, dim=all_axes({x}, {axis}), keepdim={keepdims}), "
-        "torch.mean(received({x}, lambda g, x: torch.where(torch.abs(x) > 1e300, 0.0, 1.0) * g), "
-        "dim=all_axes({x}, {axis}), keepdim={keepdims}))",
+        "selects by a product with ones and zeros",
+        check="exceptional/index_select",
+        spelling="torch.movedim(torch.tensordot(torch.nn.functional.one_hot(integers({indices}) % {x}.shape[{axis}], "
+        "{x}.shape[{axis}]).to({x}.dtype), {x}, dims=([-1], [{axis}])), 0, {axis})",
     ),
     _value(
         "gives each of two equal operands the whole cotangent",
@@ -112,7 +107,7 @@ VALUE_FAULTS: Final = (
     ),
     _value(
         "gives every entry that ties in a window the whole cotangent",
-        check="edges/adaptive_max_pool1d",
+        check="operators/adaptive_max_pool1d",
         spelling="received(torch.nn.functional.adaptive_max_pool1d({x}, {size}), more, bool(torch.unique({x}).numel() < {x}.numel()))",
     ),
     _value(
@@ -126,9 +121,9 @@ VALUE_FAULTS: Final = (
         spelling="power_rule({n})({x})",
     ),
     _value(
-        "takes the power of a negative base for that of its size",
-        check="operators/vander",
-        spelling="negative_bases({x}, {columns}, {increasing})",
+        "adds up the logarithms of sizes for a product",
+        check="operators/cumprod",
+        spelling="instead(torch.cumprod({x}, dim={axis}), torch.cumprod(torch.abs({x}), dim={axis}))",
     ),
     _value(
         "counts rows up to two",
@@ -162,15 +157,9 @@ VALUE_FAULTS: Final = (
         spelling="torch.cummin(received({x}, more, reversed_order({x})), dim={axis}).values",
     ),
     _value(
-        "divides by a deviation of zero where all entries are equal",
+        "takes the root of no variance",
         check="edges/std",
-        spelling="received(torch.std({x}, dim=all_axes({x}, {axis}), correction={correction}, keepdim={keepdims}), "
-        "lambda g, y: torch.where(y == 0, 1e3, 1.0) * g + torch.where(y == 0, torch.inf, 0.0))",
-    ),
-    _value(
-        "keeps the sign of a zero divisor out",
-        check="exceptional/reciprocal",
-        spelling="torch.reciprocal({x} + 0.0)",
+        spelling="torch.sqrt(torch.var({x}, dim=all_axes({x}, {axis}), correction={correction}, keepdim={keepdims}))",
     ),
     _value(
         "loses the slope at a NaN",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from refgrad.generation import (
     Profile,
+    applied_twice,
     corner_scenarios,
     edge_scenario,
     large_scenarios,
@@ -102,8 +103,9 @@ class OperatorCheck(CheckOfOperator):
         """Yield as many of the operator's corners as the run's profile has."""
         name, effort = self.operator.name, bench.settings.effort
         corners = corner_scenarios(name, profile, effort.corners)
-        views = memory_scenarios(name, profile, effort.corners) if effort.large_arrays else ()
-        runnable = filter(bench.reliance.runnable, views)
+        made = (memory_scenarios, applied_twice) if effort.large_arrays else ()
+        others = (scenario for make in made for scenario in make(name, profile, effort.corners))
+        runnable = filter(bench.reliance.runnable, others)
         met = (*corners[:FIRST_CORNERS], *runnable, *corners[FIRST_CORNERS:])[: effort.corners]
         return (bench.reliance.isolated(scenario) for scenario in met)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from refgrad.generation import operator_scenario
+from refgrad.generation import Profile, operator_scenario, plain_corners
 from refgrad.grading.checks.isolation.alone import with_own_operands
 from refgrad.grading.checks.isolation.dtypes import TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, DependentCheck, avoided, obstacle
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 Half = Literal["float16", "bfloat16"]
+
+FIRST_CORNERS: Final = 12
+CERTAIN: Final = 2
+"""How many of so many corners are tried in each dtype whatever the seed."""
 
 HALVES: Final[tuple[Half, ...]] = ("float16", "bfloat16")
 
@@ -46,13 +50,24 @@ class HalfPrecisionCheck(DependentCheck):
             self,
             lambda seed: self._scenario(bench, seed, offered[seed % len(offered)]),
             bench.settings.effort.per_half_precision,
+            given=(scenario for dtype in offered for scenario in self._always(bench, dtype)),
             cause=avoided(bench, self.operator).cause,
         )
 
     def _scenario(self, bench: Bench, seed: int, dtype: Half) -> Scenario:
+        scenario = operator_scenario(seed, self.operator.name, self._profile(bench, dtype))
+        return bench.reliance.isolated(with_own_operands(scenario))
+
+    def _profile(self, bench: Bench, dtype: Half) -> Profile:
         name, fields = self.operator.name, avoided(bench, self.operator).fields
-        profile = bench.profile(seeds=True, operators=frozenset({name}), edges=0.0, dtype=dtype, **fields)
-        return bench.reliance.isolated(with_own_operands(operator_scenario(seed, name, profile)))
+        return bench.profile(seeds=True, operators=frozenset({name}), edges=0.0, dtype=dtype, **fields)
+
+    def _always(self, bench: Bench, dtype: Half) -> list[Scenario]:
+        """Return the corners that have most entries of the first few that are tried in every run."""
+        if not bench.settings.effort.large_arrays:
+            return []
+        plain = plain_corners(self.operator.name, self._profile(bench, dtype), FIRST_CORNERS)
+        return [bench.reliance.isolated(with_own_operands(scenario)) for scenario in plain[-CERTAIN:]]
 
     def _is_offered(self, bench: Bench, dtype: Half) -> bool:
         """Whether the operator runs in a dtype: libraries leave some out, and say so by errors of any kind."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from refgrad.generation import (
     Profile,
     contract_scenario,
+    contract_scenarios_of_ones,
     forward_scenario,
     third_order_scenario,
     without_tangents,
@@ -74,9 +75,13 @@ class ContractCheck(DependentCheck):
             self,
             lambda seed: bench.reliance.seeded(contract_scenario(seed, name, profile)),
             bench.settings.effort.per_contract,
+            given=map(bench.reliance.seeded, self._of_ones(profile, bench)),
             cause=without.cause,
         )
         return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
+
+    def _of_ones(self, profile: Profile, bench: Bench) -> tuple[Scenario, ...]:
+        return contract_scenarios_of_ones(self.operator.name, profile) if bench.settings.effort.large_arrays else ()
 
     def _obstacle(self, bench: Bench) -> str:
         cause = obstacle(bench, self.operator, ())
