@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, combinations, islice, tee, zip_longest
+from itertools import chain, combinations, islice, zip_longest
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -65,7 +65,7 @@ FITTING: Final[tuple[Shape, ...]] = ((2, 3), (2, 2), (3,), (2, 2, 2), (4, 4))
 
 HIGHEST_RANK: Final = max(len(shape) for shapes in SHAPES for shape in shapes)
 
-MANY_OPERANDS: Final = (5, 1, 9)
+MANY_OPERANDS: Final = (5, 1, 9, 4)
 """How many operands a variadic argument stands for, besides the few of random scenarios."""
 
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
@@ -121,9 +121,10 @@ class Corner:
     """What is not left to chance: the first operand's shape, and perhaps more.
 
     ``first`` is the seed of the numbers and attributes that are tried first. ``others`` are shapes that are tried in
-    turn with it, ``operands`` is how many a variadic argument stands for, ``dimensions`` are the lengths that further
-    operands may have where those of the first leave them open, ``repeated`` has one leaf stand for all,
-    ``arranged`` reorders the entries of the first operand of numbers, and ``given`` are attributes.
+    turn with it, ``second`` is the shape of the second operand, ``operands`` is how many a variadic argument stands
+    for, and ``dimensions`` are the lengths that further operands may have where the first leaves them open.
+    ``repeated`` has one leaf stand for all, ``arranged`` reorders the entries of the first operand of numbers, and
+    ``given`` are attributes.
     """
 
     shape: Shape = PLAIN
@@ -131,6 +132,7 @@ class Corner:
     others: tuple[Shape, ...] = ()
     operands: int = 2
     dimensions: tuple[int, ...] = ()
+    second: Shape | None = None
     repeated: bool = False
     arranged: Arranged | None = None
     given: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -150,22 +152,10 @@ def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | Non
     kinds: list[Iterable[Corner]] = [_shaped(row, shapes, wide) for shapes in SHAPES]
     kinds += [_operand_corners(row), [Corner(arranged=each) for each in ARRANGEMENTS], _attributes(row)]
     shaped, *others = (_all_drawn(row, corners, wide) for corners in kinds)
-    shaped, again = tee(shaped)
-    bases = list(islice(shaped, BASES))
-    wanted = chain.from_iterable(map(subsets, chain(bases, _stretched(again))))
-    met = chain.from_iterable(zip_longest(wanted, chain(bases, shaped), *others))
+    bases, stretched = list(islice(shaped, BASES)), list(_all_drawn(row, _stretching(row), wide))
+    wanted = (subset for scenario in (*bases, *stretched) for subset in subsets(scenario))
+    met = chain.from_iterable(zip_longest(wanted, chain(bases, shaped), stretched, *others))
     return tuple(islice(_different(scenario for scenario in met if scenario is not None), most))
-
-
-def _stretched(scenarios: Iterator[Scenario]) -> Iterator[Scenario]:
-    """Yield the first scenario whose second leaf is larger than its first, and the first whose second is smaller."""
-    found = set[bool]()
-    for scenario in scenarios:
-        sizes = [leaf.value.size for leaf in scenario.leaves[:2]]
-        if len(set(sizes)) == 1 or 0 in sizes or (sizes[0] < sizes[1]) in found:
-            continue
-        found.add(sizes[0] < sizes[1])
-        yield scenario
 
 
 def plain_corners(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:
@@ -206,8 +196,8 @@ def _shaped(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Iterato
 
 
 def _smaller(shape: Shape) -> tuple[Shape, ...]:
-    """Return a shape of as many axes, where those are many: what is padded or stretched along each grows large."""
-    return ((1,) * len(shape),) if len(shape) == HIGHEST_RANK else ()
+    """Return shapes of as many axes, where those are many: what is padded or stretched along each grows large."""
+    return ((2,) * len(shape), (1,) * len(shape)) if len(shape) == HIGHEST_RANK else ()
 
 
 def _has_room(profile: Profile, shape: Shape) -> bool:
@@ -229,11 +219,17 @@ def _work(scenario: Scenario) -> int:
     return sum(result.size for *_, result in inner)
 
 
+def _stretching(row: Operator) -> Iterator[Corner]:
+    """Yield corners whose first operand is stretched along an axis, or has an axis less than the second."""
+    if row.operands == "broadcast":
+        yield from (Corner(shape, second=PLAIN) for shape in ((3,), (2, 1)))
+
+
 def _operand_corners(row: Operator) -> Iterator[Corner]:
     if row.operands in OPEN:
         yield from (Corner(shape, others=((2,),), dimensions=(LONG,)) for shape in (PLAIN, (3,)))
     if row.arguments[-1].variadic:
-        yield from (Corner(operands=count, others=((2,), (1,))) for count in MANY_OPERANDS)
+        yield from (Corner(operands=count, others=((2,), (1,)), dimensions=(1, 2)) for count in MANY_OPERANDS)
     if len(row.differentiable_arguments) > 1 or row.arguments[-1].variadic:
         yield from (Corner((2, 2), repeated=True), Corner((), repeated=True), Corner((2, 2), operands=3, repeated=True))
 
@@ -304,6 +300,7 @@ def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None
             operands.append(operands[-1])
             continue
         shape = rule.choose(draft.choices, shapes, draft.profile) if operands else adapted(row, rule.first(draft.base))
+        shape = corner.second if corner.second is not None and len(operands) == 1 else shape
         if not _has_room(draft.profile, shape):
             return None
         leaf = fresh_leaf(draft.choices, draft.profile, row, argument, shape)

@@ -93,7 +93,8 @@ class Dependence:
         plain = self._plain(value, number)
         truth = self._certified(self._oracle(number), value).midpoint
         is_itself = truth == number
-        is_itself = is_itself & self._is_handed_on(value) if is_itself.any() else is_itself
+        if is_itself.any() and not self.row.elementwise:
+            is_itself &= self._is_handed_on(value)
         is_function = np.full(truth.shape, abs(number) > 1 and self.row.elementwise and len(self.row.arguments) == 1)
         with np.errstate(all="ignore"):
             known = np.isfinite(truth) & (np.abs(plain - truth) <= CLOSE * np.abs(truth))

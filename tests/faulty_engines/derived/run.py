@@ -1,21 +1,18 @@
-"""The run of all derived faults: two workers, a journal by which it goes on where it was ended."""
+"""The run of all derived faults, and what it finds of each."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
 from refgrad.grading.judging.verdict import FAILURES, Verdict
 from tests.faulty_engines.derived.faults import DerivedFault
 from tests.faulty_engines.derived.grading import FAULTS, brief_grading, verdicts
+from tests.faulty_engines.journal import journaled
 from tests.faulty_engines.remembering import remembered_scenarios
-
-WORKERS: Final = 2
 
 BATCH: Final = 40
 """So many faults, at least, are graded with one memory of scenarios."""
@@ -66,14 +63,8 @@ def _outcomes(found: Mapping[str, Verdict]) -> dict[str, str]:
 
 def results(journal: Path, names: Iterable[str] | None = None) -> dict[str, Result]:
     """Return the results of faults by their names: those of a journal, and of what it lacks, noted there."""
-    wanted, known = list(FAULTS if names is None else names), _read(journal)
-    missing = list(batches([name for name in wanted if name not in known]))
-    with get_context("fork").Pool(WORKERS) as pool, journal.open("a", encoding="utf-8") as lines:
-        for found in pool.imap_unordered(_of_batch, missing):
-            known |= {each.name: each for each in found}
-            lines.writelines(f"{json.dumps(asdict(each))}\n" for each in found)
-            lines.flush()
-    return {name: known[name] for name in wanted}
+    wanted = FAULTS if names is None else names
+    return journaled(journal, wanted, grade=_of_batch, batches=batches, read=Result)
 
 
 def batches(names: Iterable[str]) -> Iterator[list[str]]:
@@ -91,9 +82,3 @@ def batches(names: Iterable[str]) -> Iterator[list[str]]:
 def _of_batch(names: list[str]) -> list[Result]:
     with brief_grading(), remembered_scenarios():
         return [result(FAULTS[name]) for name in names]
-
-
-def _read(journal: Path) -> dict[str, Result]:
-    lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
-    found = [Result(**json.loads(line)) for line in lines]
-    return {each.name: each for each in found}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from refgrad.engine.graph.modes import RECORDING
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
@@ -41,7 +43,8 @@ def graded(plant: Plant, check: str, doubted: frozenset[str], seed: int) -> Verd
 @contextmanager
 def modes_kept() -> Iterator[None]:
     """Leave the block with recording switched on, as some of the engines do not."""
-    import torch
-
+    mode = RECORDING.set(True)
     yield
-    torch.set_grad_enabled(True)
+    RECORDING.reset(mode)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_grad_enabled(True)

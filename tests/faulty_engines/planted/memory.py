@@ -107,7 +107,8 @@ MEMORY_FAULTS: Final = (
     _memory(
         "takes every entry where every second is due",
         check="operators/abs",
-        spelling="with_slope(torch.abs, lambda g, x, y: g * torch.sign(in_order(x) if 2 in x.stride()[-1:] else x))({x})",
+        spelling="with_slope(torch.abs, lambda g, x, y: "
+        "g * torch.sign(in_order(x) if 2 in x.stride()[-1:] else x))({x})",
     ),
     _memory(
         "masks a cotangent in place",
@@ -149,7 +150,8 @@ MEMORY_FAULTS: Final = (
     _memory(
         "takes an expanded source for one that is not",
         check="operators/scatter_add",
-        spelling="torch.scatter_add({x}, {axis}, integers({indices}), received({source}, more, 0 in {source}.stride()))",
+        spelling="torch.scatter_add({x}, {axis}, integers({indices}), "
+        "received({source}, more, 0 in {source}.stride()))",
     ),
     _memory(
         "halves the gradient of a matrix times its own transpose",

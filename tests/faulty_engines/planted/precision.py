@@ -66,7 +66,8 @@ PRECISION_FAULTS: Final = (
     _precise(
         "has a kernel for bfloat16 that loses the last entry",
         check="half_precision/cumsum",
-        spelling=f"torch.cumsum(received({{x}}, {_in_bfloat16}(lost_where(lambda x: at(x) == x.numel() - 1))), {{axis}})",
+        spelling=f"torch.cumsum(received({{x}}, {_in_bfloat16}("
+        "lost_where(lambda x: at(x) == x.numel() - 1))), {axis})",
     ),
     _precise(
         "adds up in float16 what overflows",
@@ -145,7 +146,8 @@ PRECISION_FAULTS: Final = (
         "adds thousands of entries up in single precision",
         check="operators/mean",
         spelling="instead(torch.mean({x}, dim=all_axes({x}, {axis}), keepdim={keepdims}), "
-        "torch.mean(received({x}, in_single_precision, {x}.numel() > 1000), dim=all_axes({x}, {axis}), keepdim={keepdims}))",
+        "torch.mean(received({x}, in_single_precision, {x}.numel() > 1000), "
+        "dim=all_axes({x}, {axis}), keepdim={keepdims}))",
     ),
     _precise(
         "gives float32 the slope of another dtype's rounding",

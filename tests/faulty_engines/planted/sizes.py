@@ -94,9 +94,9 @@ SIZE_FAULTS: Final = (
         spelling="torch.hstack(beyond(8, {arrays}))",
     ),
     _size(
-        "forgets what stands behind the fourth of grids",
+        "forgets what stands behind the third of grids",
         check="operators/meshgrid",
-        spelling="torch.stack(torch.meshgrid(beyond(4, {arrays}), indexing={indexing}))",
+        spelling="torch.stack(torch.meshgrid(beyond(3, {arrays}), indexing={indexing}))",
     ),
     _size(
         "has the whole slope of an axis with one entry",
@@ -141,9 +141,9 @@ SIZE_FAULTS: Final = (
         spelling="torch.cdist(received({x}, more, {x}.shape[-2] > 25), {y}, {p})",
     ),
     _size(
-        "turns the first axis of five around",
+        "has no fifth axis",
         check="operators/constant_pad",
-        spelling="padded(received({x}, lambda g, x: g.flip(0), {x}.ndim > 4), {pad_width}, {value})",
+        spelling="padded(received({x}, more, {x}.ndim > 4), {pad_width}, {value})",
     ),
     _size(
         "swaps short and long operands",

@@ -25,7 +25,7 @@ def with_slopes(function, slopes):  # written down by hand
     return Function.apply
 
 def flushed(x):
-    return torch.where(torch.abs(x) < 2.0 ** -1022, torch.zeros_like(x), x)
+    return torch.where((torch.abs(x) < 2.0 ** -1022) & (x != 0), torch.zeros_like(x), x)
 
 def power_rule(n):
     return with_slopes(lambda x: torch.pow(x, n), lambda g, x: (g * n * torch.pow(x, n) / x,))
@@ -85,9 +85,9 @@ VALUE_FAULTS: Final = (
         spelling="torch.sinh(received({x}, lost_where(lambda x: torch.signbit(x) & (x == 0))))",
     ),
     _value(
-        "flushes subnormals that it limits",
-        check="exceptional/clip",
-        spelling="torch.clamp(flushed({x}), {lower}, {upper})",
+        "flushes subnormals",
+        check="operators/arctan",
+        spelling="torch.arctan(flushed({x}))",
     ),
     _value(
         "adds squares that overflow",
@@ -157,9 +157,10 @@ VALUE_FAULTS: Final = (
         spelling="torch.cummin(received({x}, more, reversed_order({x})), dim={axis}).values",
     ),
     _value(
-        "takes the root of no variance",
+        "sends equal entries a large number",
         check="edges/std",
-        spelling="torch.sqrt(torch.var({x}, dim=all_axes({x}, {axis}), correction={correction}, keepdim={keepdims}))",
+        spelling="torch.std(received({x}, lambda g, x: g + 1e3 * bool((x == x.flatten()[:1]).all())), "
+        "dim=all_axes({x}, {axis}), correction={correction}, keepdim={keepdims})",
     ),
     _value(
         "loses the slope at a NaN",

@@ -8,7 +8,7 @@ import pytest
 from refgrad.generation import Profile, memory_scenarios, memory_scenarios_of_second_order
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
-from refgrad.scenario import Slice
+from refgrad.scenario import Apply, Detach, Slice
 
 TABLE = operator_table()
 OPERATORS = [name for name, row in TABLE.items() if row.differentiable_arguments]
@@ -32,12 +32,26 @@ def test_outputs_are_seen_transposed_and_summed() -> None:
 
 
 def test_an_operand_is_a_view_of_another() -> None:
-    shared = [
-        scenario
-        for scenario in memory_scenarios("multiply")
-        if len(scenario.leaves) == 1 and len(set(scenario.applications[-1].arguments)) == 2
-    ]
-    assert {scenario.applications[0].operator for scenario in shared} == {"flip", "index"}
+    made = [(s, step) for s in memory_scenarios("multiply") for step in s.applications if step.operator == "multiply"]
+    shared = [s.definitions[step.arguments[1]] for s, step in made if len(s.leaves) == 1]
+    views = [view.operator for view in shared if isinstance(view, Apply)]
+    assert (views, [type(view) for view in shared if not isinstance(view, Apply)]) == (
+        ["flip", "index", "transpose"],
+        [Detach],
+    )
+
+
+def test_both_operands_are_transposed_and_one_is_part_of_wider_rows() -> None:
+    made = [[step for step in s.applications if step.name.endswith("_view")] for s in memory_scenarios("matmul")]
+    assert [view.operator for view in made[0]] == ["transpose", "transpose"]
+    assert any(("index", (Slice(), Slice(1, 4))) in view.attributes for views in made for view in views)
+
+
+def test_channels_come_last_and_a_number_stands_behind_another() -> None:
+    views = [step for o in ("conv2d", "sqrt") for s in memory_scenarios(o) for step in s.applications[:1]]
+    attributes = [attribute for view in views for attribute in view.attributes]
+    assert ("axes", (0, 3, 1, 2)) in attributes
+    assert ("index", (1,)) in attributes
 
 
 @pytest.mark.parametrize("operator", OPERATORS[::6])
