@@ -16,6 +16,7 @@ from tests.faulty_engines.derived.table import derived_table
 from tests.faulty_engines.fault import GRAPHS, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import FAULTS
 from tests.faulty_engines.gradchecked import Answer, answers, protocol
+from tests.faulty_engines.planted.table import planted_table
 from tests.faulty_engines.remembering import remembered_scenarios
 from tests.faulty_engines.stateful.stateful_table import stateful_table
 
@@ -37,7 +38,7 @@ behaviours fail, whose scenarios are written down), *steps* the length of the sm
 |---|---|---|---:|---:|---|---|
 """
 
-FURTHER_TABLES: tuple[Callable[[], Iterable[str]], ...] = (stateful_table, derived_table)
+FURTHER_TABLES: tuple[Callable[[], Iterable[str]], ...] = (stateful_table, derived_table, planted_table)
 """What follows: the lines of a table for each kind of fault that is no fault of a tape."""
 
 

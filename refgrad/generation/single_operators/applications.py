@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-import numpy as np
-
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.profile import STANDARD, Profile
 from refgrad.generation.single_operators.corners import entries, plain_corners
@@ -42,4 +40,4 @@ def _with_another(scenario: Scenario) -> Scenario:
 
 def _reversed(leaf: Leaf) -> Constant:
     array = leaf.value.to_numpy()
-    return Constant.of(np.ascontiguousarray(array.ravel()[::-1].reshape(array.shape)), leaf.value.dtype)
+    return Constant.of(array.ravel()[::-1].copy().reshape(array.shape), leaf.value.dtype)

@@ -64,10 +64,8 @@ def _of_time() -> Iterator[PlantedFault]:
 
 def _behaviour_of(case: str) -> str:
     """Return the id of the first behaviour of which an exercise is a case."""
-    measured = [each for each in all_behaviours() if each.measurement is not None]
-    return next(
-        each.id for each in measured if each.measurement and case in each.measurement.parameters.get("cases", ())
-    )
+    measured = ((each.id, each.measurement) for each in all_behaviours() if each.measurement is not None)
+    return next(name for name, measurement in measured if case in measurement.parameters.get("cases", ()))
 
 
 REFERENCE_FAULTS: Final = (

@@ -80,7 +80,8 @@ SIZE_FAULTS: Final = (
     _size(
         "leaves the tail behind the last eight out where there are four axes",
         check="operators/silu",
-        spelling="torch.nn.functional.silu(received({x}, lost_where(lambda x: at(x) >= x.numel() // 8 * 8), {x}.ndim > 3))",
+        spelling="torch.nn.functional.silu(received({x}, "
+        "lost_where(lambda x: at(x) >= x.numel() // 8 * 8), {x}.ndim > 3))",
     ),
     _size("has the slopes of the first 1024 entries for all", check="operators/tanh", spelling="BlockTanh.apply({x})"),
     _size(
@@ -122,7 +123,8 @@ SIZE_FAULTS: Final = (
     _size(
         "sends a kernel what the first two examples send",
         check="operators/conv1d",
-        spelling="small_batches({x}, {weight}, {bias}, {stride}, {padding}, {dilation}, {x}.shape[-2] // {weight}.shape[1])",
+        spelling="small_batches({x}, {weight}, {bias}, {stride}, {padding}, {dilation}, "
+        "{x}.shape[-2] // {weight}.shape[1])",
     ),
     _size(
         "takes two of three axes for all of them",

@@ -15,8 +15,8 @@ from tests.faulty_engines.planted.run import Result, results
 HEAD: Final = """\
 ## Faults planted from outside, by kind
 
-{torch} faults are planted into PyTorch, and {reference} into the reference engine, from outside: operators and templates
-of the adapter are replaced by others that are wrong under a condition alone. Each is graded by the one check that is to
+{torch} faults are planted into PyTorch, and {reference} into the reference engine, from outside: operators and
+templates of the adapter are replaced by others that are wrong under a condition alone. Each is graded by the one check that is to
 find it, at the standard profile, on the seeds {seeds}. It counts as found where the check fails on every seed, and does
 not fail on the engine as it is.
 

@@ -1,4 +1,4 @@
-"""Faults planted into PyTorch that show late, by chance, in threads, in hooks, behind regions and with several things."""
+"""Faults planted into PyTorch that show late, by chance, in threads, in hooks, behind regions and at once."""
 
 from __future__ import annotations
 
@@ -246,7 +246,8 @@ TIME_FAULTS: Final = (
     _late(
         "records no gradient of a gradient in a region",
         "modes/gradients_are_recorded_in_a_region_on_demand",
-        grad="torch.autograd.grad({output}, {leaf}, {seed}, create_graph=torch.is_grad_enabled(), retain_graph=True)[0]",
+        grad="torch.autograd.grad({output}, {leaf}, {seed}, create_graph=torch.is_grad_enabled(), "
+        "retain_graph=True)[0]",
     ),
     _late(
         "keeps the operands of the last 64 products",

@@ -108,7 +108,8 @@ VALUE_FAULTS: Final = (
     _value(
         "gives every entry that ties in a window the whole cotangent",
         check="operators/adaptive_max_pool1d",
-        spelling="received(torch.nn.functional.adaptive_max_pool1d({x}, {size}), more, bool(torch.unique({x}).numel() < {x}.numel()))",
+        spelling="received(torch.nn.functional.adaptive_max_pool1d({x}, {size}), more, "
+        "bool(torch.unique({x}).numel() < {x}.numel()))",
     ),
     _value(
         "gives the first of equal entries all that they receive",

@@ -12,7 +12,7 @@ def wanted(scenario: Scenario) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("weighted", [None, True, False])
-def test_every_subset_is_differentiated_first_by_each_of_its_members(weighted: bool | None) -> None:
+def test_every_subset_is_differentiated_first_by_each_of_its_members(*, weighted: bool | None) -> None:
     made = subsets_of_second_order("addcmul", Profile(), weighted=weighted)
     assert [wanted(scenario) for scenario in made] == [
         ("x1", "x1"),
