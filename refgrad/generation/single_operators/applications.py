@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.profile import STANDARD, Profile
@@ -23,9 +24,8 @@ def applied_twice(operator: str, profile: Profile = STANDARD, most: int | None =
     of it depends on a run's seed.
     """
     corners = (corner for corner in plain_corners(operator, profile, most) if entries(corner) > len(corner.leaves))
-    return tuple(scenario for scenario in map(_with_another, corners) if admitted(scenario, profile, SeededChoices(0)))[
-        :1
-    ]
+    made = (scenario for scenario in map(_with_another, corners) if admitted(scenario, profile, SeededChoices(0)))
+    return tuple(islice(made, 1))
 
 
 def _with_another(scenario: Scenario) -> Scenario:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Final
 
 import numpy as np
@@ -122,7 +122,7 @@ def memory_scenarios_of_second_order(
     row = operator_table()[operator]
     bent = any(row.saves(argument.name) for argument in row.arguments)
     found = []
-    views = [scenario for scenario in memory_scenarios(operator, profile, most) if not _detaches(scenario)]
+    views = list(filterfalse(_detaches, memory_scenarios(operator, profile, most)))[: len(VIEWS)]
     for number, scenario in enumerate(views[:: len(VIEWS) - 1]):
         choices = SeededChoices(BENDING_SEED + number)
         weigh = not bent if weighted is None else weighted
