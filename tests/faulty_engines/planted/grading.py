@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Final
 
 from refgrad.engine.graph.modes import RECORDING
@@ -28,7 +29,12 @@ def verdict(fault: PlantedFault, seed: int) -> Verdict:
 
 def right_verdict(fault: PlantedFault, seed: int = 0) -> Verdict:
     """Return the same of the engine as it is."""
-    return graded(Plant(engine=fault.plant.engine), fault.check, fault.doubted, seed)
+    return _right(fault.plant.engine, fault.check, fault.doubted, seed)
+
+
+@cache
+def _right(engine: str, check: str, doubted: frozenset[str], seed: int) -> Verdict:
+    return graded(Plant(engine=engine), check, doubted, seed)
 
 
 def graded(plant: Plant, check: str, doubted: frozenset[str], seed: int) -> Verdict:

@@ -45,7 +45,7 @@ def result(name: str) -> Result:
 
 def results(journal: Path) -> dict[str, Result]:
     """Return the results by their names: those of a journal, and of what it lacks, noted there."""
-    return journaled(journal, [*FAULTS, *LEGAL], grade=_of_batch, batches=batches, read=Result)
+    return journaled(journal, [*LEGAL, *FAULTS], grade=_of_batch, batches=batches, read=Result)
 
 
 def batches(names: Iterable[str]) -> Iterator[list[str]]:
