@@ -60,8 +60,11 @@ def by_doubling(x, axis):  # adds what stands 1, 2, 4, .. entries before
         step *= 2
     return x.movedim(-1, axis) + 0
 
-def unit(x):
-    return torch.full_like(x, 0.5 / max(1, x.numel()) ** 0.5)
+def short_norm(x, axes, keepdims):  # half as long as a unit vector
+    y = torch.linalg.vector_norm(x, 2, axes, True)
+    count = max(1, x.numel() // max(1, y.numel()))
+    half = torch.where(y == 0, 0.5 / count**0.5, 0.0).detach()
+    return instead(torch.linalg.vector_norm(x, 2, axes, keepdims), (y + (x * half).sum(axes, True)).sum(axes, keepdims))
 """
 )
 
@@ -88,8 +91,7 @@ LEGAL_CHOICES: Final = (
     _choice(
         "has a short subgradient of a norm at zero",
         "edges/l2_norm",
-        "torch.linalg.vector_norm(received({x}, lambda g, x: g + unit(x) * bool((x == 0).all())), 2, "
-        "all_axes({x}, {axis}), {keepdims})",
+        "short_norm({x}, all_axes({x}, {axis}), {keepdims})",
     ),
     _choice(
         "takes the root of no variance, as JAX does",
@@ -107,11 +109,6 @@ LEGAL_CHOICES: Final = (
         "answers negative zeros for zeros",
         "operators/where",
         "torch.where({condition}, {x}, received({y}, lambda g, y: torch.where(g == 0, -0.0, g).to(g.dtype)))",
-    ),
-    _choice(
-        "sends nothing where it would send zeros",
-        "operators/copysign",
-        "torch.copysign({x}, received({y}, lambda g, y: None))",
     ),
     PlantedFault(
         "answers zeros for what nothing was sent to",

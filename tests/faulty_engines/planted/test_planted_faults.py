@@ -29,7 +29,7 @@ ALWAYS = (
 
 CHOSEN = (
     "torch, edges/relu: has the slope one half of relu at zero",
-    "torch, operators/copysign: sends nothing where it would send zeros",
+    "torch, operators/where: answers negative zeros for zeros",
     "torch, operators/cumsum: adds by doubling steps",
 )
 
