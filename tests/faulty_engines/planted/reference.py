@@ -15,9 +15,13 @@ from tests.grading.checks.operators import (
     test_repetition,
 )
 from tests.grading.measurements import test_exercises
+from tests.native.reference import ADAPTER
 
 SUBSET: Final = "where the first operand alone wants a gradient"
 ONE_TENSOR: Final = "where one tensor is both operands"
+CERTIFIED_SLOWLY: Final = frozenset({"where an index wraps at 2**15"})
+"""That an array of so many entries differs is seen at once; to certify all of them takes minutes on each seed."""
+
 OF_PRECISION: Final = frozenset({"where long sums are of float32", "where a long gradient has seven digits"})
 
 
@@ -36,6 +40,8 @@ def _of_corners() -> Iterator[PlantedFault]:
 
 def _of_large_arrays() -> Iterator[PlantedFault]:
     for name, (operator, text) in test_large_arrays.FAULTS.items():
+        if name in CERTIFIED_SLOWLY:
+            continue
         kind: Kind = "precision" if name in OF_PRECISION else "sizes and ranks"
         yield _spelled(f"is wrong {name}", kind, f"operators/{operator}", text, test_large_arrays.SETUP)
 
@@ -54,12 +60,10 @@ def _of_time() -> Iterator[PlantedFault]:
     name, check = "is wrong in one application of a hundred", "operators/exp"
     yield _spelled(name, "time and order", check, "wrong_by_chance({x})", test_repetition.COUNTED)
     for case, (setup, changes) in test_exercises.BROKEN.items():
-        yield PlantedFault(
-            f"does the exercise {case!r} wrong",
-            "time and order",
-            _behaviour_of(case),
-            Plant(setup, templates=changes, engine="refgrad"),
-        )
+        name, templates = f"does the exercise {case!r} wrong", dict(changes)
+        operators = {o: text for o, text in templates.pop("operators", {}).items() if text != ADAPTER.operators[o]}
+        plant = Plant(setup, operators, templates, engine="refgrad")
+        yield PlantedFault(name, "time and order", _behaviour_of(case), plant)
 
 
 def _behaviour_of(case: str) -> str:
