@@ -41,7 +41,7 @@ ATTEMPTS: Final = 40
 """How many scenarios are drawn of an operator until there are enough."""
 
 BASES: Final = 2
-"""How many scenarios there are of an operator with attributes: of one that has none, there is one."""
+"""How many scenarios there are of an operator with attributes, at most: of one that has none, there is one."""
 
 LARGEST_SIZE: Final = 36
 """No array has more entries."""
@@ -96,7 +96,7 @@ def _with_array(step: Any, leaf: str, array: npt.NDArray[np.float64]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def exceptional_places(operator: str, profile: Profile = STANDARD) -> tuple[Place, ...]:
+def exceptional_places(operator: str, profile: Profile = STANDARD, bases: int = BASES) -> tuple[Place, ...]:
     """Return where an operator meets exceptional numbers: of each operand a place that matters, and one that does not.
 
     Nothing is drawn from a run's seed: two runs have the same places.
@@ -104,20 +104,20 @@ def exceptional_places(operator: str, profile: Profile = STANDARD) -> tuple[Plac
     row = operator_table()[operator]
     return tuple(
         replace(place, first=not number)
-        for number, base in enumerate(_bases(row, profile))
+        for number, base in enumerate(_bases(row, profile, bases if row.attributes else 1))
         for leaf in base.leaves
         if leaf.requires_grad
         for place in _places(base, leaf)
     )
 
 
-def _bases(row: Operator, profile: Profile) -> list[Scenario]:
-    """Return scenarios without zeros, each leaf of which stands for one operand."""
+def _bases(row: Operator, profile: Profile, wanted: int) -> list[Scenario]:
+    """Return so many scenarios without zeros, each leaf of which stands for one operand."""
     plain = replace(
         profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0, empty=0.0, edges=0.0,
         largest_size=LARGEST_SIZE, dimensions=(2, 3),
     )  # fmt: skip
-    wanted, found = BASES if row.attributes else 1, dict[Scenario, None]()
+    found = dict[Scenario, None]()
     for seed in range(ATTEMPTS):
         base = _drawn(row, plain, seed)
         if base is not None:

@@ -12,11 +12,13 @@ from types import MappingProxyType
 class Effort:
     """How many scenarios a generated check tries: of an operator's corners, at most so many, and of those drawn.
 
-    ``large_arrays`` says how many operators meet: one of thousands of entries, one of tens of thousands.
+    ``large_arrays`` says how many operators meet: one of thousands of entries, one of tens of thousands;
+    ``exceptional`` with how many choices of attributes they meet NaN, infinities and the extremes.
     """
 
     corners: int
     large_arrays: int
+    exceptional: int
     per_operator: int
     per_edge: int
     per_second_order: int
@@ -28,9 +30,9 @@ class Effort:
 
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
-    "smoke": Effort(12, 0, 10, 5, 5, 2, 4, 3, 2, 50),
-    "standard": Effort(100, 2, 20, 20, 23, 25, 20, 10, 8, 500),
-    "thorough": Effort(100, 2, 500, 100, 250, 100, 200, 100, 100, 10_000),
+    "smoke": Effort(12, 0, 1, 6, 5, 4, 2, 3, 2, 1, 40),
+    "standard": Effort(100, 2, 2, 20, 20, 23, 25, 20, 10, 8, 500),
+    "thorough": Effort(100, 2, 2, 500, 100, 250, 100, 200, 100, 100, 10_000),
 })
 
 

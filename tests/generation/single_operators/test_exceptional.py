@@ -63,3 +63,11 @@ def test_places_that_matter_meet_every_kind_of_number() -> None:
 
 def test_every_operand_is_tried() -> None:
     assert {place.leaf for place in exceptional_places("addcmul")} == {"x1", "x2", "x3"}
+
+
+def test_fewer_choices_of_attributes_are_the_first_ones() -> None:
+    one, two = exceptional_places("sum", bases=1), exceptional_places("sum", bases=2)
+    assert one == two[: len(one)]
+    assert all(place.first for place in one)
+    assert not all(place.first for place in two)
+    assert exceptional_places("exp", bases=1) == exceptional_places("exp", bases=2)

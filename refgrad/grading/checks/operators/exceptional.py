@@ -59,7 +59,8 @@ class _CheckAtPlaces(DependentCheck):
     def _tried(self, bench: Bench) -> Iterator[tuple[Place, float]]:
         """Yield places and numbers, all scenarios of a place run in one batch."""
         right: dict[Scenario, bool] = {}
-        for found in exceptional_places(self.operator.name, bench.profile(seeds=True)):
+        places = exceptional_places(self.operator.name, bench.profile(seeds=True), bench.settings.effort.exceptional)
+        for found in places:
             place = found.moved_to(bench.reliance.isolated(found.base))
             if place.base not in right:
                 finding = bench.examine(place.base, self)
