@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from refgrad.checking import screening
 from refgrad.checking.discrepancy import Discrepancy, Severity
-from refgrad.checking.subject import Array, Seeds
+from refgrad.checking.numbers import Array
+from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Judgement, judge
+from refgrad.oracles.slopes.curves import Floats
 from refgrad.scenario import Constant
 
 
@@ -33,14 +36,24 @@ class CertifiedJudge:
             (name, Constant.of(seed)) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None
         )
         named = dict(zip(self.trace.inputs, gradients, strict=True))
-        if self.trace.dtype == "float64" and screening.passes(self.trace.scenario, contributions, named, self.choices):
+        if screening.passes(self.trace, contributions, named, self.choices):
             return []
+        if self.trace.large:
+            return [self._undecided(position) for position in self.positions[:1]]
         found = []
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
             judgement = self._judge(name, gradient, contributions)
             if judgement.outcome != "passed":
                 found.append(self._discrepancy(position, judgement))
         return found
+
+    def row_scales(self) -> Floats:
+        """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
+        return screening.row_scales(self.trace, self.choices)
+
+    def _undecided(self, position: int) -> Discrepancy:
+        """Say that a function is too large to be certified entry by entry."""
+        return Discrepancy("inconclusive", position, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
 
     def _judge(self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...]) -> Judgement:
         judgement = judge(gradient, self.oracle.gradient(name, contributions))

@@ -11,7 +11,9 @@ import numpy as np
 
 from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.report import entry_text
-from refgrad.checking.subject import Array, Arrays, Seeds, Subject
+from refgrad.checking.numbers import Array, Arrays
+from refgrad.checking.pullbacks import Seeds
+from refgrad.checking.subject import Subject
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python

@@ -1,4 +1,4 @@
-"""A quick test of a whole gradient along one random direction, in float64. If it passes, nothing more need be asked.
+"""A quick test of a whole gradient along one random direction, in float64 arithmetic. If it passes, nothing more need be asked.
 
 One forward sweep of dual numbers (a value and its derivative along a direction), whole arrays at a time, costs a small
 part of a certified gradient. It can only pass: what it does not find right is judged entry by entry in balls, so it
@@ -25,16 +25,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
+from refgrad.checking.tracing import Trace
+from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles.judgement.judgement import ALLOWANCE
-from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario import Constant, Leaf
+from refgrad.scenario.formats import FORMATS
 
 Array = npt.NDArray[Any]
 Contributions = tuple[tuple[str, Constant | None], ...]
 
-UNIT = 2.0**-53
 FEWEST_MISSED = 8.0
 """What is missed is this many times ``T``."""
 
@@ -126,30 +127,45 @@ def _derivative(operator: Operator) -> Any:
 
 
 def passes(
-    scenario: Scenario, contributions: Contributions, gradients: Mapping[str, Array], choices: np.random.Generator
+    trace: Trace, contributions: Contributions, gradients: Mapping[str, Array], choices: np.random.Generator
 ) -> bool:
-    """Whether the gradients (float64, by leaf) of the sum of seed · output are right along one random direction.
+    """Whether the gradients (by leaf) of the sum of seed · output are right along one random direction.
 
     False says nothing: not even that they are wrong.
     """
     with np.errstate(all="ignore"):
         count = sum(gradient.size for gradient in gradients.values())
-        weights = {name: _weights(gradient, choices) for name, gradient in gradients.items()}
-        values = evaluate(expanded(scenario), Duals(weights))
+        wide = {name: gradient.astype(np.float64) for name, gradient in gradients.items()}
+        weights = {name: _weights(gradient, choices) for name, gradient in wide.items()}
+        values = evaluate(trace.plain, Duals(weights))
         truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
-        claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in gradients.items())
-        return bool(abs(truth - claimed) <= tolerance(scenario, count))
+        claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in wide.items())
+        return bool(abs(truth - claimed) <= tolerance(trace, count))
 
 
-def tolerance(scenario: Scenario, count: int) -> float:
+def row_scales(trace: Trace, choices: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
+    with np.errstate(all="ignore"):
+        directions = {
+            leaf.name: choices.uniform(0.5, 1.0, leaf.value.shape) * choices.choice((-1.0, 1.0), leaf.value.shape)
+            for leaf in trace.scenario.leaves
+            if leaf.requires_grad
+        }
+        values = evaluate(trace.plain, Duals(directions))
+        rates = [np.abs(_tangent(values[name])).ravel() for name in trace.outputs]
+        found = np.concatenate([np.zeros(0), *rates])
+    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+
+
+def tolerance(trace: Trace, count: int) -> float:
     """Return T: how far the sum over ``count`` entries, each about one, may be off."""
-    roundings = 2 * max(1, len(expanded(scenario).applications))
-    return ALLOWANCE * UNIT * LARGEST_WEIGHT * math.sqrt(count * roundings)
+    roundings = 2 * max(1, len(trace.plain.applications))
+    return ALLOWANCE * FORMATS[trace.dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)
 
 
-def missed_below(scenario: Scenario, count: int) -> float:
+def missed_below(trace: Trace, count: int) -> float:
     """Return the relative error from which on a single wrong entry among ``count`` is never missed."""
-    return FEWEST_MISSED * tolerance(scenario, count)
+    return FEWEST_MISSED * tolerance(trace, count)
 
 
 def _weights(gradient: Array, choices: np.random.Generator) -> Array:
@@ -160,6 +176,10 @@ def _weights(gradient: Array, choices: np.random.Generator) -> Array:
     numbers = choices.random(gradient.shape)
     numbers += np.where(numbers < HALF, -LEAST_WEIGHT - HALF, LEAST_WEIGHT - HALF)  # in [-2, -1.5) or [1.5, 2)
     return np.asarray(numbers / np.where(reference == 0, TINY, reference))
+
+
+def _tangent(output: Dual) -> Array:
+    return np.zeros(output.shape) if output.tangent is None else output.tangent
 
 
 def _along(output: Dual, seed: Constant | None) -> float:

@@ -28,6 +28,9 @@ TEMPLATES = frozenset({
 })  # fmt: skip
 """Calls that make constants in the likeness of a value."""
 
+NARROW = 4
+"""Numbers of fewer bytes are read as float32: numpy has no bfloat16."""
+
 TORCH_CALLS: Mapping[str, Call] = MappingProxyType({
     "transpose": swap_axes,
     "t": lambda t, x: t.row("transpose", x, axes=None),
@@ -39,7 +42,7 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     """Run the function once under the mode, recording what it does, and return the names of its outputs."""
     torch = subject.engine.namespace["torch"]
     watch = _Watch(torch, recorder)
-    arguments = subject.arguments(subject.point, lambda array: watch.enter(subject.make(array, requires_grad=True)))
+    arguments = subject.arguments(subject.point, lambda i, array: watch.enter(subject.make(i, array)))
     mode = _mode_class(torch)(watch)
     with mode:
         outputs = subject.call(arguments)
@@ -124,7 +127,8 @@ def _name(function: Any) -> str:
 
 
 def _array(tensor: Any) -> Any:
-    return tensor.detach().resolve_neg().cpu().numpy()
+    tensor = tensor.detach().resolve_neg().cpu()
+    return (tensor.float() if tensor.element_size() < NARROW and tensor.is_floating_point() else tensor).numpy()
 
 
 def _mode_class(torch: Any) -> type:
