@@ -36,7 +36,7 @@ class CertifiedJudge:
             (name, Constant.of(seed)) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None
         )
         named = dict(zip(self.trace.inputs, gradients, strict=True))
-        if screening.passes(self.trace, contributions, named, self.choices):
+        if screening.passes(self.trace.scenario, contributions, named, self.choices, self.trace.dtype):
             return []
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]
@@ -49,7 +49,7 @@ class CertifiedJudge:
 
     def row_scales(self) -> Floats:
         """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
-        return screening.row_scales(self.trace, self.choices)
+        return screening.row_scales(self.trace.scenario, self.trace.outputs, self.choices)
 
     def _undecided(self, position: int) -> Discrepancy:
         """Say that a function is too large to be certified entry by entry."""

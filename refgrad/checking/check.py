@@ -20,6 +20,7 @@ from refgrad.checking.report import GradientReport
 from refgrad.checking.screening import missed_below
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Untraceable, trace
+from refgrad.scenario.formats import rounded
 
 Method = Literal["auto", "differences"]
 
@@ -28,6 +29,9 @@ TOLD = 16
 
 OWN_SEEDS = 4
 """Up to this many outputs are each run backward by themselves, too."""
+
+STRETCH = 2.0**10
+"""A row of the Jacobian is weighed so many times more or less than the typical one, at most."""
 
 REPEATABLE = 2.0**-40
 """Relative difference allowed between two backward calls: threads may add in another order."""
@@ -98,12 +102,16 @@ class Check:
 
     def dense(self, wanted: Sequence[bool]) -> Seeds:
         """Return a seed that weighs all entries of some outputs."""
-        return tuple(self.random(output) if taken else None for output, taken in zip(self.outputs, wanted, strict=True))
+        return tuple(self.random(k) if taken else None for k, taken in enumerate(wanted))
 
-    def random(self, output: Array) -> Array:
+    def random(self, output: int) -> Array:
         """Return a seed of random numbers between a half and two, of either sign; never 1."""
-        sizes = self.choices.uniform(0.5, 2.0, output.shape)
-        return np.asarray(sizes * self.choices.choice((-1.0, 1.0), output.shape)).astype(output.dtype)
+        shape = self.outputs[output].shape
+        return self.storable(self.choices.uniform(0.5, 2.0, shape) * self.choices.choice((-1.0, 1.0), shape), output)
+
+    def storable(self, seed: Array, output: int) -> Array:
+        """Return a seed in numbers that the output's dtype has."""
+        return rounded(seed, self.pullback.kinds[output].part).astype(self.outputs[output].dtype)
 
     def balanced(self, seeds: Seeds) -> Seeds:
         """Weigh the outputs by how slowly they change, so that no row of the Jacobian hides behind another."""
@@ -114,8 +122,8 @@ class Check:
             offset += output.size
         typical = float(np.exp(np.mean(np.log(rates)))) if rates.size else 1.0
         return tuple(
-            None if seed is None else np.asarray(seed * np.clip(typical / scale, 2.0**-40, 2.0**40)).astype(seed.dtype)
-            for seed, scale in zip(seeds, scales, strict=True)
+            None if seed is None else self.storable(seed * np.clip(typical / scale, 1 / STRETCH, STRETCH), k)
+            for k, (seed, scale) in enumerate(zip(seeds, scales, strict=True))
         )
 
     def single(self, output: int, flat: int, weight: float) -> Seeds:
@@ -126,18 +134,21 @@ class Check:
 
     def report(self) -> GradientReport:
         """Run all checks."""
-        if not self.changes() and self.undefined() is None:
-            try:
-                found = self.check_seeds()
-                self.check_repetition()
-            except _Fault as fault:
-                return self.made("wrong", message=fault.message)
-            return self.concluded(found)
-        if self.changes():
-            text = f"output {self.changes()[0]} differs between two calls with the same inputs: make it repeatable first"
+        again = self.subject.pullback(self.subject.point)
+        changed = self.changed(again.outputs)
+        if changed is not None:
+            text = f"output {changed} differs between two calls with the same inputs: make it repeatable first"
             return self.made("inconclusive", message=text, cause="changes")
-        text = f"output {self.undefined()} is not finite at this point: choose one inside of the function's domain"
-        return self.made("inconclusive", message=text, cause="domain")
+        undefined = next((k for k, output in enumerate(self.outputs) if not np.isfinite(output).all()), None)
+        if undefined is not None:
+            text = f"output {undefined} is not finite at this point: choose one inside of the function's domain"
+            return self.made("inconclusive", message=text, cause="domain")
+        try:
+            found = self.check_seeds()
+            self.check_repetition(again)
+        except _Fault as fault:
+            return self.made("wrong", message=fault.message)
+        return self.concluded(found)
 
     def concluded(self, found: list[tuple[Seeds, Discrepancy]]) -> GradientReport:
         """Report what was found."""
@@ -152,22 +163,12 @@ class Check:
             return self.made("inconclusive", cause="time")
         return self.made("right", inconclusive=open_questions[:TOLD])
 
-    def undefined(self) -> int | None:
-        """Return the first output that is not finite."""
-        return next((k for k, output in enumerate(self.outputs) if not np.isfinite(output).all()), None)
-
-    def changes(self) -> list[int]:
-        """Return the outputs that are something else each time."""
-        if self._changes is None:
-            again = self.subject.values(self.subject.point)
-            self._changes = [
-                k
-                for k, (first, second) in enumerate(zip(self.outputs, again, strict=True))
-                if first.shape != second.shape or not np.allclose(first, second, REPEATABLE, 0.0, equal_nan=True)
-            ]
-        return self._changes
-
-    _changes: list[int] | None = None
+    def changed(self, again: Arrays) -> int | None:
+        """Return the first output that is something else the second time."""
+        for k, (first, second) in enumerate(zip(self.outputs, again, strict=True)):
+            if first.shape != second.shape or not np.allclose(first, second, REPEATABLE, 0.0, equal_nan=True):
+                return k
+        return None
 
     def check_seeds(self) -> list[tuple[Seeds, Discrepancy]]:
         """Judge the gradients under every seed; stop at the first that is wrong."""
@@ -210,9 +211,9 @@ class Check:
             result.append(gradient)
         return result
 
-    def check_repetition(self) -> None:
+    def check_repetition(self, pullback: Pullback) -> None:
         """Refuse a backward that gives something else the second time."""
-        again = self.gradients(self.subject.pullback(self.subject.point), self.seeds[0]) if self.seeds else []
+        again = self.gradients(pullback, self.seeds[0]) if self.seeds else []
         for position, a, b in zip(self.subject.positions, self.first_gradients, again, strict=True):
             size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
             if not np.allclose(a, b, REPEATABLE, REPEATABLE * size, equal_nan=True):
@@ -231,7 +232,7 @@ class Check:
             entries,
             len(self.seeds),
             self.reason,
-            missed_below(judge.trace, entries) if isinstance(judge, CertifiedJudge) else None,
+            missed_below(judge.trace.scenario, entries, judge.trace.dtype) if isinstance(judge, CertifiedJudge) else None,
             CHANCE_TO_MISS if method == "directions" else 0.0,
             looked_at=len(judge.looked_at) if isinstance(judge, DifferencesJudge) and judge.open else entries,
             **fields,

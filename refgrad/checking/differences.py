@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -46,6 +46,9 @@ JITTER_ORDER = 3
 VAGUE_ABOVE = 1e-3
 """An interval wider than this part of max(|truth|, typical slope) says nothing; of halves, what rounding leaves open."""
 
+LEAST_SLOPE = 2.0**-10
+"""A slope is looked for in this part of what it would be if the function changed by its own size."""
+
 HALVES = 11
 """Formats of so many bits or fewer are halves."""
 
@@ -86,7 +89,8 @@ class DifferencesJudge:
         self.ends = np.cumsum([array.size for array in self.point])
         self.magnitude = 2.0 ** np.frexp(np.maximum(np.abs(self.flat), 0.5))[1]
         signs = choices.choice((-1.0, 1.0), self.flat.size)
-        self.deviation = noise_along(self.along(signs * self.magnitude), self.scale)
+        self.sizes = np.zeros(self.here.size)
+        self.deviation = self.noise(signs * self.magnitude)
         self.method = "differences" if self.flat.size <= FULL_INPUTS else "directions"
         self.looked_at: set[int] = set()
         self._groups: list[list[_Direction]] = []
@@ -108,6 +112,21 @@ class DifferencesJudge:
                 return np.full(self.here.size, np.nan)
 
         return evaluated
+
+    def noise(self, vector: Floats) -> Floats:
+        """Return the noise along a direction: by large steps, which show a staircase, unless these lead out of it."""
+        along = self.along(vector)
+        inside = []
+
+        def watched(distance: float) -> Floats:
+            values = along(distance)
+            known = np.isfinite(values)
+            inside.append(bool(known.all()))
+            self.sizes = np.maximum(self.sizes, np.where(known, np.abs(values), 0.0))
+            return values
+
+        found = noise_along(watched, replace(self.scale, noise_steps=self.scale.noise_steps[-1:]))
+        return found if all(inside) else noise_along(along, self.scale)
 
     def row_scales(self) -> Floats:
         """Return how fast each entry of the outputs changes along a direction; 1 where it does not."""
@@ -239,7 +258,8 @@ class _Claim:
         self.weights = judge.weights(seeds)
         self.claimed = flattened(gradients)
         sizes = np.abs(self.claimed * judge.magnitude)
-        self.typical = float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
+        least = LEAST_SLOPE * float(np.abs(self.weights) @ judge.sizes)
+        self.typical = float(np.max(sizes[np.isfinite(sizes)], initial=least))
         self._jitter: Floats | None = None
 
     def discrepancies(self) -> Iterator[Discrepancy]:
@@ -304,7 +324,8 @@ class _Claim:
     def at_kink(self, direction: _Direction, found: Discrepancy) -> bool:
         """Whether an entry has a legal value at a kink, beside which the gradient is right."""
         flat = np.flatnonzero(direction.vector)
-        legal = found.severity == "inconclusive" and found.lower <= found.observed <= found.upper
+        slack = self.judge.vague * (found.upper - found.lower)
+        legal = found.severity == "inconclusive" and found.lower - slack <= found.observed <= found.upper + slack
         return legal and found.cause == "kink" and len(flat) == 1 and self.judge.right_beside(int(flat[0]), self.seeds)
 
     def interval(self, direction: _Direction, jitter: float = 0.0) -> _Interval:

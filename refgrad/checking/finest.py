@@ -67,7 +67,7 @@ def _finer(subject: Subject) -> Iterator[Subject]:
 
 
 def _agree(fine: Floats, here: Floats, tolerance: float) -> bool:
-    size = float(np.max(np.abs(here[np.isfinite(here)]), initial=1.0))
+    size = min(1.0, float(np.max(np.abs(here[np.isfinite(here)]), initial=0.0)))
     return bool(np.allclose(fine, here, rtol=tolerance, atol=tolerance * size, equal_nan=True))
 
 

@@ -106,7 +106,7 @@ class Pullback:
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
         """Raise SideEffectError where a seed is no longer what it was."""
         wanted = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
-        if not _same(self.library.values(tensor), wanted):
+        if not _same(self.library.values(tensor).astype(wanted.dtype), wanted):
             raise SideEffectError(f"the backward writes to the seed of output {output}")
 
 

@@ -18,19 +18,18 @@ rounding error analysis, SIAM J. Sci. Comput. 2019); the sum may be off by ``ALL
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.checking.tracing import Trace
-from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, numpy_forward
+from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles.judgement.judgement import ALLOWANCE
-from refgrad.scenario import Constant, Leaf
+from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FORMATS
 
 Array = npt.NDArray[Any]
@@ -127,45 +126,49 @@ def _derivative(operator: Operator) -> Any:
 
 
 def passes(
-    trace: Trace, contributions: Contributions, gradients: Mapping[str, Array], choices: np.random.Generator
+    scenario: Scenario,
+    contributions: Contributions,
+    gradients: Mapping[str, Array],
+    choices: np.random.Generator,
+    dtype: str = "float64",
 ) -> bool:
     """Whether the gradients (by leaf) of the sum of seed · output are right along one random direction.
 
-    False says nothing: not even that they are wrong.
+    They were computed in ``dtype``. False says nothing: not even that they are wrong.
     """
     with np.errstate(all="ignore"):
         count = sum(gradient.size for gradient in gradients.values())
         wide = {name: gradient.astype(np.float64) for name, gradient in gradients.items()}
         weights = {name: _weights(gradient, choices) for name, gradient in wide.items()}
-        values = evaluate(trace.plain, Duals(weights))
+        values = evaluate(expanded(scenario), Duals(weights))
         truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
         claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in wide.items())
-        return bool(abs(truth - claimed) <= tolerance(trace, count))
+        return bool(abs(truth - claimed) <= tolerance(scenario, count, dtype))
 
 
-def row_scales(trace: Trace, choices: np.random.Generator) -> npt.NDArray[np.float64]:
+def row_scales(scenario: Scenario, outputs: Sequence[str], choices: np.random.Generator) -> npt.NDArray[np.float64]:
     """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
     with np.errstate(all="ignore"):
         directions = {
             leaf.name: choices.uniform(0.5, 1.0, leaf.value.shape) * choices.choice((-1.0, 1.0), leaf.value.shape)
-            for leaf in trace.scenario.leaves
+            for leaf in scenario.leaves
             if leaf.requires_grad
         }
-        values = evaluate(trace.plain, Duals(directions))
-        rates = [np.abs(_tangent(values[name])).ravel() for name in trace.outputs]
+        values = evaluate(expanded(scenario), Duals(directions))
+        rates = [np.abs(_tangent(values[name])).ravel() for name in outputs]
         found = np.concatenate([np.zeros(0), *rates])
     return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
 
-def tolerance(trace: Trace, count: int) -> float:
+def tolerance(scenario: Scenario, count: int, dtype: str = "float64") -> float:
     """Return T: how far the sum over ``count`` entries, each about one, may be off."""
-    roundings = 2 * max(1, len(trace.plain.applications))
-    return ALLOWANCE * FORMATS[trace.dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)
+    roundings = 2 * max(1, len(expanded(scenario).applications))
+    return ALLOWANCE * FORMATS[dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)
 
 
-def missed_below(trace: Trace, count: int) -> float:
+def missed_below(scenario: Scenario, count: int, dtype: str = "float64") -> float:
     """Return the relative error from which on a single wrong entry among ``count`` is never missed."""
-    return FEWEST_MISSED * tolerance(trace, count)
+    return FEWEST_MISSED * tolerance(scenario, count, dtype)
 
 
 def _weights(gradient: Array, choices: np.random.Generator) -> Array:

@@ -43,9 +43,9 @@ class Subject:
         self.engine = engine
         self.library: Library = library_of(engine)
         parameters = self.library.parameters(function)
-        self.tree = tree_of((*inputs, *parameters.values()))
+        self.tree = tree_of((*inputs, *parameters.values()), self.library.is_tensor)
         self.function = self.library.with_parameters(function, tuple(parameters))
-        self.inputs = _read_inputs(self.library, tree_of(tuple(inputs)), parameters)
+        self.inputs = _read_inputs(self.library, tree_of(tuple(inputs), self.library.is_tensor), parameters)
         self.positions = tuple(i for i, x in enumerate(self.inputs) if x.checked)
         self.copied = False
         self.again: Callable[[], None] = lambda: None
@@ -131,7 +131,7 @@ class Subject:
         return argument.clone() if self.copied and position in self.positions else argument
 
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
-        leaves = tree_of(outputs).leaves
+        leaves = tree_of(outputs, self.library.is_tensor).leaves
         floats = (float,) if self.library.counts_floats else ()
         found = tuple(leaf for leaf in leaves if isinstance(leaf, floats) or self.library.is_tensor(leaf))
         if not found:

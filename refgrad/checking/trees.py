@@ -17,13 +17,13 @@ class Tree:
     build: Callable[[Sequence[Any]], Any]
 
 
-def tree_of(value: Any) -> Tree:
-    """Take a value apart; whatever is no container is a leaf."""
-    parts = _parts(value)
+def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
+    """Take a value apart; whatever is no container is a leaf, and so is what is said to be one."""
+    parts = None if is_leaf(value) else _parts(value)
     if parts is None:
         return Tree((value,), ("",), lambda leaves: leaves[0])
     names, children, join = parts
-    trees = [tree_of(child) for child in children]
+    trees = [tree_of(child, is_leaf) for child in children]
     leaves = tuple(leaf for tree in trees for leaf in tree.leaves)
     places = tuple(name + place for name, tree in zip(names, trees, strict=True) for place in tree.places)
 

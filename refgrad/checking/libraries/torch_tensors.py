@@ -90,10 +90,11 @@ class TorchTensors(Library):
     def same_chance(self) -> Iterator[Callable[[], None]]:
         """Give what sets the seeds of PyTorch, numpy and Python as they are now, if the function draws at all."""
         states = self._states()
-        drawn = [False]
+        calls, drawn = [0], [False]
 
         def again() -> None:
-            if not drawn[0]:
+            calls[0] += 1
+            if calls[0] == 2:  # noqa: PLR2004 (a function whose first call drew no number draws none later)
                 drawn[0] = not _same_states(self._states(), states)
             if drawn[0]:
                 self._set(states)
@@ -101,7 +102,8 @@ class TorchTensors(Library):
         try:
             yield again
         finally:
-            self._set(states)
+            if drawn[0]:
+                self._set(states)
 
     def _states(self) -> tuple[Any, Any, Any]:
         return self.torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002

@@ -13,7 +13,7 @@ from refgrad.checking.numbers import Arrays
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import numpy_array, torch_mode
 from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
-from refgrad.interpreter import Float64, evaluate, expanded
+from refgrad.interpreter import Float64, evaluate
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FORMATS
@@ -40,17 +40,13 @@ TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingP
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A function at a point as a scenario: the names of the checked inputs and of the outputs, and its precision.
-
-    ``plain`` is the scenario with what is made of other operators written in these.
-    """
+    """A function at a point as a scenario: the names of the checked inputs and of the outputs, and its precision."""
 
     scenario: Scenario
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     dtype: str
 
-    plain: Scenario
     large: bool
     """Whether to certify it entry by entry would take longer than a check may."""
 
@@ -78,7 +74,7 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "") -> Trace:
     dtypes = [precision, *(kind.part for kind in subject.kinds), *(array.dtype.name for array in outputs)]
     narrowest = min((d for d in dtypes if d in FORMATS), key=lambda dtype: FORMATS[dtype].bits, default="float64")
     scenario = Scenario(tuple(recorder.steps))
-    found = Trace(scenario, inputs, names, narrowest, expanded(scenario), recorder.work > LARGEST_CERTIFIED)
+    found = Trace(scenario, inputs, names, narrowest, recorder.work > LARGEST_CERTIFIED)
     _verify_here(found, outputs, recorder)
     _verify_nearby(found, subject)
     return found
