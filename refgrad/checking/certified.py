@@ -27,6 +27,7 @@ class CertifiedJudge:
         self.trace = trace
         self.positions = positions
         self.choices = choices
+        self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
         self.oracle = CertifiedOracle(trace.scenario, trace.dtype)
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
@@ -36,7 +37,7 @@ class CertifiedJudge:
             (name, Constant.of(seed)) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None
         )
         named = dict(zip(self.trace.inputs, gradients, strict=True))
-        if screening.passes(self.trace.scenario, contributions, named, self.choices, self.trace.dtype):
+        if screening.passes(self.trace.scenario, contributions, named, self.choices, self.rounding):
             return []
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]

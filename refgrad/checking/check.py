@@ -63,6 +63,7 @@ class Check:
         self.pullback = subject.pullback(subject.point)
         self.outputs = self.pullback.outputs
         self.reason = ""
+        self.seen = False
         self.first_gradients: list[Array] = []
         self._differences: DifferencesJudge | None = None
         self.judge = self.find_judge(method)
@@ -159,8 +160,9 @@ class Check:
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:
             return self.made("inconclusive", inconclusive=open_questions[:TOLD], cause=unknown[0].cause or "noise")
-        if self._differences is not None and self._differences.open and not self._differences.looked_at:
-            return self.made("inconclusive", cause="time")
+        if not self.seen:
+            text = "no gradient could be held against the truth in the time that there was: raise the budget"
+            return self.made("inconclusive", message=text, cause="time")
         return self.made("right", inconclusive=open_questions[:TOLD])
 
     def changed(self, again: Arrays) -> int | None:
@@ -174,11 +176,14 @@ class Check:
         """Judge the gradients under every seed; stop at the first that is wrong."""
         found: list[tuple[Seeds, Discrepancy]] = []
         for seeds in self.seeds:
+            if self.deadline.over:
+                break
             gradients = self.gradients(self.pullback, seeds)
             self.first_gradients = self.first_gradients or gradients
             discrepancies = self.judged(seeds, gradients)
             found += [(seeds, discrepancy) for discrepancy in discrepancies]
-            if any(discrepancy.failing for discrepancy in discrepancies) or self.deadline.over:
+            self.seen = True
+            if any(discrepancy.failing for discrepancy in discrepancies):
                 break
         return found
 
@@ -213,7 +218,9 @@ class Check:
 
     def check_repetition(self, pullback: Pullback) -> None:
         """Refuse a backward that gives something else the second time."""
-        again = self.gradients(pullback, self.seeds[0]) if self.seeds else []
+        again = self.gradients(pullback, self.seeds[0]) if self.first_gradients else []
+        if not again:
+            return
         for position, a, b in zip(self.subject.positions, self.first_gradients, again, strict=True):
             size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
             if not np.allclose(a, b, REPEATABLE, REPEATABLE * size, equal_nan=True):
@@ -232,7 +239,7 @@ class Check:
             entries,
             len(self.seeds),
             self.reason,
-            missed_below(judge.trace.scenario, entries, judge.trace.dtype) if isinstance(judge, CertifiedJudge) else None,
+            missed_below(judge.trace.scenario, entries, judge.rounding) if isinstance(judge, CertifiedJudge) and not judge.trace.large else None,
             CHANCE_TO_MISS if method == "directions" else 0.0,
             looked_at=len(judge.looked_at) if isinstance(judge, DifferencesJudge) and judge.open else entries,
             **fields,

@@ -49,6 +49,9 @@ VAGUE_ABOVE = 1e-3
 LEAST_SLOPE = 2.0**-10
 """A slope is looked for in this part of what it would be if the function changed by its own size."""
 
+MOSTLY = 0.5
+"""An output that changes at more than this part of steps is no staircase."""
+
 HALVES = 11
 """Formats of so many bits or fewer are halves."""
 
@@ -90,6 +93,7 @@ class DifferencesJudge:
         self.magnitude = 2.0 ** np.frexp(np.maximum(np.abs(self.flat), 0.5))[1]
         signs = choices.choice((-1.0, 1.0), self.flat.size)
         self.sizes = np.zeros(self.here.size)
+        self.refined = False
         self.deviation = self.noise(signs * self.magnitude)
         self.method = "differences" if self.flat.size <= FULL_INPUTS else "directions"
         self.looked_at: set[int] = set()
@@ -98,8 +102,8 @@ class DifferencesJudge:
 
     @property
     def open(self) -> bool:
-        """Whether entries are left that were not looked at for want of time."""
-        return self.deadline.over and len(self.looked_at) < self.flat.size
+        """Whether entries are left whose errors would have shown together with others only."""
+        return self.method == "directions" and len(self.looked_at) < self.flat.size
 
     def along(self, vector: Floats) -> Along:
         """The outputs as a function of the distance along a direction; not finite where the function refuses."""
@@ -127,6 +131,25 @@ class DifferencesJudge:
 
         found = noise_along(watched, replace(self.scale, noise_steps=self.scale.noise_steps[-1:]))
         return found if all(inside) else noise_along(along, self.scale)
+
+    def refine(self) -> None:
+        """See the noise from near, where no kinks add to it, of outputs that are no staircases there."""
+        self.refined = True
+        along = self.along(self.choices.choice((-1.0, 1.0), self.flat.size) * self.magnitude)
+        values: list[Floats] = []
+
+        def watched(distance: float) -> Floats:
+            values.append(along(distance))
+            return values[-1]
+
+        found = noise_along(watched, replace(self.scale, noise_steps=self.scale.noise_steps[:1]))
+        moving = np.mean(np.diff(np.stack(values), axis=0) != 0, axis=0) > MOSTLY
+        self.deviation = np.where(moving, np.minimum(found, self.deviation), self.deviation)
+        self._axes.clear()
+
+    def again(self, direction: _Direction) -> _Direction:
+        """Return a direction with its slopes as they are known by now."""
+        return _Direction(direction.vector, self.slopes(direction.vector))
 
     def row_scales(self) -> Floats:
         """Return how fast each entry of the outputs changes along a direction; 1 where it does not."""
@@ -276,12 +299,14 @@ class _Claim:
         found = [self.compared(direction) for direction in directions]
         members = np.flatnonzero(directions[0].vector)
         members = members[np.isfinite(self.claimed[members])]
+        if judge.method == "directions" and any(each is not None and not each.failing for each in found):
+            found = [self.of(direction) for direction in directions]
         if all(each is None for each in found):
             unseen = self.unseen(members, directions)
             judge.looked_at.update(set(members.tolist()) - set(unseen.tolist()))
             members = unseen
         elif judge.method == "directions":
-            yield from self.of_large_group(directions)
+            yield from self.resolved(members)
             return
         for flat in members[:FULL_INPUTS]:
             if judge.deadline.over:
@@ -289,12 +314,22 @@ class _Claim:
             judge.looked_at.add(int(flat))
             yield from self.settled(judge.axis_direction(int(flat)))
 
-    def of_large_group(self, directions: list[_Direction]) -> Iterator[Discrepancy]:
-        for direction in directions:
-            found = self.of(direction)
-            if found is not None:
-                yield found
-            self.judge.looked_at.update(np.flatnonzero(direction.vector).tolist())
+    def resolved(self, members: Places) -> Iterator[Discrepancy]:
+        """Halve the entries of a direction at a kink or a pole until those are found that lie there."""
+        judge = self.judge
+        if len(members) == 1:
+            judge.looked_at.update(members.tolist())
+            yield from self.settled(judge.axis_direction(int(members[0])))
+            return
+        direction = judge.random_direction(members)
+        found = self.of(direction)
+        if found is None:
+            judge.looked_at.update(set(members.tolist()) - set(self.unseen(members, [direction]).tolist()))
+        elif found.failing or found.cause == "noise" or judge.deadline.over:
+            yield found
+        else:
+            for half in (members[: len(members) // 2], members[len(members) // 2 :]):
+                yield from self.resolved(half)
 
     def unseen(self, members: Places, directions: list[_Direction]) -> Places:
         """Return the entries whose own part is so small that an error in them alone would not have been noticed."""
@@ -313,6 +348,11 @@ class _Claim:
     def of(self, direction: _Direction) -> Discrepancy | None:
         """Return what is not right along a direction, confirmed."""
         found = self.compared(direction)
+        if found is not None and not found.failing and not self.judge.refined:
+            self.judge.refine()
+        if found is not None and not found.failing:
+            direction = self.judge.again(direction)
+            found = self.compared(direction)
         if found is not None and found.failing:
             found = self.confirmed(direction)
         if found is not None and self.at_kink(direction, found):
@@ -345,7 +385,8 @@ class _Claim:
         along = direction.vector != 0
         observed = float(direction.vector[along] @ self.claimed[along])
         known = np.isfinite(lower + upper)
-        vague = not known or upper - lower > self.judge.vague * max(abs(lower + upper) / 2, self.typical)
+        typical = max(self.typical, float(np.linalg.norm(direction.vector[along] * self.claimed[along])))
+        vague = not known or not upper - lower <= self.judge.vague * max(abs(lower + upper) / 2, typical)
         inside = lower - interval.allowed <= observed <= upper + interval.allowed
         if inside and not vague:
             return None

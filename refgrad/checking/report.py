@@ -36,7 +36,8 @@ class GradientReport:
 
     ``method`` is how the truth was found: ``certified`` (an interval, from the operator table), ``differences`` (by
     directions, and entry by entry where these leave anything open) or ``directions`` (where there are many entries);
-    ``reason`` says why it was not certified. ``looked_at`` is how many of the ``entries`` were judged.
+    ``reason`` says why it was not certified. ``looked_at`` is of how many of the ``entries``
+    an error in one alone would have shown.
     ``sees_from`` is the relative error from which on a single wrong entry of the gradient under a seed is
     never missed, as far as that is known beforehand; ``chance_to_miss`` bounds the probability that errors in several
     entries cancel unseen. ``inconclusive`` holds entries of which nothing can be said, or at a kink only that their
@@ -82,7 +83,7 @@ class GradientReport:
         seeds = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
         lines = [f"gradient {self.outcome}: {entries} under {seeds}, {how}"]
         if self.looked_at < self.entries:
-            lines.append(f"{self.looked_at} of the entries were looked at: the rest would have taken more time")
+            lines.append(f"an error in one of {self.looked_at} entries would have shown alone, in the rest only with others")
         if self.reason:
             lines.append(f"not certified, because {self.reason}")
         if self.chance_to_miss:

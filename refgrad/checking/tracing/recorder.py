@@ -33,6 +33,9 @@ class Recorder:
         self.work = 0
         """About how many operations on numbers have been recorded."""
 
+        self.terms = 0
+        """About how many of them lead to an entry, if every operator does."""
+
     def fresh(self, stem: str) -> str:
         """Return a name that no step has yet: ``stem1``, ``stem2`` and so on."""
         number = self.counts[stem] = self.counts.get(stem, 0) + 1
@@ -63,7 +66,9 @@ class Recorder:
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
         self.steps.append(step)
-        self.work += self.values[name].size * self._terms(arguments)
+        terms = self._terms(arguments)
+        self.work += self.values[name].size * terms
+        self.terms += terms
         return name
 
     def _terms(self, arguments: Sequence[str]) -> int:

@@ -47,6 +47,9 @@ class Trace:
     outputs: tuple[str, ...]
     dtype: str
 
+    terms: int
+    """About how many operations on numbers lead to an entry."""
+
     large: bool
     """Whether to certify it entry by entry would take longer than a check may."""
 
@@ -74,7 +77,7 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "") -> Trace:
     dtypes = [precision, *(kind.part for kind in subject.kinds), *(array.dtype.name for array in outputs)]
     narrowest = min((d for d in dtypes if d in FORMATS), key=lambda dtype: FORMATS[dtype].bits, default="float64")
     scenario = Scenario(tuple(recorder.steps))
-    found = Trace(scenario, inputs, names, narrowest, recorder.work > LARGEST_CERTIFIED)
+    found = Trace(scenario, inputs, names, narrowest, recorder.terms, recorder.work > LARGEST_CERTIFIED)
     _verify_here(found, outputs, recorder)
     _verify_nearby(found, subject)
     return found

@@ -1,0 +1,136 @@
+"""The table of functions as people write them: what check_gradients says of each, beside the library's own checker.
+
+Run as ``python -m tests.benchmarks.written_functions [torch] [WORDS]``.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from refgrad import check_gradients
+from tests.checking.functions.case import Case
+
+REPEATS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What two checkers said of a function, and how many milliseconds of processor time each took."""
+
+    case: Case
+    ours: str
+    method: str
+    theirs: str
+    our_time: float
+    their_time: float
+
+    @property
+    def ours_right(self) -> bool:
+        """Whether refgrad called the function what it is."""
+        return self.ours == ("right" if self.case.right else "wrong")
+
+    @property
+    def theirs_right(self) -> bool:
+        """Whether the other checker passed what is right, and refused what is wrong in whatever way."""
+        return (self.theirs == "right") == self.case.right
+
+
+def table(cases: Sequence[Case], peer: Callable[[Case], bool]) -> list[Row]:
+    """Run both checkers on all functions."""
+    return [_row(case, peer) for case in cases]
+
+
+def _row(case: Case, peer: Callable[[Case], bool]) -> Row:
+    report, ours = _timed(lambda: _report(case))
+    verdict, theirs = _timed(lambda: _verdict(case, peer))
+    return Row(case, report[0], report[1], verdict, ours, theirs)
+
+
+def _report(case: Case) -> tuple[str, str]:
+    try:
+        report = check_gradients(case.function, case.inputs(), case.library, raise_exception=False, **case.options)
+    except Exception as error:  # noqa: BLE001 (whatever it raises is a row of the table)
+        return type(error).__name__, "none"
+    return report.outcome, report.method
+
+
+def _verdict(case: Case, peer: Callable[[Case], bool]) -> str:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return "right" if peer(case) else "wrong"
+    except Exception as error:  # noqa: BLE001 (as above)
+        return type(error).__name__
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what a call returned, and the least time that it took, in milliseconds."""
+    times = []
+    for _ in range(REPEATS):
+        before = time.process_time()
+        result = call()
+        times.append(time.process_time() - before)
+    return result, 1e3 * min(times)
+
+
+def gradcheck(case: Case) -> bool:
+    """Ask PyTorch's own checker."""
+    autograd = import_module("torch").autograd
+    options = dict(case.options)
+    check = autograd.gradgradcheck if options.pop("order", 1) > 1 else autograd.gradcheck
+    names = {"forward": "check_forward_ad", "batched": "check_batched_grad"}
+    more = {names[name]: value for name, value in options.items()}
+    return bool(check(case.function, case.inputs(), raise_exception=False, **more))
+
+
+def summary(rows: Sequence[Row], peer: str) -> str:
+    """Return the counts and the ratio of times as a table."""
+    right = [row for row in rows if row.case.right]
+    wrong = [row for row in rows if not row.case.right]
+    lines = [
+        "| checker | right ones called right | wrong ones called wrong | median ms |",
+        "|---|---|---|---|",
+        f"| refgrad.check_gradients | {sum(r.ours_right for r in right)} of {len(right)} | "
+        f"{sum(r.ours_right for r in wrong)} of {len(wrong)} | {statistics.median(r.our_time for r in rows):.1f} |",
+        f"| {peer} | {sum(r.theirs_right for r in right)} of {len(right)} | "
+        f"{sum(r.theirs_right for r in wrong)} of {len(wrong)} | {statistics.median(r.their_time for r in rows):.1f} |",
+        "",
+        *(
+            f"median of our time over theirs, {name}: {statistics.median(r.our_time / r.their_time for r in some):.2f}"
+            for name, some in (("all", rows), ("right ones", right), ("wrong ones", wrong))
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def details(rows: Sequence[Row]) -> str:
+    """Return a line for each function."""
+    return "\n".join(
+        f"| {row.case.name} | {row.case.fault or 'right'} | {row.ours} | {row.method} | {row.theirs} "
+        f"| {row.our_time:.1f} | {row.their_time:.1f} |"
+        for row in rows
+    )
+
+
+PEERS = {"torch": ("torch.autograd.gradcheck", gradcheck)}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the table of a library, of all functions or of those with some words in their names."""
+    library, *words = arguments or ("torch",)
+    name, peer = PEERS[library]
+    if library == "torch":
+        import_module("torch").set_num_threads(1)
+    cases = import_module(f"tests.checking.functions.{library}_table").CASES
+    rows = table([case for case in cases if all(word in case.name for word in words)], peer)
+    sys.stdout.write(f"{details(rows)}\n\n{summary(rows, name)}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
