@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -56,7 +57,8 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
     kinds = [subject.inputs[i].kind for i in subject.positions]
     tangents = [subject.library.seed(d, kind) for d, kind in zip(directions, kinds, strict=True)]
     try:
-        _, found = subject.library.jvp(only_checked(subject, wanted), checked, tangents)
+        with warnings.catch_warnings(action="ignore"):
+            _, found = subject.library.jvp(only_checked(subject, wanted), checked, tangents)
     except (RuntimeError, TypeError) as error:
         return unsupported(subject.engine.adapter.name, f"forward mode raised {type(error).__name__}: {error}")
     for k, tangent in zip(wanted, found, strict=True):
@@ -87,11 +89,12 @@ def batched_report(subject: Subject, choices: np.random.Generator, report: Gradi
     for k in wanted:
         batches.append([_random(choices, pullback.outputs[k].shape) for _ in range(BATCH)])
     try:
-        found = subject.library.batched_gradients(
-            [pullback.tensors[k] for k in wanted],
-            pullback.leaves,
-            [subject.library.seed(np.stack(batch), pullback.kinds[k]) for k, batch in zip(wanted, batches, strict=True)],
-        )
+        with warnings.catch_warnings(action="ignore"):
+            found = subject.library.batched_gradients(
+                [pullback.tensors[k] for k in wanted],
+                pullback.leaves,
+                [subject.library.seed(np.stack(b), pullback.kinds[k]) for k, b in zip(wanted, batches, strict=True)],
+            )
     except RuntimeError as error:
         told = f"batched gradients raised {type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return unsupported(subject.engine.adapter.name, told)
