@@ -253,7 +253,7 @@ class DifferencesJudge:
     def narrowed(self, vector: Floats, compare: Callable[[_Direction], Discrepancy | None]) -> Discrepancy | None:
         """Halve a direction along which the gradient is wrong until one entry is left."""
         entries = np.flatnonzero(vector)
-        while len(entries) > 1:
+        while len(entries) > 1 and not self.deadline.over:
             for half in (entries[: len(entries) // 2], entries[len(entries) // 2 :]):
                 part = np.zeros(vector.size)
                 part[half] = vector[half]
@@ -263,7 +263,7 @@ class DifferencesJudge:
                     break
             else:
                 return None
-        return compare(self.axis_direction(int(entries[0])))
+        return compare(self.axis_direction(int(entries[0]))) if len(entries) == 1 else None
 
     def flat_position(self, position: int, entry: tuple[int, ...]) -> int:
         """Return where an entry of an input stands among all entries."""

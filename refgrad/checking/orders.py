@@ -59,8 +59,8 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
     try:
         with warnings.catch_warnings(action="ignore"):
             _, found = subject.library.jvp(only_checked(subject, wanted), checked, tangents)
-    except (RuntimeError, TypeError) as error:
-        return unsupported(subject.engine.adapter.name, f"forward mode raised {type(error).__name__}: {error}")
+    except (SubjectError, RuntimeError, TypeError) as error:
+        return unsupported(subject.engine.adapter.name, f"forward mode is not there: {error}")
     for k, tangent in zip(wanted, found, strict=True):
         shape = pullback.outputs[k].shape
         pushed = np.zeros(shape) if tangent is None else subject.library.read(tangent)
