@@ -17,6 +17,10 @@ from refgrad.oracles.slopes.curves import Floats
 from refgrad.scenario import Constant
 
 
+SHARP = 1e-3
+"""A screen that misses larger errors, as one of halves does, is no help."""
+
+
 class CertifiedJudge:
     """Judges by certified intervals and rounding budgets."""
 
@@ -33,11 +37,10 @@ class CertifiedJudge:
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right, at most one entry an input."""
         del known  # all entries come at the price of one
-        contributions = tuple(
-            (name, Constant.of(seed)) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None
-        )
+        contributions = self._contributions(seeds)
         named = dict(zip(self.trace.inputs, gradients, strict=True))
-        if screening.passes(self.trace.scenario, contributions, named, self.choices, self.rounding):
+        count = sum(gradient.size for gradient in gradients)
+        if screening.missed_below(self.trace.scenario, count, self.rounding) < SHARP and screening.passes(self.trace.scenario, contributions, named, self.choices, self.rounding):
             return []
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]
@@ -47,6 +50,22 @@ class CertifiedJudge:
             if judgement.outcome != "passed":
                 found.append(self._discrepancy(position, judgement))
         return found
+
+    def sees_from(self, count: int) -> float | None:
+        """Return the error of one entry among so many that is never missed, if that is known beforehand."""
+        missed = screening.missed_below(self.trace.scenario, count, self.rounding)
+        return None if self.trace.large or missed >= SHARP else missed
+
+    def truths(self, seeds: Seeds) -> list[Floats]:
+        """Return the gradients by certified intervals; not numbers where there would be too many."""
+        shapes = {leaf.name: leaf.value.shape for leaf in self.trace.scenario.leaves}
+        if self.trace.large:
+            return [np.full(shapes[name], np.nan) for name in self.trace.inputs]
+        return [self.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
+
+    def _contributions(self, seeds: Seeds) -> tuple[tuple[str, Constant | None], ...]:
+        pairs = zip(self.trace.outputs, seeds, strict=True)
+        return tuple((name, Constant.of(seed)) for name, seed in pairs if seed is not None)
 
     def row_scales(self) -> Floats:
         """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +15,9 @@ from refgrad.checking.discrepancy import Discrepancy, Judge, worst
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.messages import Sighting, Symptoms, simpler_points, wrong_entry
 from refgrad.checking.numbers import Array, Arrays
+from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.pullbacks import Pullback, Seeds, SideEffectError
 from refgrad.checking.report import GradientReport
-from refgrad.checking.screening import missed_below
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.scenario.formats import rounded
@@ -62,6 +62,7 @@ class Check:
         self.deadline = deadline
         self.pullback = subject.pullback(subject.point)
         self.outputs = self.pullback.outputs
+        subject.output_kinds = self.pullback.kinds
         self.reason = ""
         self.seen = False
         self.first_gradients: list[Array] = []
@@ -181,11 +182,17 @@ class Check:
             gradients = self.gradients(self.pullback, seeds)
             self.first_gradients = self.first_gradients or gradients
             discrepancies = self.judged(seeds, gradients)
+            if any(discrepancy.failing for discrepancy in discrepancies):
+                discrepancies = self.judged(seeds, self.fresh(seeds))
             found += [(seeds, discrepancy) for discrepancy in discrepancies]
             self.seen = True
             if any(discrepancy.failing for discrepancy in discrepancies):
                 break
         return found
+
+    def fresh(self, seeds: Seeds) -> list[Array]:
+        """Return the gradients of a run of their own: some functions keep what only the last run left."""
+        return self.gradients(self.subject.pullback(self.subject.point), seeds)
 
     def judged(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right; where certification says nothing, differences decide."""
@@ -239,7 +246,7 @@ class Check:
             entries,
             len(self.seeds),
             self.reason,
-            missed_below(judge.trace.scenario, entries, judge.rounding) if isinstance(judge, CertifiedJudge) and not judge.trace.large else None,
+            judge.sees_from(entries) if isinstance(judge, CertifiedJudge) else None,
             CHANCE_TO_MISS if method == "directions" else 0.0,
             looked_at=len(judge.looked_at) if isinstance(judge, DifferencesJudge) and judge.open else entries,
             **fields,
@@ -247,19 +254,31 @@ class Check:
 
     def made_wrong(self, seeds: Seeds, discrepancy: Discrepancy) -> GradientReport:
         """Return the report on a wrong entry, after finding the output and simpler inputs that show it."""
-        symptoms = self.symptoms(seeds)
+        symptoms = replace(self.symptoms(seeds), pattern=self.pattern(seeds))
         if not self.deadline.over:
             seeds, discrepancy = self.narrowed(seeds, discrepancy)
         point, shown = self.simplified(seeds, discrepancy)
-        message = wrong_entry(self.subject, Sighting(shown, seeds, point), symptoms, self.judge.method)
+        shown, missing = self.seen_again(point, seeds, shown)
+        message = wrong_entry(self.subject, Sighting(shown, seeds, point, missing), symptoms, self.judge.method)
         return self.made("wrong", message=message, discrepancy=discrepancy)
+
+    def pattern(self, seeds: Seeds) -> str:
+        """See what all entries together say, if there is the time for it."""
+        if self.deadline.over or self.judge.method == "directions":
+            return ""
+        names = [self.subject.name_of(position) for position in self.subject.positions]
+        parts = zip(
+            names, self.fresh(seeds), self.judge.truths(seeds), self.subject.point, strict=True
+        )
+        shapes = [output.shape for output in self.outputs]
+        return pattern([Whole(name, g.astype(np.float64), t, x) for name, g, t, x in parts], shapes)
 
     def symptoms(self, seeds: Seeds) -> Symptoms:
         """See what doubling the seed does."""
         if "seed" not in self.subject.engine.adapter.features:
             return Symptoms()
         double = tuple(None if array is None else 2 * array for array in seeds)
-        once, twice = (np.concatenate([g.ravel() for g in self.gradients(self.pullback, s)]) for s in (seeds, double))
+        once, twice = (np.concatenate([g.ravel() for g in self.fresh(s)]) for s in (seeds, double))
         if not once.any() or not np.isfinite(once).all():
             return Symptoms()
         return Symptoms(ignores_seed=np.allclose(twice, once), squares_seed=np.allclose(twice, 4 * once))
@@ -282,7 +301,7 @@ class Check:
 
     def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
         """Return what is wrong under other seeds."""
-        return worst([d for d in self.judged(seeds, self.gradients(self.pullback, seeds), known) if d.failing])
+        return worst([d for d in self.judged(seeds, self.fresh(seeds), known) if d.failing])
 
     def masked(self, seeds: Seeds, places: Sequence[tuple[int, int]]) -> Seeds:
         """Keep some entries of the seeds."""
@@ -294,6 +313,13 @@ class Check:
                 kept[k] = np.zeros_like(source)
             kept[k].flat[i] = source.flat[i]  # type: ignore[union-attr]
         return tuple(kept)
+
+    def seen_again(self, point: Arrays, seeds: Seeds, shown: Discrepancy) -> tuple[Discrepancy, bool]:
+        """Return what a run by itself gives, as a program would see it, and whether no gradient arrives at all."""
+        gradient = self.subject.at(point).pullback(point).gradients(seeds)[self.subject.positions.index(shown.input)]
+        if gradient is None or shown.entry is None:
+            return shown, gradient is None
+        return replace(shown, observed=float(gradient[shown.entry])), False
 
     def simplified(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
         """Return the simplest inputs at which the same input's gradient is still wrong, and how."""
@@ -316,7 +342,7 @@ class Check:
                 judge = CertifiedJudge(traced, subject.positions, self.choices)
             else:
                 judge = DifferencesJudge(subject, pullback.outputs, self.choices, pullback.precision)
-            found = judge.judge(seeds, self.gradients(pullback, seeds), discrepancy)
+            found = judge.judge(seeds, self.gradients(subject.pullback(point), seeds), discrepancy)
         except (SubjectError, SideEffectError, UnsupportedError, Untraceable, _Fault):
             return None
         return next((d for d in found if alike(d, discrepancy)), None)

@@ -49,6 +49,9 @@ VAGUE_ABOVE = 1e-3
 LEAST_SLOPE = 2.0**-10
 """A slope is looked for in this part of what it would be if the function changed by its own size."""
 
+KNOWN = 1e-7
+"""Slopes are known well whose intervals are narrower than this part of them."""
+
 MOSTLY = 0.5
 """An output that changes at more than this part of steps is no staircase."""
 
@@ -200,6 +203,18 @@ class DifferencesJudge:
                 return [discrepancy]
             open_questions.setdefault(discrepancy.input, discrepancy)
         return list(open_questions.values())
+
+    def truths(self, seeds: Seeds) -> list[Array]:
+        """Return the gradients, not numbers where slopes are not known well, or where there are too many."""
+        weights = self.weights(seeds)
+        found = np.full(self.flat.size, np.nan)
+        for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS else 0):
+            if self.deadline.over:
+                break
+            lower, upper, _ = _weighted(self.axis_direction(flat).slopes, weights)
+            if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
+                found[flat] = (lower + upper) / 2 / self.magnitude[flat]
+        return list(split(found, tuple(array.astype(np.float64) for array in self.point)))
 
     def weights(self, seeds: Seeds) -> Floats:
         """Return the seeds of all outputs in a row, zeros where there is none."""

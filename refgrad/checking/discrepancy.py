@@ -66,6 +66,9 @@ class Judge(Protocol):
     def row_scales(self) -> npt.NDArray[np.float64]:
         """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
 
+    def truths(self, seeds: Seeds) -> list[Array]:
+        """Return the gradients of the sum of seed · output; not numbers where they are not known, or take too long."""
+
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right in the gradients of the sum of seed · output, at most one an input.
 

@@ -43,9 +43,13 @@ class Subject:
         self.engine = engine
         self.library: Library = library_of(engine)
         parameters = self.library.parameters(function)
+        self.parameters = tuple(parameters)
+        self.arguments_tree = tree_of(tuple(inputs), self.library.is_tensor)
         self.tree = tree_of((*inputs, *parameters.values()), self.library.is_tensor)
+        self.output_places: tuple[str, ...] = ()
+        self.output_kinds: tuple[Kind, ...] = ()
         self.function = self.library.with_parameters(function, tuple(parameters))
-        self.inputs = _read_inputs(self.library, tree_of(tuple(inputs), self.library.is_tensor), parameters)
+        self.inputs = _read_inputs(self.library, self.arguments_tree, parameters)
         self.positions = tuple(i for i, x in enumerate(self.inputs) if x.checked)
         self.copied = False
         self.again: Callable[[], None] = lambda: None
@@ -84,6 +88,20 @@ class Subject:
         other = copy(self)
         other.function = function
         return other
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the leaves are the arguments themselves."""
+        return all(place.count("[") == 1 and "." not in place for place in self.tree.places)
+
+    def spelled(self, names: Sequence[str]) -> str:
+        """Return the call of the function as a program has it, with names for the leaves."""
+        count = len(names) - len(self.parameters)
+        arguments = ", ".join(self.arguments_tree.spell(names[:count]))
+        if not self.parameters:
+            return f"function({arguments})"
+        pairs = ", ".join(f"{key!r}: {name}" for key, name in zip(self.parameters, names[count:], strict=True))
+        return self.library.module_call(pairs, arguments)
 
     def make(self, position: int, array: Array) -> Any:
         """Return a new tensor for a checked input, in the precision that the array has if that is a finer one."""
@@ -131,12 +149,16 @@ class Subject:
         return argument.clone() if self.copied and position in self.positions else argument
 
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
-        leaves = tree_of(outputs, self.library.is_tensor).leaves
+        tree = tree_of(outputs, self.library.is_tensor)
+        leaves = tree.leaves
         floats = (float,) if self.library.counts_floats else ()
         found = tuple(leaf for leaf in leaves if isinstance(leaf, floats) or self.library.is_tensor(leaf))
         if not found:
             kinds = type(leaves[0]).__name__ if leaves else "empty"
             raise SubjectError(f"output 0 is {kinds}, not a tensor")
+        if not self.output_places:
+            pairs = zip(leaves, tree.places, strict=True)
+            self.output_places = tuple(p for leaf, p in pairs if isinstance(leaf, floats) or self.library.is_tensor(leaf))
         return found
 
     def values(self, point: Arrays) -> Arrays:

@@ -10,18 +10,25 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The leaves of a value, where each is in it (``['w'][0]``), and what makes the value again of other leaves."""
+    """The leaves of a value, where each is in it (``['w'][0]``), and what makes the value again of other leaves.
+
+    ``code`` makes the same in Python, of names of the leaves.
+    """
 
     leaves: tuple[Any, ...]
     places: tuple[str, ...]
     build: Callable[[Sequence[Any]], Any]
+    code: Callable[[Sequence[str]], str]
+
+    spell: Callable[[Sequence[str]], list[str]]
+    """Code for each of its own parts."""
 
 
 def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
     """Take a value apart; whatever is no container is a leaf, and so is what is said to be one."""
     parts = None if is_leaf(value) else _parts(value)
     if parts is None:
-        return Tree((value,), ("",), lambda leaves: leaves[0])
+        return Tree((value,), ("",), lambda leaves: leaves[0], lambda names: names[0], list)
     names, children, join = parts
     trees = [tree_of(child, is_leaf) for child in children]
     leaves = tuple(leaf for tree in trees for leaf in tree.leaves)
@@ -34,7 +41,14 @@ def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
             start += len(tree.leaves)
         return join(made)
 
-    return Tree(leaves, places, build)
+    def spelled(given: Sequence[str]) -> list[str]:
+        made, start = [], 0
+        for tree in trees:
+            made.append(tree.code(given[start : start + len(tree.leaves)]))
+            start += len(tree.leaves)
+        return made
+
+    return Tree(leaves, places, build, lambda given: _code(value, names, spelled(given)), spelled)
 
 
 def _parts(value: Any) -> tuple[list[str], list[Any], Callable[[list[Any]], Any]] | None:
@@ -49,6 +63,18 @@ def _parts(value: Any) -> tuple[list[str], list[Any], Callable[[list[Any]], Any]
         parts = [getattr(value, name) for name in names]
         return [f".{name}" for name in names], parts, lambda made: _instance(value, names, made)
     return None
+
+
+def _code(value: Any, names: Sequence[str], parts: Sequence[str]) -> str:
+    """Return code for a container, of that of its parts."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {part}" for key, part in zip(value, parts, strict=True)) + "}"
+    if type(value) is list:
+        return f"[{', '.join(parts)}]"
+    if type(value) is tuple:
+        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+    fields = getattr(value, "_fields", None) or [name.removeprefix(".") for name in names]
+    return f"{type(value).__name__}({', '.join(f'{n}={part}' for n, part in zip(fields, parts, strict=True))})"
 
 
 def _sequence(value: Any, made: list[Any]) -> Any:

@@ -102,6 +102,10 @@ class Library:
         assert not names
         return function
 
+    def module_call(self, parameters: str, arguments: str) -> str:
+        """Return code that calls a module with other parameters, both as code."""
+        raise NotImplementedError
+
     @contextmanager
     def same_chance(self) -> Iterator[Callable[[], None]]:
         """Give what makes all random numbers come again; afterwards they go on as if nothing had been drawn."""

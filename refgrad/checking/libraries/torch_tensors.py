@@ -86,6 +86,10 @@ class TorchTensors(Library):
 
         return functional
 
+    def module_call(self, parameters: str, arguments: str) -> str:
+        """Return code that calls a module with other parameters, both as code."""
+        return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
+
     @contextmanager
     def same_chance(self) -> Iterator[Callable[[], None]]:
         """Give what sets the seeds of PyTorch, numpy and Python as they are now, if the function draws at all."""
