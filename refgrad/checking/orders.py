@@ -21,30 +21,43 @@ BATCH = 3
 """So many cotangents are pulled back at once."""
 
 
-def second_order(
-    subject: Subject, choices: np.random.Generator, tolerance: float, deadline: Deadline
+def higher_orders(  # noqa: PLR0913 (what a check is made of, and how often)
+    subject: Subject,
+    report: GradientReport,
+    choices: np.random.Generator,
+    tolerance: float,
+    deadline: Deadline,
+    order: int,
 ) -> GradientReport:
-    """Return the report on the gradient of the gradient, in a direction of inputs and of cotangents."""
+    """Return the report on the gradients of gradients up to an order, as soon as one is not right."""
+    for each in range(2, order + 1):
+        subject = derived(subject, choices)
+        try:
+            report = Check(subject, choices, tolerance, "differences", deadline).report()
+        except SubjectError as error:
+            if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
+                raise
+            report = unsupported(subject.engine.adapter.name, f"the gradient cannot be differentiated: {error}")
+        if report.outcome != "right":
+            told = f"in the gradient of order {each} as a function of inputs and cotangents, "
+            return replace(report, message=told + str(report))
+    return report
+
+
+def derived(subject: Subject, choices: np.random.Generator) -> Subject:
+    """Return the gradient as a function of the checked inputs and of the cotangents."""
     pullback = subject.pullback(subject.point)
     wanted = [k for k, active in enumerate(pullback.active) if active]
     primals = subject.arguments(subject.point)
     seeds = [
-        subject.library.make(
-            _random(choices, pullback.outputs[k].shape), pullback.kinds[k], requires_grad=True
-        )
+        subject.library.make(_random(choices, pullback.outputs[k].shape), pullback.kinds[k], requires_grad=True)
         for k in wanted
     ]
     checked = [primals[i] for i in subject.positions]
     function = subject.library.gradient_function(only_checked(subject, wanted), len(checked))
-    derived = Subject(subject.engine, function, (*checked, *seeds))
-    derived.again = subject.again
-    try:
-        report = Check(derived, choices, tolerance, "differences", deadline).report()
-    except SubjectError as error:
-        if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
-            raise
-        report = unsupported(subject.engine.adapter.name, "the gradient cannot be differentiated: " + str(error))
-    return replace(report, message=f"of the second order: {report.message}") if report.message else report
+    result = Subject(subject.engine, function, (*checked, *seeds))
+    result.again = subject.again
+    return result
 
 
 def forward_report(subject: Subject, choices: np.random.Generator, report: GradientReport) -> GradientReport:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,6 +24,11 @@ class GradientError(AssertionError):
         """Carry the report."""
         super().__init__(str(report))
         self.report = report
+
+    @staticmethod
+    def of(report: GradientReport) -> GradientError:
+        """Return the error that a report calls for."""
+        return GradientError(report) if report.outcome == "wrong" else InconclusiveError(report)
 
 
 class InconclusiveError(GradientError):
@@ -73,15 +78,9 @@ class GradientReport:
         return self.message or "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        how = {
-            "certified": "held against certified intervals",
-            "differences": "held against finite differences",
-            "directions": "held against finite differences along random directions",
-            "none": "not checked",
-        }[self.method]
         entries = f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"
         seeds = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
-        lines = [f"gradient {self.outcome}: {entries} under {seeds}, {how}"]
+        lines = [f"gradient {self.outcome}: {entries} under {seeds}, {HOW[self.method]}"]
         if self.looked_at < self.entries:
             lines.append(f"an error in one of {self.looked_at} entries would have shown alone, in the rest only with others")
         if self.reason:
@@ -92,6 +91,23 @@ class GradientReport:
             )
         lines += [describe_inconclusive(discrepancy) for discrepancy in self.inconclusive]
         return lines
+
+
+HOW = {
+    "certified": "held against certified intervals",
+    "differences": "held against finite differences",
+    "directions": "held against finite differences along random directions",
+    "none": "not checked",
+}
+"""What the truth was, by the method."""
+
+
+def instead_of(report: GradientReport, tolerances: Sequence[str]) -> GradientReport:
+    """Return the report with what was used instead of the tolerances that somebody gave."""
+    if not tolerances:
+        return report
+    told = f"{', '.join(tolerances)} not used: the gradient was {HOW[report.method]}, within what rounding explains"
+    return replace(report, message=f"{report}\n{told}")
 
 
 def unsupported(engine: str, why: str) -> GradientReport:
