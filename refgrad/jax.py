@@ -11,7 +11,7 @@ from refgrad.checking.report import instead_of
 __all__ = ["check_grads"]
 
 
-def check_grads(  # noqa: PLR0913 (the arguments of the original)
+def check_grads(  # noqa: PLR0913, PLR0917 (the arguments of the original)
     f: Callable[..., Any],
     args: Sequence[Any],
     order: int,
@@ -26,9 +26,7 @@ def check_grads(  # noqa: PLR0913 (the arguments of the original)
     rounding explains is derived, and a message says so. Raises :class:`refgrad.GradientError`, or what derives from it
     where nothing can be said.
     """
-    report = check_gradients(
-        f, tuple(args), "jax", raise_exception=False, order=max(order, 1), forward="fwd" in modes
-    )
+    report = check_gradients(f, tuple(args), "jax", raise_exception=False, order=max(order, 1), forward="fwd" in modes)
     if not report:
         given = {"atol": atol, "rtol": rtol, "eps": eps}
         raise GradientError.of(instead_of(report, [name for name, value in given.items() if value is not None]))

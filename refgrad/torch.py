@@ -29,7 +29,7 @@ def gradcheck(  # noqa: PLR0913 (the arguments of the original)
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check the gradient of ``func`` by ``inputs`` as ``torch.autograd.gradcheck`` does, and return whether it is right.
+    """Check the gradient of ``func`` by ``inputs`` as ``torch.autograd.gradcheck`` does; return whether it is right.
 
     ``eps``, ``atol``, ``rtol`` and ``nondet_tol`` are not used: what rounding explains is derived, and a message says
     so. ``check_undefined_grad``, ``check_grad_dtypes``, ``check_backward_ad`` and ``fast_mode`` have no effect either:

@@ -9,13 +9,12 @@ import numpy as np
 
 from refgrad.checking import screening
 from refgrad.checking.discrepancy import Discrepancy, Severity
-from refgrad.checking.numbers import Array
+from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Judgement, judge
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.scenario import Constant
-
 
 SHARP = 1e-3
 """A screen that misses larger errors, as one of halves does, is no help."""
@@ -40,7 +39,9 @@ class CertifiedJudge:
         contributions = self._contributions(seeds)
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
-        if screening.missed_below(self.trace.scenario, count, self.rounding) < SHARP and screening.passes(self.trace.scenario, contributions, named, self.choices, self.rounding):
+        if screening.missed_below(self.trace.scenario, count, self.rounding) < SHARP and screening.passes(
+            self.trace.scenario, contributions, named, self.choices, self.rounding
+        ):
             return []
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]

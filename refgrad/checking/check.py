@@ -9,15 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
-from refgrad.checking.deadline import Deadline
 from refgrad.checking.differences import CHANCE_TO_MISS, DifferencesJudge
 from refgrad.checking.discrepancy import Discrepancy, Judge, worst
 from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.messages import Sighting, Symptoms, simpler_points, wrong_entry
-from refgrad.checking.numbers import Array, Arrays
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.pullbacks import Pullback, Seeds, SideEffectError
 from refgrad.checking.report import GradientReport
+from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.scenario.formats import rounded
@@ -267,9 +267,7 @@ class Check:
         if self.deadline.over or self.judge.method == "directions":
             return ""
         names = [self.subject.name_of(position) for position in self.subject.positions]
-        parts = zip(
-            names, self.fresh(seeds), self.judge.truths(seeds), self.subject.point, strict=True
-        )
+        parts = zip(names, self.fresh(seeds), self.judge.truths(seeds), self.subject.point, strict=True)
         shapes = [output.shape for output in self.outputs]
         return pattern([Whole(name, g.astype(np.float64), t, x) for name, g, t, x in parts], shapes)
 

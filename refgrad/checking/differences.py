@@ -9,12 +9,12 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.checking.deadline import Deadline
 from refgrad.checking.discrepancy import Discrepancy, flattened, index
-from refgrad.checking.finest import Finest, finest, scale_of, split
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.numbers import Array, Arrays
+from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.pullbacks import Seeds, SideEffectError
+from refgrad.checking.slopes.deadline import Deadline
+from refgrad.checking.slopes.finest import Finest, finest, scale_of, split
 from refgrad.checking.subject import Subject
 from refgrad.oracles.judgement.judgement import ALLOWANCE, vague_above
 from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats
@@ -44,7 +44,7 @@ OTHER_OPINION = 0.7
 JITTER_POINTS = 6
 JITTER_ORDER = 3
 VAGUE_ABOVE = 1e-3
-"""An interval wider than this part of max(|truth|, typical slope) says nothing; of halves, what rounding leaves open."""
+"""An interval wider than this part of max(|truth|, typical slope) says nothing; of halves, a wider one."""
 
 LEAST_SLOPE = 2.0**-10
 """A slope is looked for in this part of what it would be if the function changed by its own size."""
@@ -456,7 +456,7 @@ def _alike(contributions: Floats) -> list[Places]:
     """Return the places of entries that contribute alike, those that contribute nothing by themselves."""
     order = np.argsort(-contributions, kind="stable")
     order, nothing = order[contributions[order] > 0], order[contributions[order] == 0]
-    groups = []
+    groups: list[Places] = []
     while order.size and len(groups) < GROUPS - 1:
         near = contributions[order] >= SPREAD * contributions[order[0]]
         groups.append(order[near])

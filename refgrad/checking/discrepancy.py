@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.checking.numbers import Array
+from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.pullbacks import Seeds
 
 Severity = Literal["wrong", "inaccurate", "inconclusive", "convention"]

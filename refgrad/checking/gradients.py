@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.check import Check, Method
-from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.orders import batched_report, forward_report, higher_orders
 from refgrad.checking.pullbacks import SideEffectError
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
+from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
@@ -49,7 +49,8 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     rounding that each entry is entitled to; elsewhere, or with ``method="differences"``, against finite differences
     with an error estimate. Random choices follow from ``seed``. A relative error below ``tolerance`` is let pass.
     ``budget`` is how many seconds it may take: what was looked at in that time is in the report. With ``order=2`` the
-    gradient's own gradient is checked too, and so on, with ``forward`` forward mode, with ``batched`` gradients under vmap.
+    gradient's own gradient is checked too, and so on; with ``forward`` forward mode is, with ``batched`` gradients
+    under vmap.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report says the same. Raises :class:`InconclusiveError` where nothing can be said and ``strict`` is not False,
@@ -66,7 +67,7 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
         with subject.library.same_chance() as subject.again:
             report = Check(subject, choices, tolerance, method, deadline).report()
             if report.outcome == "right" and order > 1:
-                report = higher_orders(subject, report, choices, tolerance, deadline, order)
+                report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=order)
             if report.outcome == "right" and forward:
                 report = forward_report(subject, choices, report)
             if report.outcome == "right" and batched:
@@ -80,9 +81,7 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     return _answered(report, raise_exception=raise_exception, strict=strict, allow=allow)
 
 
-def _answered(
-    report: GradientReport, *, raise_exception: bool, strict: bool, allow: Collection[str]
-) -> GradientReport:
+def _answered(report: GradientReport, *, raise_exception: bool, strict: bool, allow: Collection[str]) -> GradientReport:
     """Return a report, or raise what it calls for."""
     report = report.allowing(allow)
     if raise_exception and not report and (strict or report.outcome == "wrong"):

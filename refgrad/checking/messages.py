@@ -10,9 +10,9 @@ from types import MappingProxyType
 import numpy as np
 
 from refgrad.checking.discrepancy import Discrepancy
-from refgrad.checking.report import entry_text
-from refgrad.checking.numbers import Array, Arrays, Kind, as_given
+from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
 from refgrad.checking.pullbacks import Seeds
+from refgrad.checking.report import entry_text
 from refgrad.checking.subject import Subject
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
@@ -43,7 +43,7 @@ TELLING_RATIOS: Mapping[float, str] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Symptoms:
-    """What else is known of a wrong gradient: how it answers to seeds that are doubled, and the pattern of its entries."""
+    """What else is known of a wrong gradient: how it answers to doubled seeds, and the pattern of its entries."""
 
     ignores_seed: bool = False
     squares_seed: bool = False

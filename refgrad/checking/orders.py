@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.check import Check
-from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError
-from refgrad.checking.numbers import Array
+from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.report import GradientReport, unsupported
+from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject
 from refgrad.scenario.formats import FORMATS
 
@@ -25,6 +25,7 @@ def higher_orders(  # noqa: PLR0913 (what a check is made of, and how often)
     subject: Subject,
     report: GradientReport,
     choices: np.random.Generator,
+    *,
     tolerance: float,
     deadline: Deadline,
     order: int,
@@ -81,14 +82,16 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
             seeds = tuple(seed.astype(o.dtype) if j == k else None for j, o in enumerate(pullback.outputs))
             gradients = pullback.gradients(seeds)
             terms = [
-                (np.sum(g * d), np.sum(np.abs(g * d))) for g, d in zip(gradients, directions, strict=True) if g is not None
+                (np.sum(g * d), np.sum(np.abs(g * d)))
+                for g, d in zip(gradients, directions, strict=True)
+                if g is not None
             ]
             pulled, size = (float(sum(parts)) for parts in zip((0.0, 0.0), *terms, strict=True))
             forward = float(np.sum(pushed * seed))
             if not abs(forward - pulled) <= half_of_the_digits(pullback.precision) * (size + abs(forward)):
                 message = (
-                    f"forward mode is wrong: output {k}, weighted by a seed, changes by {forward:.10g} along a direction, "
-                    f"where backward, which is right, says {pulled:.10g}"
+                    f"forward mode is wrong: output {k}, weighted by a seed, changes by {forward:.10g} along a "
+                    f"direction, where backward, which is right, says {pulled:.10g}"
                 )
                 return replace(report, outcome="wrong", message=message)
     return report
@@ -97,10 +100,8 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
 def batched_report(subject: Subject, choices: np.random.Generator, report: GradientReport) -> GradientReport:
     """Return the report, or that gradients under a batch of cotangents are not those under each of them."""
     pullback = subject.pullback(subject.point)
-    batches: list[list[Array]] = []
     wanted = [k for k, active in enumerate(pullback.active) if active]
-    for k in wanted:
-        batches.append([_random(choices, pullback.outputs[k].shape) for _ in range(BATCH)])
+    batches = [[_random(choices, pullback.outputs[k].shape) for _ in range(BATCH)] for k in wanted]
     try:
         with warnings.catch_warnings(action="ignore"):
             found = subject.library.batched_gradients(

@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from refgrad.checking.numbers import Array
+from refgrad.checking.libraries.numbers import Array
 
 NEAR = 1e-6
 """How near, relatively, entries have to be to be the same."""
@@ -147,5 +147,5 @@ def _precision(g: Whole) -> Iterator[str]:
     """Yield that the entries are as far off as float32 would make them."""
     with np.errstate(all="ignore"):
         errors = np.abs(g.claimed / g.truth - 1)[g.truth != 0]
-    if errors.size and LOST < float(np.median(errors)) and float(np.max(errors)) < SINGLE:
+    if errors.size and float(np.median(errors)) > LOST and float(np.max(errors)) < SINGLE:
         yield "right in its leading digits only: look for float32 on the way back, or a formula that cancels"

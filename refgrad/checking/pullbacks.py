@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError
-from refgrad.checking.numbers import Array, Arrays, Kind, as_given
+from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine

@@ -82,7 +82,9 @@ class GradientReport:
         seeds = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
         lines = [f"gradient {self.outcome}: {entries} under {seeds}, {HOW[self.method]}"]
         if self.looked_at < self.entries:
-            lines.append(f"an error in one of {self.looked_at} entries would have shown alone, in the rest only with others")
+            lines.append(
+                f"an error in one of {self.looked_at} entries would have shown alone, in the rest only with others"
+            )
         if self.reason:
             lines.append(f"not certified, because {self.reason}")
         if self.chance_to_miss:

@@ -1,4 +1,4 @@
-"""A quick test of a whole gradient along one random direction, in float64 arithmetic. If it passes, nothing more need be asked.
+"""A quick test of a whole gradient along one random direction, in float64. If it passes, nothing more is asked.
 
 One forward sweep of dual numbers (a value and its derivative along a direction), whole arrays at a time, costs a small
 part of a certified gradient. It can only pass: what it does not find right is judged entry by entry in balls, so it

@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError, library_of
-from refgrad.checking.numbers import Array, Arrays, Kind
+from refgrad.checking.libraries.numbers import Array, Arrays, Kind
+from refgrad.checking.libraries.trees import tree_of
 from refgrad.checking.pullbacks import Pullback, pullback_of
-from refgrad.checking.trees import tree_of
 from refgrad.native.engine import Engine
 
 Make = Callable[[int, Array], Any]
 """What makes a tensor of a checked input, whose number comes first."""
+
+
+NO_KIND = Kind("object")
+"""That of what is no tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Input:
     given: Any
     name: str
     array: Array | None = None
-    kind: Kind = Kind("object")
+    kind: Kind = NO_KIND
     checked: bool = False
 
 
@@ -158,7 +162,9 @@ class Subject:
             raise SubjectError(f"output 0 is {kinds}, not a tensor")
         if not self.output_places:
             pairs = zip(leaves, tree.places, strict=True)
-            self.output_places = tuple(p for leaf, p in pairs if isinstance(leaf, floats) or self.library.is_tensor(leaf))
+            self.output_places = tuple(
+                p for leaf, p in pairs if isinstance(leaf, floats) or self.library.is_tensor(leaf)
+            )
         return found
 
     def values(self, point: Arrays) -> Arrays:
@@ -189,9 +195,7 @@ def _checked(library: Library, leaves: Sequence[Any], names: Sequence[str]) -> l
     ]
     wanted = [x.checked and library.requires_grad(x.given) for x in read]
     chosen = wanted if any(wanted) else [x.checked for x in read]
-    return [
-        Input(x.given, x.name, x.array, x.kind, checked) for x, checked in zip(read, chosen, strict=True)
-    ]
+    return [Input(x.given, x.name, x.array, x.kind, checked) for x, checked in zip(read, chosen, strict=True)]
 
 
 def _input(library: Library, tensor: Any, name: str, *, checked: bool) -> Input:

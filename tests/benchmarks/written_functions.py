@@ -93,19 +93,19 @@ def summary(rows: Sequence[Row], peer: str) -> str:
     """Return the counts and the ratio of times as a table."""
     right = [row for row in rows if row.case.right]
     wrong = [row for row in rows if not row.case.right]
-    lines = [
-        "| checker | right ones called right | wrong ones called wrong | median ms |",
-        "|---|---|---|---|",
-        f"| refgrad.check_gradients | {sum(r.ours_right for r in right)} of {len(right)} | "
-        f"{sum(r.ours_right for r in wrong)} of {len(wrong)} | {statistics.median(r.our_time for r in rows):.1f} |",
-        f"| {peer} | {sum(r.theirs_right for r in right)} of {len(right)} | "
-        f"{sum(r.theirs_right for r in wrong)} of {len(wrong)} | {statistics.median(r.their_time for r in rows):.1f} |",
-        "",
-        *(
-            f"median of our time over theirs, {name}: {statistics.median(r.our_time / r.their_time for r in some):.2f}"
-            for name, some in (("all", rows), ("right ones", right), ("wrong ones", wrong))
-        ),
-    ]
+    counts = (
+        ("refgrad.check_gradients", [r.ours_right for r in right], [r.ours_right for r in wrong], "our_time"),
+        (peer, [r.theirs_right for r in right], [r.theirs_right for r in wrong], "their_time"),
+    )
+    lines = ["| checker | right ones called right | wrong ones called wrong | median ms |", "|---|---|---|---|"]
+    for name, passed, refused, times in counts:
+        median = statistics.median(getattr(row, times) for row in rows)
+        lines.append(f"| {name} | {sum(passed)} of {len(passed)} | {sum(refused)} of {len(refused)} | {median:.1f} |")
+    lines.append("")
+    for name, some in (("all", rows), ("right ones", right), ("wrong ones", wrong)):
+        if some:
+            ratio = statistics.median(row.our_time / row.their_time for row in some)
+            lines.append(f"median of our time over theirs, {name}: {ratio:.2f}")
     return "\n".join(lines)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.deadline import Deadline
 from refgrad.checking.differences import CHANCE_TO_MISS, FULL_INPUTS
+from refgrad.checking.slopes.deadline import Deadline
 from tests.checking.own_functions import own
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")

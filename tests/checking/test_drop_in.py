@@ -1,4 +1,4 @@
-"""Do the functions with the names and arguments of PyTorch's and JAX's checkers answer as these would be expected to?"""
+"""Do the functions with the names and arguments of PyTorch's and JAX's checkers answer as these should?"""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ def two(first: Any, second: Any) -> str:
         (0 * X, "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"),
         (7 * X, "every entry is 7 times what it should be"),
         (X / 7, "every entry lacks a factor of 7"),
-        (X / 5, "every entry is 5 times too small, the length of axis 0 of output 0: a mean where there should be a sum"),
+        (
+            X / 5,
+            "every entry is 5 times too small, the length of axis 0 of output 0: a mean where there should be a sum",
+        ),
         (
             16 * X,
             "every entry is 16 times too large, the number of entries of input 0: a sum where there should be a mean",
@@ -76,6 +79,10 @@ def test_a_symmetric_gradient_is_not_called_transposed() -> None:
     assert one(1.0001 * (X + X.T), X + X.T) == ""
 
 
-@given(st.floats(0.1, 10).filter(lambda factor: abs(factor - round(factor)) > 1e-3 and abs(1 / factor - round(1 / factor)) > 1e-3))
+@given(
+    st.floats(0.1, 10).filter(
+        lambda factor: abs(factor - round(factor)) > 1e-3 and abs(1 / factor - round(1 / factor)) > 1e-3
+    )
+)
 def test_a_factor_that_is_no_round_number_has_no_name(factor: float) -> None:
     assert one(factor * X) == ""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.trees import tree_of
+from refgrad.checking.libraries.trees import tree_of
 from tests.checking.functions.case import Case
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")

@@ -9,7 +9,7 @@ from tests.checking.functions.case import Case
 
 pytest.importorskip("torch", reason="needs refgrad[torch]")
 
-from tests.checking.functions.torch_table import CASES  # noqa: E402 (only where it is installed)
+from tests.checking.functions.torch_table import CASES
 
 pytestmark = pytest.mark.engines
 

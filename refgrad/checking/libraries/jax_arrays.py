@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, Library
-from refgrad.checking.numbers import Array, Kind
+from refgrad.checking.libraries.numbers import Array, Kind
 
 
 class JaxArrays(Library):

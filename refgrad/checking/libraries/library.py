@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refgrad.checking.numbers import Array, Kind, as_given, as_real
+from refgrad.checking.libraries.numbers import Array, Kind, as_given, as_real
 from refgrad.native import calls
 from refgrad.native.engine import Engine
 from refgrad.native.statements import Name

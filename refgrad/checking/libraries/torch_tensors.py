@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, Library, UnsupportedError
+from refgrad.checking.libraries.numbers import Array, Kind, as_given
 from refgrad.checking.libraries.torch_raised import raised_mode
-from refgrad.checking.numbers import Array, Kind, as_given
 from refgrad.native.engine import Engine
 
 LONGEST_WALK = 2_000

@@ -76,7 +76,7 @@ class Recorder:
         if len(arguments) != 2 or self.values[arguments[1]].ndim < 2:  # noqa: PLR2004 (an operator of two arrays)
             return 1
         second = self.values[arguments[1]]
-        return max(1, second.size // max(second.shape[0], 1))
+        return max(1, int(second.size) // max(int(second.shape[0]), 1))
 
 
 def _storable(array: Array) -> Array:

@@ -19,7 +19,8 @@ QUERIES = frozenset({
     "shape", "dtype", "device", "ndim", "requires_grad", "is_leaf", "grad_fn", "layout", "size", "dim", "numel",
     "nelement", "ndimension", "__len__", "stride", "is_contiguous", "is_floating_point", "element_size",
     "requires_grad_", "is_complex", "__bool__", "is_nonzero", "__hash__", "itemsize", "nbytes", "_version", "names",
-    "is_sparse", "is_cuda", "is_quantized", "get_device", "_is_view", "is_same_size", "is_nested", "__format__", "__repr__",
+    "is_sparse", "is_cuda", "is_quantized", "get_device", "_is_view", "is_same_size", "__format__", "__repr__",
+    "is_nested",
 })  # fmt: skip
 """Calls that tell nothing of a value, or, as a branch does, only where it lies."""
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError
-from refgrad.checking.numbers import Arrays
+from refgrad.checking.libraries.numbers import Arrays
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import numpy_array, torch_mode
 from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
@@ -24,7 +24,12 @@ CLOSE_ULPS = 4.0
 NEARBY = 2.0**-20
 """How far away, relatively, the function and its trace are compared once more."""
 
-NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({"float64": 1e-10, "float32": 1e-4, "float16": 3e-2, "bfloat16": 0.2})
+NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
+    "float64": 1e-10,
+    "float32": 1e-4,
+    "float16": 3e-2,
+    "bfloat16": 0.2,
+})
 """Relative difference allowed there: far more than rounding, far less than what a value that was missed would do."""
 
 LARGEST_CERTIFIED = 100_000

@@ -16,8 +16,7 @@ Function = Callable[..., Any]
 class Case:
     """One function of a library; ``fault`` says what is wrong with its gradient, nothing where it is right.
 
-    ``inputs`` makes them anew, so that no run sees what another one left. ``make`` does the same for functions that keep
-    state. ``options`` are those of ``check_gradients``.
+    ``inputs`` makes them anew, so that no run sees what another one left. ``options`` are those of ``check_gradients``.
     """
 
     name: str

@@ -174,7 +174,9 @@ CASES = (
     Case("log of small numbers", own(lambda x: (x * 1e-6).log(), lambda g, x: g / x), positive((3,))),
     Case(
         "small beside large",
-        own(lambda x: torch.stack([x[0] * 1e6, x[1] * 1e-6]).sum(), lambda g, x: g * torch.tensor([1e6, 2e-6]).double()),
+        own(
+            lambda x: torch.stack([x[0] * 1e6, x[1] * 1e-6]).sum(), lambda g, x: g * torch.tensor([1e6, 2e-6]).double()
+        ),
         positive((2,)),
         "the small one, by a factor of 2",
     ),

@@ -1,4 +1,4 @@
-"""The most precise way to compute a function, for its slopes: in float64 all the way where that is the same function."""
+"""The most precise way to compute a function: in float64 all the way, where that is the same function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from refgrad.checking.discrepancy import flattened
 from refgrad.checking.libraries import SubjectError
-from refgrad.checking.numbers import Arrays
+from refgrad.checking.libraries.numbers import Arrays
 from refgrad.checking.subject import Subject
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.oracles.slopes.slopes import SCALES, THIRD, Scale
