@@ -1,6 +1,6 @@
 """The table of functions as people write them: what check_gradients says of each, beside the library's own checker.
 
-Run as ``python -m tests.benchmarks.written_functions [torch] [WORDS]``.
+Run as ``python -m tests.benchmarks.written_functions [LIBRARY [WORDS]]``, for torch, jax or autograd.
 """
 
 from __future__ import annotations
@@ -118,7 +118,27 @@ def details(rows: Sequence[Row]) -> str:
     )
 
 
-PEERS = {"torch": ("torch.autograd.gradcheck", gradcheck)}
+def jax_check(case: Case) -> bool:
+    """Ask JAX's own checker, in the modes and up to the order that are asked for."""
+    modes = ("fwd", "rev") if case.options.get("forward") else ("rev",)
+    order = int(case.options.get("order", 1))
+    import_module("jax").config.update("jax_enable_x64", True)  # noqa: FBT003 (JAX's own spelling)
+    import_module("jax.test_util").check_grads(case.function, case.inputs(), order, modes)
+    return True
+
+
+def autograd_check(case: Case) -> bool:
+    """Ask HIPS autograd's own checker."""
+    import_module("autograd.test_util").check_grads(case.function, modes=["rev"], order=1)(*case.inputs())
+    return True
+
+
+PEERS = {
+    "torch": ("torch.autograd.gradcheck", gradcheck),
+    "jax": ("jax.test_util.check_grads", jax_check),
+    "autograd": ("autograd.test_util.check_grads", autograd_check),
+}
+"""The checker of each library that has one."""
 
 
 def main(arguments: Sequence[str]) -> None:
