@@ -79,8 +79,8 @@ SIGNS = np.array([0.5, -1.0, 2.0])
 
 
 def case(name: str, function: Function, inputs: Callable[[], tuple[Any, ...]], fault: str = "", **options: Any) -> Case:
-    """Return a case of JAX."""
-    return Case(name, function, inputs, fault, "jax", options)
+    """Return a case of JAX, whose operators one by one take long."""
+    return Case(name, function, inputs, fault, "jax", {"budget": 60.0, **options})
 
 
 CASES = (
