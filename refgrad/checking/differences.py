@@ -389,7 +389,8 @@ class _Claim:
         along = direction.vector != 0
         unit = self.judge.form.unit
         terms = float(np.abs(direction.vector[along]) @ np.abs(self.claimed[along]))
-        allowed = ALLOWANCE * unit * (max(abs(lower), abs(upper)) if np.isfinite(lower + upper) else 0.0)
+        summed = float(np.abs(self.weights) @ np.abs(direction.slopes.value))  # what a sum over outputs rounds by
+        allowed = ALLOWANCE * unit * (summed if np.isfinite(lower + upper + summed) else 0.0)
         allowed += (ALLOWANCE * unit * terms if np.isfinite(terms) else 0.0) + jitter
         return _Interval(lower, upper, kink, allowed)
 

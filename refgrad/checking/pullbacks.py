@@ -113,6 +113,11 @@ class Pullback:
 class DirectPullback(Pullback):
     """Asks a library for the gradients by some leaves, which leaves all others as they are."""
 
+    def __init__(self, subject: Runnable, point: Arrays) -> None:
+        """Record the function at a point; no gradient has been returned yet."""
+        super().__init__(subject, point)
+        self.returned: dict[str, tuple[Any, Array]] = {}
+
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the gradients of all outputs at once."""
         taking_part = list(self.seeded(seeds))
@@ -121,10 +126,17 @@ class DirectPullback(Pullback):
         places, arrays, tensors = zip(*taking_part, strict=True)
         with backward_from(places[0]):
             found = self.library.gradients([self.tensors[k] for k in places], self.leaves, tensors)
+        for i, (earlier, array) in self.returned.items():
+            if not _same(self.library.read_gradient(earlier), array):
+                raise SideEffectError(f"the backward writes to the gradient of input {i} that an earlier one returned")
         for k, array, tensor in zip(places, arrays, tensors, strict=True):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the backward")
-        return tuple(None if each is None else self.library.read_gradient(each) for each in found)
+        result = tuple(None if each is None else self.library.read_gradient(each) for each in found)
+        names = map(self.subject.name_of, self.subject.positions)
+        triples = zip(names, found, result, strict=True)
+        self.returned = {name: (each, array) for name, each, array in triples if array is not None}
+        return result
 
 
 class TapePullback(Pullback):

@@ -109,6 +109,8 @@ CASES = (
     case("dictionary", of_dict, lambda: ({"x": signed(3), "w": signed(2, seed=1)},)),
     case("solve", jnp.linalg.solve, lambda: (signed(3, 3) + 4 * np.eye(3), signed(3, 2))),
     case("second order", lambda x: jnp.sin(x) * x, ONE, order=2),
-    case("complex", lambda z: (z * jnp.conj(z)).real + jnp.abs(jnp.exp(z)), lambda: (signed(3) + 1j * signed(3, seed=1),)),
+    case(
+        "complex", lambda z: (z * jnp.conj(z)).real + jnp.abs(jnp.exp(z)), lambda: (signed(3) + 1j * signed(3, seed=1),)
+    ),
     case("a number", lambda x: x**3, lambda: (1.5,)),
 )

@@ -91,6 +91,22 @@ class KeptInTheClass(torch.autograd.Function):  # type: ignore[misc]
         return 2 * KeptInTheClass.kept * cotangents[0]
 
 
+class OneBuffer(torch.autograd.Function):  # type: ignore[misc]
+    """A square whose gradients all lie in the same memory."""
+
+    buffer = torch.zeros(3).double()
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return OneBuffer.buffer.copy_(2 * x * cotangents[0])
+
+
 def in_place(x: Any) -> Any:
     """Operators in place on a copy."""
     y = x.clone()
@@ -200,6 +216,11 @@ CASES = (
         normal((3,)),
         "the second call overwrites what the first one kept",
     ),
+    Case("one buffer", lambda x: OneBuffer.apply(x), normal((3,)), "gradients share memory"),  # noqa: PLW0108
+    Case("sorted values", lambda x: torch.sort(x).values.cumsum(0), normal((5,))),
+    Case("singular values", torch.linalg.svdvals, normal((3, 2))),
+    Case("compiled", torch.compile(lambda x: (x.sin() * x).sum(), backend="eager"), normal((3,))),
+    Case("written by its user", lambda x: x.mul_(2).exp(), normal((3,))),
     Case("hook that scales", hook_that_scales, normal((3,)), "a hook doubles the gradient"),
     Case("hook that looks", hook_that_looks, normal((3,))),
     Case("hook that clips", hook_that_clips, normal((3,)), "a hook clips the gradient"),

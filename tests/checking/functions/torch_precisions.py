@@ -66,6 +66,8 @@ CASES = (
     Case("bfloat16 weights, twice", strictly_brain_wrong, normal((2, 3), dtype=BRAIN), "twice too large"),
     Case("autocast", autocast, normal((2, 3), dtype=SINGLE)),
     Case("autocast, twice", autocast_wrong, normal((2, 3), dtype=SINGLE), "twice too large"),
+    Case("float16 layer norm", torch.nn.LayerNorm(8).half(), normal((3, 8), dtype=HALF)),
+    Case("bfloat16 layer", torch.nn.Linear(8, 4).bfloat16(), normal((3, 8), dtype=BRAIN)),
     Case("two precisions", mixed, lambda: (*normal((2, 3))(), *positive((3, 2), dtype=SINGLE)())),
     Case("float32 inside", cast_inside, normal((4,))),
 )
