@@ -5,7 +5,9 @@ The library comes as an argument, out of its adapter: nothing here imports it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -45,9 +47,17 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     watch = _Watch(torch, recorder)
     arguments = subject.arguments(subject.point, lambda i, array: watch.enter(subject.make(i, array)))
     mode = _mode_class(torch)(watch)
-    with mode:
+    with _uncompiled(torch), mode:
         outputs = subject.call(arguments)
     return watch.names_of_outputs(outputs)
+
+
+def _uncompiled(torch: Any) -> AbstractContextManager[None]:
+    """Return a region in which compiled functions run as they are written, if anything was compiled."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    region: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
+    return region
 
 
 class _Watch:
