@@ -2,6 +2,6 @@
 
 from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.gradients import check_gradients
-from refgrad.checking.report import GradientError, GradientReport
+from refgrad.checking.report import CAUSES, GradientError, GradientReport, InconclusiveError
 
-__all__ = ["Discrepancy", "GradientError", "GradientReport", "check_gradients"]
+__all__ = ["CAUSES", "Discrepancy", "GradientError", "GradientReport", "InconclusiveError", "check_gradients"]

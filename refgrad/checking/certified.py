@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from refgrad.checking import screening
 from refgrad.checking.discrepancy import Discrepancy, Severity
-from refgrad.checking.subject import Array, Seeds
+from refgrad.checking.libraries.numbers import Array
+from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Judgement, judge
+from refgrad.oracles.slopes.curves import Floats
 from refgrad.scenario import Constant
+
+SHARP = 1e-3
+"""A screen that misses larger errors, as one of halves does, is no help."""
 
 
 class CertifiedJudge:
@@ -24,23 +30,51 @@ class CertifiedJudge:
         self.trace = trace
         self.positions = positions
         self.choices = choices
+        self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
         self.oracle = CertifiedOracle(trace.scenario, trace.dtype)
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right, at most one entry an input."""
         del known  # all entries come at the price of one
-        contributions = tuple(
-            (name, Constant.of(seed)) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None
-        )
+        contributions = self._contributions(seeds)
         named = dict(zip(self.trace.inputs, gradients, strict=True))
-        if self.trace.dtype == "float64" and screening.passes(self.trace.scenario, contributions, named, self.choices):
+        count = sum(gradient.size for gradient in gradients)
+        if screening.missed_below(self.trace.scenario, count, self.rounding) < SHARP and screening.passes(
+            self.trace.scenario, contributions, named, self.choices, self.rounding
+        ):
             return []
+        if self.trace.large:
+            return [self._undecided(position) for position in self.positions[:1]]
         found = []
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
             judgement = self._judge(name, gradient, contributions)
             if judgement.outcome != "passed":
                 found.append(self._discrepancy(position, judgement))
         return found
+
+    def sees_from(self, count: int) -> float | None:
+        """Return the error of one entry among so many that is never missed, if that is known beforehand."""
+        missed = screening.missed_below(self.trace.scenario, count, self.rounding)
+        return None if self.trace.large or missed >= SHARP else missed
+
+    def truths(self, seeds: Seeds) -> list[Floats]:
+        """Return the gradients by certified intervals; not numbers where there would be too many."""
+        shapes = {leaf.name: leaf.value.shape for leaf in self.trace.scenario.leaves}
+        if self.trace.large:
+            return [np.full(shapes[name], np.nan) for name in self.trace.inputs]
+        return [self.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
+
+    def _contributions(self, seeds: Seeds) -> tuple[tuple[str, Constant | None], ...]:
+        pairs = zip(self.trace.outputs, seeds, strict=True)
+        return tuple((name, Constant.of(seed)) for name, seed in pairs if seed is not None)
+
+    def row_scales(self) -> Floats:
+        """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
+        return screening.row_scales(self.trace.scenario, self.trace.outputs, self.choices)
+
+    def _undecided(self, position: int) -> Discrepancy:
+        """Say that a function is too large to be certified entry by entry."""
+        return Discrepancy("inconclusive", position, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
 
     def _judge(self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...]) -> Judgement:
         judgement = judge(gradient, self.oracle.gradient(name, contributions))

@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.checking.subject import Array, Seeds
+from refgrad.checking.libraries.numbers import Array
+from refgrad.checking.pullbacks import Seeds
 
 Severity = Literal["wrong", "inaccurate", "inconclusive", "convention"]
 SEVERITIES: tuple[Severity, ...] = ("wrong", "inaccurate", "inconclusive", "convention")
@@ -33,6 +34,9 @@ class Discrepancy:
     truth: str
     explained: float = float("inf")
     """The error as a multiple of what rounding, and the uncertainty of the truth, explain."""
+
+    cause: str = ""
+    """Why nothing can be said: ``kink``, ``pole`` or ``noise``."""
 
     @property
     def failing(self) -> bool:
@@ -58,6 +62,12 @@ class Judge(Protocol):
 
     method: str
     """``certified``, ``differences`` or ``directions``."""
+
+    def row_scales(self) -> npt.NDArray[np.float64]:
+        """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
+
+    def truths(self, seeds: Seeds) -> list[Array]:
+        """Return the gradients of the sum of seed · output; not numbers where they are not known, or take too long."""
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right in the gradients of the sum of seed · output, at most one an input.

@@ -10,8 +10,10 @@ from types import MappingProxyType
 import numpy as np
 
 from refgrad.checking.discrepancy import Discrepancy
+from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
+from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.report import entry_text
-from refgrad.checking.subject import Array, Arrays, Seeds, Subject
+from refgrad.checking.subject import Subject
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python
@@ -24,6 +26,9 @@ PRINTED_ENTRIES = 64
 
 SHORT_SEED = 12
 """Up to this many entries a seed is printed in full."""
+
+PLAIN = (bool, int, float, str, type(None))
+"""What is printed as it is."""
 
 NEAR = 1e-6
 """How near a ratio has to be to a telling number."""
@@ -38,10 +43,11 @@ TELLING_RATIOS: Mapping[float, str] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Symptoms:
-    """What else is known of a wrong gradient: how it answers to seeds that are doubled."""
+    """What else is known of a wrong gradient: how it answers to doubled seeds, and the pattern of its entries."""
 
     ignores_seed: bool = False
     squares_seed: bool = False
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,8 @@ class Sighting:
     discrepancy: Discrepancy
     seeds: Seeds
     point: Arrays
+    missing: bool = False
+    """Whether no gradient arrives, not even zeros."""
 
 
 def wrong_entry(subject: Subject, sighting: Sighting, symptoms: Symptoms, method: str) -> str:
@@ -60,7 +68,7 @@ def wrong_entry(subject: Subject, sighting: Sighting, symptoms: Symptoms, method
     lines = [
         f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
         f"  output:          {_output_text(sighting.seeds)}",
-        f"  backward gives:  {discrepancy.observed!r}",
+        f"  backward gives:  {discrepancy.observed!r}{', since no gradient arrives' * sighting.missing}",
         f"  the truth is:    {discrepancy.truth} ({source})",
         f"  it is off by:    {discrepancy.error:.3g}{_relative(discrepancy)}{_explained(discrepancy)}",
         f"  what to do:      {advice(discrepancy, symptoms)}",
@@ -98,6 +106,8 @@ def advice(discrepancy: Discrepancy, symptoms: Symptoms) -> str:
         return "the backward does not depend on the gradient that comes in: multiply by it"
     if symptoms.squares_seed:
         return "the backward multiplies twice by the gradient that comes in: do so once"
+    if symptoms.pattern:
+        return symptoms.pattern
     if discrepancy.severity == "inaccurate":
         return "right in its leading digits only: look for float32 on the way back, or a formula that cancels"
     return _advice_on_number(discrepancy.observed, (discrepancy.lower + discrepancy.upper) / 2)
@@ -124,36 +134,46 @@ def program(subject: Subject, sighting: Sighting) -> list[str]:
     names = [f"x{i}" for i in range(len(subject.inputs))]
     lines = [f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))]
     k, seed = next((k, seed) for k, seed in enumerate(seeds) if seed is not None and np.any(seed))
-    whole = f"function({', '.join(names)})"
-    place = "" if discrepancy.entry is None else str(list(discrepancy.entry)) if discrepancy.entry else ""
-    cotangent = calls.seed(adapter, Expression(_seed_literal(seed)), seed.dtype.name)
+    whole = subject.spelled(names)
+    place = "" if discrepancy.entry is None or sighting.missing else _place(subject, discrepancy)
+    kind = subject.output_kinds[k] if subject.output_kinds else Kind(seed.dtype.name)
+    cotangent = calls.seed(adapter, Expression(_seed_literal(seed, kind)), kind.dtype)
     leaf = names[discrepancy.input]
+    several = subject.output_places[k] if subject.output_places else f"[{k}]" if len(seeds) > 1 else ""
     if isinstance(adapter, TapeAdapter):
         lines.append(f"outputs = {whole}")
-        output = f"outputs[{k}]" if len(seeds) > 1 else "outputs"
-        lines.append(PYTHON.called(calls.backward(adapter, output, cotangent)))
+        lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several}", cotangent)))
         lines.append(f"print(({PYTHON.called(calls.gradient(adapter, leaf))}){place})")
         return lines
-    selected = f"{whole}[{k}]" if len(seeds) > 1 else whole
     checked = [names[i] for i in subject.positions]
     arguments = ", ".join(checked)
-    call = calls.vjp(adapter, f"lambda {arguments}: {selected}", Names(tuple(checked)))
+    call = calls.vjp(adapter, f"lambda {arguments}: {whole}{several}", Names(tuple(checked)))
     lines.append(f"outputs, pullback = {PYTHON.called(call)}")
     lines.append(f"print(pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]{place})")
     return lines
 
 
+def _place(subject: Subject, discrepancy: Discrepancy) -> str:
+    """Return the index of an entry; behind that of a complex one stands which part it is."""
+    entry = list(discrepancy.entry or ())
+    part = ""
+    if subject.inputs[discrepancy.input].kind.is_complex:
+        part = (".real", ".imag")[entry.pop()]
+    return (str(entry) if entry else "") + part
+
+
 def _leaf(subject: Subject, i: int, point: Arrays) -> str:
     given = subject.inputs[i]
     if given.array is None:
-        return f"inputs[{i}]"
+        return repr(given.given) if isinstance(given.given, PLAIN) else f"leaves[{i}]"
     checked = i in subject.positions
-    array = point[subject.positions.index(i)] if checked else given.array
+    array = as_given(point[subject.positions.index(i)] if checked else given.array, given.kind)
+    otherwise = f"inputs[{i}]" if subject.is_flat else f"leaves[{i}]"
     made = calls.tensor(
         subject.engine.adapter,
-        array=Expression(_literal(array, f"inputs[{i}]")),
+        array=Expression(_literal(array, otherwise)),
         scalar=Expression(repr(array.item()) if array.ndim == 0 else "None"),
-        dtype=array.dtype.name,
+        dtype=given.kind.dtype,
         requires_grad=checked,
     )
     return PYTHON.called(made)
@@ -161,18 +181,18 @@ def _leaf(subject: Subject, i: int, point: Arrays) -> str:
 
 def _literal(array: Array, otherwise: str) -> str:
     """Return numpy code for an array; for a large one the name under which the reader has it."""
-    dtype = "" if array.dtype == np.float64 else f", dtype=np.{array.dtype}"
+    dtype = "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
     if array.size > PRINTED_ENTRIES:
         return otherwise
     text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
     return f"np.array({text}{dtype})"
 
 
-def _seed_literal(seed: Array) -> str:
+def _seed_literal(seed: Array, kind: Kind) -> str:
     """Return numpy code for a seed; one with a single entry that is not 0 is written as a row of the unit matrix."""
     places = np.flatnonzero(seed)
-    if seed.size <= SHORT_SEED or len(places) != 1:
-        return _literal(seed, "seed")
+    if seed.size <= SHORT_SEED or len(places) != 1 or kind.is_complex:
+        return _literal(as_given(seed, kind), "seed")
     weight = float(seed.flat[places[0]])
     factor = "" if weight == 1 else f"{weight!r} * "
     dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,26 +13,41 @@ from refgrad.checking.discrepancy import Discrepancy
 Outcome = Literal["right", "wrong", "inconclusive"]
 Method = Literal["certified", "differences", "directions", "none"]
 
+CAUSES = frozenset({"kink", "pole", "noise", "domain", "time", "raises", "changes", "unsupported"})
+"""Why nothing can be said: where the point lies, how the function is rounded, or that it cannot be checked at all."""
+
 
 class GradientError(AssertionError):
     """A gradient is wrong; ``report`` has the details, the message all that is needed to see it."""
 
     def __init__(self, report: GradientReport) -> None:
         """Carry the report."""
-        super().__init__(report.message)
+        super().__init__(str(report))
         self.report = report
+
+    @staticmethod
+    def of(report: GradientReport) -> GradientError:
+        """Return the error that a report calls for."""
+        return GradientError(report) if report.outcome == "wrong" else InconclusiveError(report)
+
+
+class InconclusiveError(GradientError):
+    """Nothing can be said of a gradient, and it is not allowed by name that this be so."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradientReport:
-    """The outcome of one check; true in a condition unless the gradient is wrong.
+    """The outcome of one check; true in a condition if the gradient is right.
 
-    ``method`` is how the truth was found: ``certified`` (an interval, from the operator table), ``differences`` (entry
-    by entry) or ``directions`` (along random directions, where there are many entries); ``reason`` says why it was not
-    certified. ``sees_from`` is the relative error from which on a single wrong entry of the gradient under a seed is
+    ``method`` is how the truth was found: ``certified`` (an interval, from the operator table), ``differences`` (by
+    directions, and entry by entry where these leave anything open) or ``directions`` (where there are many entries);
+    ``reason`` says why it was not certified. ``looked_at`` is of how many of the ``entries``
+    an error in one alone would have shown.
+    ``sees_from`` is the relative error from which on a single wrong entry of the gradient under a seed is
     never missed, as far as that is known beforehand; ``chance_to_miss`` bounds the probability that errors in several
     entries cancel unseen. ``inconclusive`` holds entries of which nothing can be said, or at a kink only that their
-    value is legal, and ``discrepancy`` the entry that is wrong.
+    value is legal, ``cause`` one of ``CAUSES`` why, and ``discrepancy`` the entry that is wrong. A report that is
+    inconclusive for a cause that was ``allowed`` is true, too.
     """
 
     engine: str
@@ -45,25 +61,30 @@ class GradientReport:
     message: str = ""
     discrepancy: Discrepancy | None = None
     inconclusive: tuple[Discrepancy, ...] = ()
+    cause: str = ""
+    looked_at: int = 0
+    allowed: bool = False
 
     def __bool__(self) -> bool:
-        """Whether nothing wrong was found."""
-        return self.outcome != "wrong"
+        """Whether the gradient was found right, or what keeps one from knowing is allowed."""
+        return self.outcome == "right" or self.allowed
+
+    def allowing(self, causes: Collection[str]) -> GradientReport:
+        """Return the report as it is if these causes are allowed."""
+        return replace(self, allowed=self.outcome == "inconclusive" and self.cause in causes)
 
     def __str__(self) -> str:
         """Return the message, or the outcome in a few lines."""
         return self.message or "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        how = {
-            "certified": "held against certified intervals",
-            "differences": "held against finite differences, entry by entry",
-            "directions": "held against finite differences along random directions",
-            "none": "not checked",
-        }[self.method]
         entries = f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"
         seeds = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
-        lines = [f"gradient {self.outcome}: {entries} under {seeds}, {how}"]
+        lines = [f"gradient {self.outcome}: {entries} under {seeds}, {HOW[self.method]}"]
+        if self.looked_at < self.entries:
+            lines.append(
+                f"an error in one of {self.looked_at} entries would have shown alone, in the rest only with others"
+            )
         if self.reason:
             lines.append(f"not certified, because {self.reason}")
         if self.chance_to_miss:
@@ -72,6 +93,28 @@ class GradientReport:
             )
         lines += [describe_inconclusive(discrepancy) for discrepancy in self.inconclusive]
         return lines
+
+
+HOW = {
+    "certified": "held against certified intervals",
+    "differences": "held against finite differences",
+    "directions": "held against finite differences along random directions",
+    "none": "not checked",
+}
+"""What the truth was, by the method."""
+
+
+def instead_of(report: GradientReport, tolerances: Sequence[str]) -> GradientReport:
+    """Return the report with what was used instead of the tolerances that somebody gave."""
+    if not tolerances:
+        return report
+    told = f"{', '.join(tolerances)} not used: the gradient was {HOW[report.method]}, within what rounding explains"
+    return replace(report, message=f"{report}\n{told}")
+
+
+def unsupported(engine: str, why: str) -> GradientReport:
+    """Return the report on what cannot be checked."""
+    return GradientReport(engine, "inconclusive", "none", 0, 0, message=why, cause="unsupported")
 
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:

@@ -1,4 +1,4 @@
-"""A quick test of a whole gradient along one random direction, in float64. If it passes, nothing more need be asked.
+"""A quick test of a whole gradient along one random direction, in float64. If it passes, nothing more is asked.
 
 One forward sweep of dual numbers (a value and its derivative along a direction), whole arrays at a time, costs a small
 part of a certified gradient. It can only pass: what it does not find right is judged entry by entry in balls, so it
@@ -18,7 +18,8 @@ rounding error analysis, SIAM J. Sci. Comput. 2019); the sum may be off by ``ALL
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -30,11 +31,11 @@ from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario.formats import FORMATS
 
 Array = npt.NDArray[Any]
 Contributions = tuple[tuple[str, Constant | None], ...]
 
-UNIT = 2.0**-53
 FEWEST_MISSED = 8.0
 """What is missed is this many times ``T``."""
 
@@ -52,6 +53,22 @@ TINY = 2.0**-400
 
 IMAGINARY = 2.0**-600
 """The scale of tangents that ride through structural functions as imaginary parts: their products vanish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """The dtype of a computation, and about how many roundings lead to an entry if that is more than its operators.
+
+    A ``large`` one is allowed what the terms of the sum round by, however large they are beside the sum itself: it is
+    not certified entry by entry where it does not pass.
+    """
+
+    dtype: str = "float64"
+    terms: int = 0
+    large: bool = False
+
+
+ROUNDING = Rounding()
 
 
 class Dual:
@@ -126,30 +143,53 @@ def _derivative(operator: Operator) -> Any:
 
 
 def passes(
-    scenario: Scenario, contributions: Contributions, gradients: Mapping[str, Array], choices: np.random.Generator
+    scenario: Scenario,
+    contributions: Contributions,
+    gradients: Mapping[str, Array],
+    choices: np.random.Generator,
+    rounding: Rounding = ROUNDING,
 ) -> bool:
-    """Whether the gradients (float64, by leaf) of the sum of seed · output are right along one random direction.
+    """Whether the gradients (by leaf) of the sum of seed · output are right along one random direction.
 
-    False says nothing: not even that they are wrong.
+    They were computed with this ``rounding``. False says nothing: not even that they are wrong.
     """
     with np.errstate(all="ignore"):
         count = sum(gradient.size for gradient in gradients.values())
-        weights = {name: _weights(gradient, choices) for name, gradient in gradients.items()}
+        wide = {name: gradient.astype(np.float64) for name, gradient in gradients.items()}
+        weights = {name: _weights(gradient, choices) for name, gradient in wide.items()}
         values = evaluate(expanded(scenario), Duals(weights))
         truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
-        claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in gradients.items())
-        return bool(abs(truth - claimed) <= tolerance(scenario, count))
+        claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in wide.items())
+        allowed = tolerance(scenario, count, rounding)
+        if rounding.large:
+            norm = math.hypot(*(_norm(values[name], seed) for name, seed in contributions))
+            allowed += ALLOWANCE * FORMATS[rounding.dtype].unit * math.sqrt(2 * rounding.terms) * norm
+        return bool(abs(truth - claimed) <= allowed)
 
 
-def tolerance(scenario: Scenario, count: int) -> float:
+def row_scales(scenario: Scenario, outputs: Sequence[str], choices: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
+    with np.errstate(all="ignore"):
+        directions = {
+            leaf.name: choices.uniform(0.5, 1.0, leaf.value.shape) * choices.choice((-1.0, 1.0), leaf.value.shape)
+            for leaf in scenario.leaves
+            if leaf.requires_grad
+        }
+        values = evaluate(expanded(scenario), Duals(directions))
+        rates = [np.abs(_tangent(values[name])).ravel() for name in outputs]
+        found = np.concatenate([np.zeros(0), *rates])
+    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+
+
+def tolerance(scenario: Scenario, count: int, rounding: Rounding = ROUNDING) -> float:
     """Return T: how far the sum over ``count`` entries, each about one, may be off."""
-    roundings = 2 * max(1, len(expanded(scenario).applications))
-    return ALLOWANCE * UNIT * LARGEST_WEIGHT * math.sqrt(count * roundings)
+    roundings = 2 * max(1, len(expanded(scenario).applications), rounding.terms)
+    return ALLOWANCE * FORMATS[rounding.dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)
 
 
-def missed_below(scenario: Scenario, count: int) -> float:
+def missed_below(scenario: Scenario, count: int, rounding: Rounding = ROUNDING) -> float:
     """Return the relative error from which on a single wrong entry among ``count`` is never missed."""
-    return FEWEST_MISSED * tolerance(scenario, count)
+    return FEWEST_MISSED * tolerance(scenario, count, rounding)
 
 
 def _weights(gradient: Array, choices: np.random.Generator) -> Array:
@@ -162,7 +202,17 @@ def _weights(gradient: Array, choices: np.random.Generator) -> Array:
     return np.asarray(numbers / np.where(reference == 0, TINY, reference))
 
 
+def _tangent(output: Dual) -> Array:
+    return np.zeros(output.shape) if output.tangent is None else output.tangent
+
+
 def _along(output: Dual, seed: Constant | None) -> float:
     if output.tangent is None:
         return 0.0
     return float(np.sum(output.tangent if seed is None else output.tangent * seed.to_numpy()))
+
+
+def _norm(output: Dual, seed: Constant | None) -> float:
+    if output.tangent is None:
+        return 0.0
+    return float(np.linalg.norm(output.tangent if seed is None else output.tangent * seed.to_numpy()))

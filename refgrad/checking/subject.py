@@ -1,4 +1,4 @@
-"""Functions of an engine's tensors, run and differentiated by the calls that its adapter's templates make."""
+"""A function of an engine's tensors at a point: its inputs, and its outputs as arrays of real numbers."""
 
 from __future__ import annotations
 
@@ -6,39 +6,36 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from refgrad.native import calls
-from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.checking.libraries import Library, SubjectError, UnsupportedError, library_of
+from refgrad.checking.libraries.numbers import Array, Arrays, Kind
+from refgrad.checking.libraries.trees import tree_of
+from refgrad.checking.pullbacks import Pullback, pullback_of
 from refgrad.native.engine import Engine
-from refgrad.native.statements import Name
 
-Array = npt.NDArray[Any]
-Arrays = tuple[Array, ...]
-Seeds = Sequence[Array | None]
-"""The cotangent of each output; None where an output takes no part."""
-
-REUSABLE = frozenset({"retain_graph", "accumulate", "zero_grad", "seed"})
-"""What an engine needs for several backward calls through one recorded graph."""
+Make = Callable[[int, Array], Any]
+"""What makes a tensor of a checked input, whose number comes first."""
 
 
-class SubjectError(Exception):
-    """The function cannot be run or differentiated at all; the message says at what it failed."""
-
-
-class SideEffectError(Exception):
-    """The function or its backward writes to what it was given; the message says to what."""
+NO_KIND = Kind("object")
+"""That of what is no tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One argument of the function: an array, or anything else, which is handed on as it is."""
+    """A leaf of the arguments: a tensor with its values, or anything else, which is handed on as it is.
+
+    ``name`` is what it is called: ``0``, ``0['w']``, or ``the parameter 'weight'``.
+    """
 
     given: Any
+    name: str
     array: Array | None = None
+    kind: Kind = NO_KIND
     checked: bool = False
 
 
@@ -46,241 +43,161 @@ class Subject:
     """A function under test, an engine, and the point at which it is tested."""
 
     def __init__(self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
-        """Take copies of the inputs. Raises SubjectError where there is nothing to differentiate by."""
+        """Take copies of the inputs. Raises UnsupportedError where there is nothing to differentiate by."""
         self.engine = engine
-        self.function = function
-        self.inputs = _read_inputs(engine, inputs)
+        self.library: Library = library_of(engine)
+        parameters = self.library.parameters(function)
+        self.parameters = tuple(parameters)
+        self.arguments_tree = tree_of(tuple(inputs), self.library.is_tensor)
+        self.tree = tree_of((*inputs, *parameters.values()), self.library.is_tensor)
+        self.output_places: tuple[str, ...] = ()
+        self.output_kinds: tuple[Kind, ...] = ()
+        self.function = self.library.with_parameters(function, tuple(parameters))
+        self.inputs = _read_inputs(self.library, self.arguments_tree, parameters)
         self.positions = tuple(i for i, x in enumerate(self.inputs) if x.checked)
+        self.copied = False
+        self.again: Callable[[], None] = lambda: None
         if not self.positions:
-            raise SubjectError("none of the inputs is an array of floating-point numbers")
-        for i in self.positions:
-            array = self.inputs[i].array
-            assert array is not None
-            if array.dtype not in (np.float64, np.float32):
-                raise SubjectError(f"input {i} has the dtype {array.dtype}; float64 and float32 can be checked")
+            raise UnsupportedError("none of the inputs is an array of floating-point numbers")
+
+    def name_of(self, position: int) -> str:
+        """Name an input as its user would."""
+        return self.inputs[position].name
 
     @property
     def point(self) -> Arrays:
         """The values of the inputs that are differentiated by."""
         return tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
 
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the inputs that are differentiated by."""
+        return tuple(self.inputs[i].kind for i in self.positions)
+
     def at(self, point: Arrays) -> Subject:
         """Return the same function at another point."""
         arguments = list(self.inputs)
         for i, array in zip(self.positions, point, strict=True):
-            arguments[i] = Input(arguments[i].given, array, checked=True)
+            old = arguments[i]
+            arguments[i] = Input(old.given, old.name, array, old.kind, checked=True)
         other = copy(self)
         other.inputs = tuple(arguments)
         return other
 
-    def make(self, array: Array, *, requires_grad: bool) -> Any:
-        """Return a new tensor of the engine."""
-        own = np.array(array)
-        made = calls.tensor(
-            self.engine.adapter,
-            array=Name("array"),
-            scalar=Name("scalar"),
-            dtype=own.dtype.name,
-            requires_grad=requires_grad,
-        )
-        return self.engine.evaluate(made, array=own, scalar=own.item() if own.ndim == 0 else None)
+    def raised(self) -> Subject | None:
+        """Return the same function computed in float64 all the way; None where that cannot be."""
+        function = self.library.raised(self.function)
+        if function is None:
+            return None
+        other = copy(self)
+        other.function = function
+        return other
 
-    def seed(self, seed: Array) -> Any:
+    @property
+    def is_flat(self) -> bool:
+        """Whether the leaves are the arguments themselves."""
+        return all(place.count("[") == 1 and "." not in place for place in self.tree.places)
+
+    def spelled(self, names: Sequence[str]) -> str:
+        """Return the call of the function as a program has it, with names for the leaves."""
+        count = len(names) - len(self.parameters)
+        arguments = ", ".join(self.arguments_tree.spell(names[:count]))
+        if not self.parameters:
+            return f"function({arguments})"
+        pairs = ", ".join(f"{key!r}: {name}" for key, name in zip(self.parameters, names[count:], strict=True))
+        return self.library.module_call(pairs, arguments)
+
+    def make(self, position: int, array: Array) -> Any:
+        """Return a new tensor for a checked input, in the precision that the array has if that is a finer one."""
+        kind = self.inputs[position].kind
+        if array.dtype == np.float64 and kind.part != "float64":
+            kind = Kind("complex128" if kind.is_complex else "float64", kind.strides)
+        return self.library.make(array, kind, requires_grad=True)
+
+    def seed(self, seed: Array, kind: Kind | None = None) -> Any:
         """Return a new cotangent of the engine."""
-        made = calls.seed(self.engine.adapter, Name("array"), seed.dtype.name)
-        return self.engine.evaluate(made, array=seed.copy())
+        return self.library.seed(seed, Kind(seed.dtype.name) if kind is None else kind)
 
     def read(self, tensor: Any) -> Array:
         """Return a copy of a tensor's values."""
-        return np.array(self.engine.evaluate(calls.value(self.engine.adapter, "tensor"), tensor=tensor))
+        return self.library.read(tensor)
 
-    def arguments(self, point: Arrays, make: Callable[[Array], Any]) -> list[Any]:
-        """Return the function's arguments at a point: new tensors for what is checked, the rest as it was given."""
+    def arguments(self, point: Arrays, make: Make | None = None) -> list[Any]:
+        """Return the leaves of the arguments at a point: new tensors for what is checked, the rest as it was given."""
+        make = make or self.make
         checked = dict(zip(self.positions, point, strict=True))
         return [
-            make(checked[i])
+            make(i, checked[i])
             if i in checked
             else x.given
             if x.array is None
-            else self.make(x.array, requires_grad=False)
+            else self.library.make(x.array, x.kind, requires_grad=False)
             for i, x in enumerate(self.inputs)
         ]
 
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the outputs as a tuple. Raises SubjectError where the function raises or returns something else."""
+        """Return the outputs that are tensors. Raises SubjectError where the function raises or returns none."""
+        self.again()
+        given = self.tree.build([self._passed(i, argument) for i, argument in enumerate(arguments)])
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                outputs = self.function(*arguments)
+                outputs = self.function(*given)
         except Exception as error:
+            if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, as to any other tensor
+                self.copied = True
+                return self.call(arguments)
             raise SubjectError(f"the function raised {type(error).__name__}: {error}") from error
-        outputs = tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
-        for k, output in enumerate(outputs):
-            if not (hasattr(output, "shape") or hasattr(output, "data") or isinstance(output, float)):
-                raise SubjectError(f"output {k} is {type(output).__name__}, not a tensor")
-        return outputs
+        return self._tensors(outputs)
+
+    def _passed(self, position: int, argument: Any) -> Any:
+        return argument.clone() if self.copied and position in self.positions else argument
+
+    def _tensors(self, outputs: Any) -> tuple[Any, ...]:
+        tree = tree_of(outputs, self.library.is_tensor)
+        leaves = tree.leaves
+        floats = (float,) if self.library.counts_floats else ()
+        found = tuple(leaf for leaf in leaves if isinstance(leaf, floats) or self.library.is_tensor(leaf))
+        if not found:
+            kinds = type(leaves[0]).__name__ if leaves else "empty"
+            raise SubjectError(f"output 0 is {kinds}, not a tensor")
+        if not self.output_places:
+            pairs = zip(leaves, tree.places, strict=True)
+            self.output_places = tuple(
+                p for leaf, p in pairs if isinstance(leaf, floats) or self.library.is_tensor(leaf)
+            )
+        return found
 
     def values(self, point: Arrays) -> Arrays:
         """Return the outputs at a point, as arrays."""
-        arguments = self.arguments(point, lambda array: self.make(array, requires_grad=False))
-        return tuple(self.read(output) for output in self.call(arguments))
+        return tuple(map(self.read, self.call(self.arguments(point))))
 
     def pullback(self, point: Arrays) -> Pullback:
         """Run the function forward, so that its outputs can be run backward."""
-        kind = _TapePullback if isinstance(self.engine.adapter, TapeAdapter) else _FunctionalPullback
-        return kind(self, point)
+        return pullback_of(self, point)
 
 
-class Pullback:
-    """The function run forward once, and its gradients under any seeds."""
-
-    outputs: Arrays
-
-    def gradients(self, seeds: Seeds) -> tuple[Array | None, ...]:
-        """Return the gradient of each checked input; None where none arrives.
-
-        Raises SubjectError where the backward raises, and SideEffectError where it writes to an input or a seed.
-        """
-        raise NotImplementedError
+def _read_inputs(library: Library, tree: Any, parameters: dict[str, Any]) -> tuple[Input, ...]:
+    own = _checked(library, tree.leaves, [place[1:].replace("]", "", 1) for place in tree.places])
+    more = (_input(library, p, f"the parameter {name!r}", checked=True) for name, p in parameters.items())
+    try:
+        return (*own, *more)
+    except NotImplementedError as error:
+        raise UnsupportedError(str(error)) from error
 
 
-class _TapePullback(Pullback):
-    def __init__(self, subject: Subject, point: Arrays) -> None:
-        self.subject = subject
-        self.point = point
-        self.record()
-        self.outputs = tuple(subject.read(output) for output in self.tensors)
-
-    def record(self) -> None:
-        subject = self.subject
-        self.arguments = subject.arguments(self.point, lambda array: subject.make(array, requires_grad=True))
-        self.leaves = [self.arguments[i] for i in subject.positions]
-        self.tensors = subject.call(self.arguments)
-        _refuse_writes(subject, self.arguments, self.point, "the function")
-
-    def gradients(self, seeds: Seeds) -> tuple[Array | None, ...]:
-        adapter = self.subject.engine.adapter
-        assert isinstance(adapter, TapeAdapter)
-        totals: list[Array | None] = [None] * len(self.leaves)
-        reusable = adapter.features >= REUSABLE
-        for k, seed in enumerate(seeds):
-            if seed is None or not getattr(self.tensors[k], "requires_grad", True):
-                continue
-            if not reusable:
-                self.record()
-            self.backward(adapter, k, seed)
-            if not reusable:
-                totals = [_sum(total, new) for total, new in zip(totals, self.collect(adapter), strict=True)]
-        if reusable:
-            totals = self.collect(adapter)
-            for leaf in self.leaves:
-                self.subject.engine.evaluate(calls.zero_grad(adapter, "leaf"), leaf=leaf)
-        _refuse_writes(self.subject, self.arguments, self.point, "the backward")
-        return tuple(totals)
-
-    def backward(self, adapter: TapeAdapter, output: int, seed: Array) -> None:
-        tensor = self.subject.seed(seed)
-        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
-        try:
-            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
-        except Exception as error:
-            raise SubjectError(f"the backward from output {output} raised {type(error).__name__}: {error}") from error
-        _refuse_written_seed(self.subject, tensor, seed, output)
-
-    def collect(self, adapter: TapeAdapter) -> list[Array | None]:
-        gradient = calls.gradient(adapter, "leaf")
-        found = [self.subject.engine.evaluate(gradient, leaf=leaf) for leaf in self.leaves]
-        return [None if each is None else np.array(each) for each in found]
+def _checked(library: Library, leaves: Sequence[Any], names: Sequence[str]) -> list[Input]:
+    """Read the leaves; what is of floating point is checked, but only what requires a gradient if some does."""
+    tensors = [library.is_tensor(leaf) for leaf in leaves]
+    floats = [library.counts_floats and isinstance(leaf, float) and not any(tensors) for leaf in leaves]
+    read = [
+        _input(library, leaf, name, checked=True) if is_tensor or is_float else Input(leaf, name)
+        for leaf, name, is_tensor, is_float in zip(leaves, names, tensors, floats, strict=True)
+    ]
+    wanted = [x.checked and library.requires_grad(x.given) for x in read]
+    chosen = wanted if any(wanted) else [x.checked for x in read]
+    return [Input(x.given, x.name, x.array, x.kind, checked) for x, checked in zip(read, chosen, strict=True)]
 
 
-class _FunctionalPullback(Pullback):
-    def __init__(self, subject: Subject, point: Arrays) -> None:
-        self.subject = subject
-        self.point = point
-        self.primals = [subject.make(array, requires_grad=True) for array in point]
-        self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
-        arguments = subject.arguments(point, lambda array: subject.make(array, requires_grad=True))
-        self.outputs = tuple(subject.read(output) for output in subject.call(arguments))
-        _refuse_writes(subject, arguments, point, "the function")
-
-    def gradients(self, seeds: Seeds) -> tuple[Array | None, ...]:
-        totals: list[Array | None] = [None] * len(self.primals)
-        for k, seed in enumerate(seeds):
-            if seed is not None:
-                totals = [_sum(total, new) for total, new in zip(totals, self.pulled(k, seed), strict=True)]
-        return tuple(totals)
-
-    def pulled(self, output: int, seed: Array) -> list[Array]:
-        engine = self.subject.engine
-        assert isinstance(engine.adapter, FunctionalAdapter)
-        try:
-            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                if output not in self.pulls:
-                    call = calls.vjp(engine.adapter, "function", Name("primals"))
-                    self.pulls[output] = engine.evaluate(call, function=self.single(output), primals=self.primals)
-                tensor = self.subject.seed(seed)
-                cotangents = self.pulls[output][1](tensor)
-        except SubjectError:
-            raise
-        except Exception as error:
-            raise SubjectError(f"the backward from output {output} raised {type(error).__name__}: {error}") from error
-        _refuse_written_seed(self.subject, tensor, seed, output)
-        for i, primal, array in zip(self.subject.positions, self.primals, self.point, strict=True):
-            if not _same(self.subject.read(primal), array):
-                raise SideEffectError(f"the backward writes to input {i}")
-        return [self.subject.read(cotangent) for cotangent in cotangents]
-
-    def single(self, output: int) -> Callable[..., Any]:
-        """The function of the checked inputs alone, with one of its outputs."""
-        subject = self.subject
-
-        def function(*primals: Any) -> Any:
-            given = iter(primals)
-            return subject.call(subject.arguments(self.point, lambda _: next(given)))[output]
-
-        return function
-
-
-def _read_inputs(engine: Engine, inputs: Sequence[Any]) -> tuple[Input, ...]:
-    arrays = [x if isinstance(x, np.ndarray) else _array(engine, x) for x in inputs]
-    floating = [array is not None and array.dtype.kind == "f" for array in arrays]
-    wanted = [is_float and _requires_grad(x) for x, is_float in zip(inputs, floating, strict=True)]
-    checked = wanted if any(wanted) else floating
-    return tuple(
-        Input(x, None if array is None else np.array(array), is_checked)
-        for x, array, is_checked in zip(inputs, arrays, checked, strict=True)
-    )
-
-
-def _array(engine: Engine, tensor: Any) -> Array | None:
-    """Return the values of one of the engine's tensors, which may be its own memory; None for anything else."""
-    if isinstance(tensor, float):
-        return np.asarray(tensor)
-    if not (hasattr(tensor, "shape") or hasattr(tensor, "data")):
-        return None
-    return np.asarray(engine.evaluate(calls.value(engine.adapter, "tensor"), tensor=tensor))
-
-
-def _requires_grad(tensor: Any) -> bool:
-    return bool(getattr(tensor, "requires_grad", not getattr(tensor, "constant", False)))
-
-
-def _refuse_writes(subject: Subject, arguments: Sequence[Any], point: Arrays, who: str) -> None:
-    expected = dict(zip(subject.positions, point, strict=True))
-    for i, x in enumerate(subject.inputs):
-        if x.array is not None and not _same(subject.read(arguments[i]), expected.get(i, x.array)):
-            raise SideEffectError(f"{who} writes to input {i}")
-
-
-def _refuse_written_seed(subject: Subject, tensor: Any, seed: Array, output: int) -> None:
-    after = tensor if isinstance(tensor, np.ndarray) else subject.read(tensor)
-    if not _same(after, seed):
-        raise SideEffectError(f"the backward writes to the seed of output {output}")
-
-
-def _same(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.tobytes() == b.astype(a.dtype, copy=False).tobytes()
-
-
-def _sum(total: Array | None, new: Array | None) -> Array | None:
-    return new if total is None else total if new is None else total + new
+def _input(library: Library, tensor: Any, name: str, *, checked: bool) -> Input:
+    kind = library.kind(tensor)
+    return Input(tensor, name, library.read(tensor), kind, checked and kind.floating)

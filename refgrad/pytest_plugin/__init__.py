@@ -7,10 +7,15 @@ nothing: the plugin proper is loaded once an engine is named.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
 from refgrad.pytest_plugin.options import GradeOptions
+
+if TYPE_CHECKING:
+    from refgrad.checking import GradientReport
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,3 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
     options = GradeOptions.of(config)
     if options is not None:
         importlib.import_module("refgrad.pytest_plugin.session").install(config, options)
+
+
+@pytest.fixture(name="check_gradients")
+def _check_gradients() -> Callable[..., GradientReport]:
+    """``refgrad.check_gradients``, for tests of a project's own functions."""
+    function: Callable[..., GradientReport] = importlib.import_module("refgrad").check_gradients
+    return function

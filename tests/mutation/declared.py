@@ -59,25 +59,25 @@ NAMED: tuple[Named, ...] = (
     _times(100, f"{ORACLES}/slopes/lines.py", "noise_along", "scale.unit * largest"),
     _times(100, f"{ORACLES}/slopes/curves.py", "table_noise", "np.sqrt(np.mean(table ** 2, axis=0))"),
     _times(100, f"{ORACLES}/slopes/curves.py", "table_noise_at_kinks", "np.sort(np.abs(table), axis=0)[rank] / size"),
-    _times(1000, f"{CHECKING}/differences.py", "DifferencesJudge.compare", "ALLOWANCE * unit * terms"),
+    _times(1000, f"{CHECKING}/differences.py", "_Claim.interval", "ALLOWANCE * unit * terms"),
     _times(
         1000,
         f"{CHECKING}/differences.py",
-        "DifferencesJudge.compare",
-        "ALLOWANCE * unit * (max(abs(lower), abs(upper)) if np.isfinite(lower + upper) else 0.0)",
+        "_Claim.interval",
+        "ALLOWANCE * unit * (summed if np.isfinite(lower + upper + summed) else 0.0)",
     ),
     _times(100, f"{CHECKING}/differences.py", "DifferencesJudge.jitter", "ROUNDING_SAFETY * np.sqrt(variance)"),
     _times(
         100,
         f"{CHECKING}/screening.py",
         "tolerance",
-        "ALLOWANCE * UNIT * LARGEST_WEIGHT * math.sqrt(count * roundings)",
+        "ALLOWANCE * FORMATS[rounding.dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)",
     ),
     Named(
         f"{CHECKING}/tracing/trace.py",
         "NEARBY_TOLERANCE",
-        "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03}",
-        "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0}",
+        "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03, 'bfloat16': 0.2}",
+        "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0, 'bfloat16': 200.0}",
     ),
     # cross-checks
     _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "agreement", "one.error + other.error + ULP * size"),
@@ -116,7 +116,9 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/judgement/subgradients.py::RANDOM_DIRECTIONS": "how often something is tried",
     f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
     f"{CHECKING}/differences.py::DIRECTIONS": "how often something is tried",
+    f"{CHECKING}/differences.py::FEW_DIRECTIONS": "how often something is tried",
     f"{CHECKING}/differences.py::JITTER_POINTS": "how often something is tried",
+    f"{CHECKING}/differences.py::GROUPS": "how finely entries are told apart",
     f"{GRADING}/checks/isolation/dtypes.py::TRIED_IN_DTYPE": "how often something is tried",
     f"{GRADING}/measurements/introspection.py::TRIES": "how often something is tried",
     f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
@@ -138,8 +140,6 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     "np.asarray(radii, dtype=np.float64)::1": "what is copied is a list, of which an array is made at any rate",
     f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
     "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
-    f"{CHECKING}/gradients.py::_Check.random::arithmetic::sizes * self.choices.choice((-1.0, 1.0), output.shape) -> "
-    "sizes / self.choices.choice((-1.0, 1.0), output.shape)::1": "a product with a sign is a quotient by it",
     f"{GRADING}/checks/isolation/alone.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
         "what is copied is a number"
     ),

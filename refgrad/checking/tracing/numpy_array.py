@@ -148,7 +148,7 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
         traced = TracedArray(recorder.leaf(recorder.fresh("x"), array, requires_grad=True), calls)
         return traced if tensor is None else tensor(traced)
 
-    outputs = subject.call(subject.arguments(subject.point, enter))
+    outputs = subject.call(subject.arguments(subject.point, lambda _, array: enter(array)))
     names = []
     for k, output in enumerate(outputs):
         traced = output if tensor is None else getattr(output, "array", output)

@@ -30,6 +30,11 @@ class Recorder:
         self.steps: list[Step] = []
         self.values: dict[str, Array] = {}
         self.counts: dict[str, int] = {}
+        self.work = 0
+        """About how many operations on numbers have been recorded."""
+
+        self.terms = 0
+        """About how many of them lead to an entry, if every operator does."""
 
     def fresh(self, stem: str) -> str:
         """Return a name that no step has yet: ``stem1``, ``stem2`` and so on."""
@@ -61,7 +66,17 @@ class Recorder:
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
         self.steps.append(step)
+        terms = self._terms(arguments)
+        self.work += self.values[name].size * terms
+        self.terms += terms
         return name
+
+    def _terms(self, arguments: Sequence[str]) -> int:
+        """Return about how many products make up an entry: a matrix product or a convolution has a row of them."""
+        if len(arguments) != 2 or self.values[arguments[1]].ndim < 2:  # noqa: PLR2004 (an operator of two arrays)
+            return 1
+        second = self.values[arguments[1]]
+        return max(1, int(second.size) // max(int(second.shape[0]), 1))
 
 
 def _storable(array: Array) -> Array:

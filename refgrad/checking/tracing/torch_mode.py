@@ -5,7 +5,9 @@ The library comes as an argument, out of its adapter: nothing here imports it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +22,7 @@ QUERIES = frozenset({
     "nelement", "ndimension", "__len__", "stride", "is_contiguous", "is_floating_point", "element_size",
     "requires_grad_", "is_complex", "__bool__", "is_nonzero", "__hash__", "itemsize", "nbytes", "_version", "names",
     "is_sparse", "is_cuda", "is_quantized", "get_device", "_is_view", "is_same_size", "__format__", "__repr__",
+    "is_nested",
 })  # fmt: skip
 """Calls that tell nothing of a value, or, as a branch does, only where it lies."""
 
@@ -27,6 +30,9 @@ TEMPLATES = frozenset({
     "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full",
 })  # fmt: skip
 """Calls that make constants in the likeness of a value."""
+
+NARROW = 4
+"""Numbers of fewer bytes are read as float32: numpy has no bfloat16."""
 
 TORCH_CALLS: Mapping[str, Call] = MappingProxyType({
     "transpose": swap_axes,
@@ -39,11 +45,19 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     """Run the function once under the mode, recording what it does, and return the names of its outputs."""
     torch = subject.engine.namespace["torch"]
     watch = _Watch(torch, recorder)
-    arguments = subject.arguments(subject.point, lambda array: watch.enter(subject.make(array, requires_grad=True)))
+    arguments = subject.arguments(subject.point, lambda i, array: watch.enter(subject.make(i, array)))
     mode = _mode_class(torch)(watch)
-    with mode:
+    with _uncompiled(torch), mode:
         outputs = subject.call(arguments)
     return watch.names_of_outputs(outputs)
+
+
+def _uncompiled(torch: Any) -> AbstractContextManager[None]:
+    """Return a region in which compiled functions run as they are written, if anything was compiled."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    region: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
+    return region
 
 
 class _Watch:
@@ -124,7 +138,8 @@ def _name(function: Any) -> str:
 
 
 def _array(tensor: Any) -> Any:
-    return tensor.detach().resolve_neg().cpu().numpy()
+    tensor = tensor.detach().resolve_neg().cpu()
+    return (tensor.float() if tensor.element_size() < NARROW and tensor.is_floating_point() else tensor).numpy()
 
 
 def _mode_class(torch: Any) -> type:

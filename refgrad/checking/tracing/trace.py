@@ -8,7 +8,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from refgrad.checking.subject import Arrays, Subject, SubjectError
+from refgrad.checking.libraries import SubjectError
+from refgrad.checking.libraries.numbers import Arrays
+from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import numpy_array, torch_mode
 from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
 from refgrad.interpreter import Float64, evaluate
@@ -22,8 +24,16 @@ CLOSE_ULPS = 4.0
 NEARBY = 2.0**-20
 """How far away, relatively, the function and its trace are compared once more."""
 
-NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({"float64": 1e-10, "float32": 1e-4, "float16": 3e-2})
+NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
+    "float64": 1e-10,
+    "float32": 1e-4,
+    "float16": 3e-2,
+    "bfloat16": 0.2,
+})
 """Relative difference allowed there: far more than rounding, far less than what a value that was missed would do."""
+
+LARGEST_CERTIFIED = 100_000
+"""A function of more scalar operations than this is screened, but not certified entry by entry."""
 
 TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingProxyType({
     "torch": torch_mode.trace,
@@ -42,13 +52,23 @@ class Trace:
     outputs: tuple[str, ...]
     dtype: str
 
+    terms: int
+    """About how many operations on numbers lead to an entry."""
 
-def trace(subject: Subject, outputs: Arrays) -> Trace:
+    large: bool
+    """Whether to certify it entry by entry would take longer than a check may."""
+
+
+def trace(subject: Subject, outputs: Arrays, precision: str = "") -> Trace:
     """Return the scenario that a function amounts to; ``outputs`` are what it really returns at the point.
+
+    ``precision`` is the coarsest dtype that it computes in, if that is known.
 
     Raises Untraceable, with the reason, where it does something that there is no row for, or where the scenario does
     not give the function's own values there and nearby.
     """
+    if any(kind.is_complex for kind in subject.kinds):
+        raise Untraceable("it takes complex numbers")
     engine = subject.engine.adapter.name
     if engine not in TRACERS:
         raise Untraceable(f"functions of {engine} cannot be watched")
@@ -59,9 +79,10 @@ def trace(subject: Subject, outputs: Arrays) -> Trace:
         cause = error.__cause__
         raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
     inputs = tuple(step.name for step in recorder.steps if isinstance(step, Leaf) and step.requires_grad)
-    floats = [array.dtype.name for array in (*subject.point, *outputs) if array.dtype.kind == "f"]
-    narrowest = min(floats, key=lambda dtype: FORMATS[dtype].bits, default="float64")
-    found = Trace(Scenario(tuple(recorder.steps)), inputs, names, narrowest)
+    dtypes = [precision, *(kind.part for kind in subject.kinds), *(array.dtype.name for array in outputs)]
+    narrowest = min((d for d in dtypes if d in FORMATS), key=lambda dtype: FORMATS[dtype].bits, default="float64")
+    scenario = Scenario(tuple(recorder.steps))
+    found = Trace(scenario, inputs, names, narrowest, recorder.terms, recorder.work > LARGEST_CERTIFIED)
     _verify_here(found, outputs, recorder)
     _verify_nearby(found, subject)
     return found
@@ -76,6 +97,10 @@ def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
             raise Untraceable(f"output {k} has the shape {output.shape}, its trace {value.shape}")
         with np.errstate(all="ignore"):
             close = bool(np.all(np.abs(output - value) <= CLOSE_ULPS * unit * np.abs(value)))
+        if found.large:
+            close = close or _near(output, value, NEARBY_TOLERANCE[found.dtype])
+            if not close:
+                raise Untraceable(f"output {k} is not what its trace gives")
         if not close and judge(output, oracle.value(name)).outcome not in ("passed", "inconclusive"):
             raise Untraceable(f"output {k} is not what its trace gives")
 
@@ -85,12 +110,16 @@ def _verify_nearby(found: Trace, subject: Subject) -> None:
     moved = tuple(_moved(array) for array in subject.point)
     values = evaluate(_at(found, moved), Float64())
     for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
-        with np.errstate(all="ignore"):
-            sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
-            size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * 2.0**-20)
-            close = np.abs(output - values[name]) <= NEARBY_TOLERANCE[found.dtype] * size
-        if output.shape != values[name].shape or not np.all(close | ~np.isfinite(output)):
+        if output.shape != values[name].shape or not _near(output, values[name], NEARBY_TOLERANCE[found.dtype]):
             raise Untraceable(f"output {k} is not what its trace gives at a point nearby")
+
+
+def _near(output: Array, value: Array, tolerance: float) -> bool:
+    """Whether values that are finite are the same to so many digits, but for those that cancellation made small."""
+    with np.errstate(all="ignore"):
+        sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
+        size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * 2.0**-20)
+        return bool(np.all((np.abs(output - value) <= tolerance * size) | ~np.isfinite(output)))
 
 
 def _moved(array: Array) -> Array:

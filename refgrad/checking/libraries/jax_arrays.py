@@ -1,0 +1,37 @@
+"""Arrays of JAX, and gradients as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from refgrad.checking.libraries.library import Function, Library
+from refgrad.checking.libraries.numbers import Array, Kind
+
+
+class JaxArrays(Library):
+    """Makes and reads arrays of JAX."""
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether something is an array."""
+        return isinstance(value, np.ndarray | self.engine.namespace["jax"].Array | np.generic)
+
+    def kind(self, tensor: Any) -> Kind:
+        """Return the dtype."""
+        return Kind(np.asarray(tensor).dtype.name)
+
+    def values(self, tensor: Any) -> Array:
+        """Return the values; those of bfloat16 and float16 in float32."""
+        array = np.asarray(tensor)
+        return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
+
+    def gradient_function(self, function: Function, count: int) -> Function:
+        """Return the gradient as a function of inputs and cotangents."""
+        jax = self.engine.namespace["jax"]
+
+        def gradient(*arguments: Any) -> Any:
+            _, pullback = jax.vjp(function, *arguments[:count])
+            return pullback(tuple(arguments[count:]))
+
+        return gradient

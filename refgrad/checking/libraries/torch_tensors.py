@@ -1,0 +1,201 @@
+"""Tensors of PyTorch: dtypes that numpy lacks, memory out of order, modules, random numbers, its own gradients.
+
+The library comes out of its adapter: nothing here imports it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from refgrad.checking.libraries.library import Function, Library, UnsupportedError
+from refgrad.checking.libraries.numbers import Array, Kind, as_given
+from refgrad.checking.libraries.torch_raised import raised_mode
+from refgrad.native.engine import Engine
+
+LONGEST_WALK = 2_000
+"""So many nodes of a graph are asked for their dtypes."""
+
+
+class TorchTensors(Library):
+    """Makes and reads tensors of PyTorch."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Take the library out of the engine's namespace."""
+        super().__init__(engine)
+        self.torch = engine.namespace["torch"]
+        self.direct = True
+        self.conjugates = False
+        self.counts_floats = False
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether something is a tensor, or an array that becomes one."""
+        return isinstance(value, self.torch.Tensor | np.ndarray)
+
+    def kind(self, tensor: Any) -> Kind:
+        """Return the dtype, and the strides of a tensor whose entries do not lie in order."""
+        if not isinstance(tensor, self.torch.Tensor):
+            return Kind(np.asarray(tensor).dtype.name)
+        ordered = tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride()
+        return Kind(str(tensor.dtype).removeprefix("torch."), None if ordered else tensor.stride())
+
+    def values(self, tensor: Any) -> Array:
+        """Return the values of a tensor; those of bfloat16 and float16 in float32."""
+        if not isinstance(tensor, self.torch.Tensor):
+            return np.asarray(tensor)
+        tensor = tensor.detach()
+        if tensor.layout != self.torch.strided:
+            tensor = tensor.to_dense()
+        if tensor.dtype in (self.torch.bfloat16, self.torch.float16):
+            tensor = tensor.float()
+        return np.asarray(tensor.resolve_conj().resolve_neg().cpu().numpy())
+
+    def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
+        """Return a new tensor, whose memory is laid out as that of the given one."""
+        own = as_given(array, kind)
+        made = self.torch.tensor(own, dtype=getattr(self.torch, kind.dtype))
+        if kind.strides is not None:
+            made = self.torch.empty_strided(made.shape, kind.strides, dtype=made.dtype).copy_(made)
+        return made.requires_grad_() if requires_grad else made
+
+    def seed(self, array: Array, kind: Kind) -> Any:
+        """Return a new cotangent."""
+        return self.torch.tensor(as_given(array, kind), dtype=getattr(self.torch, kind.dtype))
+
+    def parameters(self, function: Function) -> dict[str, Any]:
+        """Return the parameters of a module that are trained."""
+        if not isinstance(function, self.torch.nn.Module):
+            return {}
+        return {name: parameter for name, parameter in function.named_parameters() if parameter.requires_grad}
+
+    def with_parameters(self, function: Function, names: Sequence[str]) -> Function:
+        """Return a module as a function of its parameters too; what it writes to buffers is forgotten."""
+        if not isinstance(function, self.torch.nn.Module):
+            return function
+        module = function
+
+        def functional(*arguments: Any) -> Any:
+            given = arguments[: len(arguments) - len(names)]
+            state = {name: buffer.clone() for name, buffer in module.named_buffers()}
+            state.update(zip(names, arguments[len(given) :], strict=True))
+            return self.torch.func.functional_call(module, state, given)
+
+        return functional
+
+    def module_call(self, parameters: str, arguments: str) -> str:
+        """Return code that calls a module with other parameters, both as code."""
+        return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
+
+    @contextmanager
+    def same_chance(self) -> Iterator[Callable[[], None]]:
+        """Give what sets the seeds of PyTorch, numpy and Python as they are now, if the function draws at all."""
+        states = self._states()
+        calls, drawn = [0], [False]
+
+        def again() -> None:
+            calls[0] += 1
+            if calls[0] == 2:  # noqa: PLR2004 (a function whose first call drew no number draws none later)
+                drawn[0] = not _same_states(self._states(), states)
+            if drawn[0]:
+                self._set(states)
+
+        try:
+            yield again
+        finally:
+            if drawn[0]:
+                self._set(states)
+
+    def _states(self) -> tuple[Any, Any, Any]:
+        return self.torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
+
+    def _set(self, states: tuple[Any, Any, Any]) -> None:
+        self.torch.set_rng_state(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+        random.setstate(states[2])
+
+    def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
+        """Return the dtypes of what the graph behind some outputs passes on."""
+        waiting = [tensor.grad_fn for tensor in tensors if isinstance(tensor, self.torch.Tensor) and tensor.grad_fn]
+        seen, dtypes = set(waiting), set()
+        while waiting and len(seen) < LONGEST_WALK:
+            node = waiting.pop()
+            dtypes |= {each.dtype for each in getattr(node, "_input_metadata", ())}
+            new = {next_node for next_node, _ in node.next_functions if next_node is not None} - seen
+            seen |= new
+            waiting += new
+        return {str(dtype).removeprefix("torch.") for dtype in dtypes}
+
+    def raised(self, function: Function) -> Function | None:
+        """Return the function under a mode in which every operator computes in float64."""
+
+        def higher(*arguments: Any) -> Any:
+            with raised_mode(self.torch)():
+                return function(*arguments)
+
+        return higher
+
+    def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """Return outputs and their tangents by forward mode. Raises UnsupportedError where there is none."""
+        forward = self.torch.autograd.forward_ad
+        with forward.dual_level():
+            duals = [forward.make_dual(p.detach(), t) for p, t in zip(primals, tangents, strict=True)]
+            try:
+                outputs = function(*duals)
+            except NotImplementedError as error:
+                raise UnsupportedError(_first_line(error)) from error
+            parts = [forward.unpack_dual(output) for output in outputs]
+        return tuple(part.primal for part in parts), tuple(part.tangent for part in parts)
+
+    def gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        """Return the gradients of the leaves; a reentrant checkpoint can do that by a backward only."""
+        try:
+            found: Sequence[Any] = self.torch.autograd.grad(
+                tensors, leaves, seeds, retain_graph=True, allow_unused=True
+            )
+        except RuntimeError as error:
+            if "torch.utils.checkpoint" not in str(error):
+                raise
+            return self._by_backward(tensors, leaves, seeds)
+        return found
+
+    def _by_backward(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        self.torch.autograd.backward(tensors, seeds, retain_graph=True)
+        found = [leaf.grad for leaf in leaves]
+        for leaf in leaves:
+            leaf.grad = None
+        return found
+
+    def gradient_function(self, function: Function, count: int) -> Function:
+        """Return the gradient, with its graph, as a function of inputs and cotangents."""
+
+        def gradient(*arguments: Any) -> Any:
+            inputs, seeds = arguments[:count], arguments[count:]
+            outputs = function(*inputs)
+            found = self.torch.autograd.grad(outputs, inputs, seeds, create_graph=True, allow_unused=True)
+            return tuple(self.torch.zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True))
+
+        return gradient
+
+    def batched_gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        """Return gradients for a batch of seeds by vmap."""
+        found: Sequence[Any] = self.torch.autograd.grad(
+            tensors, leaves, seeds, retain_graph=True, allow_unused=True, is_grads_batched=True
+        )
+        return found
+
+    def batch(self, seeds: Sequence[Any]) -> Any:
+        """Return seeds along a first axis."""
+        return self.torch.stack(list(seeds))
+
+
+def _same_states(a: tuple[Any, Any, Any], b: tuple[Any, Any, Any]) -> bool:
+    numpys = a[1][2] == b[1][2] and np.array_equal(a[1][1], b[1][1])
+    return bool((a[0] == b[0]).all()) and numpys and a[2] == b[2]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,250 @@
+"""Functions that were run forward once, and the gradients of their outputs under any seeds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from refgrad.checking.libraries import Library, SubjectError, UnsupportedError
+from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
+from refgrad.native import calls
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.native.engine import Engine
+from refgrad.native.statements import Name
+from refgrad.scenario.formats import FORMATS
+
+REUSABLE = frozenset({"retain_graph", "accumulate", "zero_grad", "seed"})
+"""What an engine needs for several backward calls through one recorded graph."""
+
+Seeds = Sequence[Array | None]
+"""The cotangent of each output; None where an output takes no part."""
+
+Gradients = tuple[Array | None, ...]
+
+
+class SideEffectError(Exception):
+    """The function or its backward writes to what it was given; the message says to what."""
+
+
+class Runnable(Protocol):
+    """What is needed of a subject."""
+
+    engine: Engine
+    library: Library
+    positions: tuple[int, ...]
+
+    def name_of(self, position: int) -> str:
+        """Name an input."""
+
+    def arguments(self, point: Arrays, make: Callable[[int, Array], Any] | None = None) -> list[Any]:
+        """Return the leaves of the arguments at a point."""
+
+    def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the outputs."""
+
+
+class Pullback:
+    """The function run forward once, and its gradients under any seeds.
+
+    ``active`` says which outputs can be run backward from: the floating ones; of an engine that says which of these
+    were recorded those alone, if there are any. ``precision`` is the coarsest dtype on the way.
+    """
+
+    outputs: Arrays
+    kinds: tuple[Kind, ...]
+    active: tuple[bool, ...]
+    precision: str
+
+    def __init__(self, subject: Runnable, point: Arrays) -> None:
+        """Record the function at a point."""
+        self.subject = subject
+        self.library = subject.library
+        self.point = point
+        self.record()
+        self.kinds = tuple(map(self.library.kind, self.tensors))
+        self.outputs = tuple(map(self.library.read, self.tensors))
+        floating = tuple(kind.floating for kind in self.kinds)
+        recorded = tuple(
+            is_floating and bool(getattr(tensor, "requires_grad", True))
+            for tensor, is_floating in zip(self.tensors, floating, strict=True)
+        )
+        self.active = recorded if any(recorded) else floating
+        dtypes = {kind.part for kind in self.kinds} | self.library.inner_dtypes(self.tensors)
+        dtypes |= {self.library.kind(leaf).part for leaf in self.leaves}
+        self.precision = min(FORMATS.keys() & dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
+
+    def record(self) -> None:
+        """Run the function forward."""
+        self.arguments = self.subject.arguments(self.point)
+        self.leaves = [self.arguments[i] for i in self.subject.positions]
+        self.tensors = self.subject.call(self.arguments)
+        self.refuse_writes("the function")
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the gradient of each checked input; None where none arrives.
+
+        Raises SubjectError where the backward raises, and SideEffectError where it writes to an input or a seed.
+        """
+        raise NotImplementedError
+
+    def seeded(self, seeds: Seeds) -> Iterator[tuple[int, Array, Any]]:
+        """Yield the outputs that take part, each with its seed as an array and as a tensor."""
+        for k, seed in enumerate(seeds):
+            if seed is not None and getattr(self.tensors[k], "requires_grad", True):
+                yield k, seed, self.library.seed(seed, self.kinds[k])
+
+    def refuse_writes(self, who: str) -> None:
+        """Raise SideEffectError where an input is no longer what it was."""
+        for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
+            if not _same(self.library.read(leaf), array):
+                raise SideEffectError(f"{who} writes to input {self.subject.name_of(i)}")
+
+    def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
+        """Raise SideEffectError where a seed is no longer what it was."""
+        wanted = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
+        if not _same(self.library.values(tensor).astype(wanted.dtype), wanted):
+            raise SideEffectError(f"the backward writes to the seed of output {output}")
+
+
+class DirectPullback(Pullback):
+    """Asks a library for the gradients by some leaves, which leaves all others as they are."""
+
+    def __init__(self, subject: Runnable, point: Arrays) -> None:
+        """Record the function at a point; no gradient has been returned yet."""
+        super().__init__(subject, point)
+        self.returned: dict[str, tuple[Any, Array]] = {}
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the gradients of all outputs at once."""
+        taking_part = list(self.seeded(seeds))
+        if not taking_part:
+            return (None,) * len(self.leaves)
+        places, arrays, tensors = zip(*taking_part, strict=True)
+        with backward_from(places[0]):
+            found = self.library.gradients([self.tensors[k] for k in places], self.leaves, tensors)
+        for i, (earlier, array) in self.returned.items():
+            if not _same(self.library.read_gradient(earlier), array):
+                raise SideEffectError(f"the backward writes to the gradient of input {i} that an earlier one returned")
+        for k, array, tensor in zip(places, arrays, tensors, strict=True):
+            self.refuse_written_seed(tensor, array, k)
+        self.refuse_writes("the backward")
+        result = tuple(None if each is None else self.library.read_gradient(each) for each in found)
+        names = map(self.subject.name_of, self.subject.positions)
+        triples = zip(names, found, result, strict=True)
+        self.returned = {name: (each, array) for name, each, array in triples if array is not None}
+        return result
+
+
+class TapePullback(Pullback):
+    """Runs the outputs backward one by one, and reads what arrived in the leaves."""
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the gradients, from one recording where the engine can do so."""
+        adapter = self.subject.engine.adapter
+        assert isinstance(adapter, TapeAdapter)
+        totals: list[Array | None] = [None] * len(self.leaves)
+        reusable = adapter.features >= REUSABLE
+        for k, seed in enumerate(seeds):
+            if seed is None or not getattr(self.tensors[k], "requires_grad", True):
+                continue
+            if not reusable:
+                self.record()
+            self.backward(adapter, k, seed)
+            if not reusable:
+                totals = [_sum(total, new) for total, new in zip(totals, self.collect(adapter), strict=True)]
+        if reusable:
+            totals = self.collect(adapter)
+            for leaf in self.leaves:
+                self.subject.engine.evaluate(calls.zero_grad(adapter, "leaf"), leaf=leaf)
+        self.refuse_writes("the backward")
+        return tuple(totals)
+
+    def backward(self, adapter: TapeAdapter, output: int, seed: Array) -> None:
+        """Run one output backward."""
+        tensor = self.library.seed(seed, self.kinds[output])
+        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
+        with backward_from(output):
+            self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
+        self.refuse_written_seed(tensor, seed, output)
+
+    def collect(self, adapter: TapeAdapter) -> list[Array | None]:
+        """Read the gradients of the leaves."""
+        gradient = calls.gradient(adapter, "leaf")
+        found = [self.subject.engine.evaluate(gradient, leaf=leaf) for leaf in self.leaves]
+        return [None if each is None else self.library.read_gradient(np.asarray(each)) for each in found]
+
+
+class FunctionalPullback(Pullback):
+    """Asks the engine for the pullback of each output as a function of the checked inputs."""
+
+    def record(self) -> None:
+        """Run the function forward."""
+        super().record()
+        self.primals = [self.subject.arguments(self.point)[i] for i in self.subject.positions]
+        self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the sums over the outputs."""
+        totals: list[Array | None] = [None] * len(self.primals)
+        for k, seed, tensor in self.seeded(seeds):
+            totals = [_sum(total, new) for total, new in zip(totals, self.pulled(k, seed, tensor), strict=True)]
+        return tuple(totals)
+
+    def pulled(self, output: int, seed: Array, tensor: Any) -> list[Array]:
+        """Return the gradients of one output."""
+        engine = self.subject.engine
+        assert isinstance(engine.adapter, FunctionalAdapter)
+        with backward_from(output):
+            if output not in self.pulls:
+                call = calls.vjp(engine.adapter, "function", Name("primals"))
+                self.pulls[output] = engine.evaluate(call, function=self.single(output), primals=self.primals)
+            cotangents = self.pulls[output][1](tensor)
+        self.refuse_written_seed(tensor, seed, output)
+        for i, primal, array in zip(self.subject.positions, self.primals, self.point, strict=True):
+            if not _same(self.library.read(primal), array):
+                raise SideEffectError(f"the backward writes to input {self.subject.name_of(i)}")
+        return [self.library.read_gradient(cotangent) for cotangent in cotangents]
+
+    def single(self, output: int) -> Callable[..., Any]:
+        """The function of the checked inputs alone, with one of its outputs."""
+        subject = self.subject
+
+        def function(*primals: Any) -> Any:
+            given = dict(zip(subject.positions, primals, strict=True))
+            return subject.call(subject.arguments(self.point, lambda position, _: given[position]))[output]
+
+        return function
+
+
+def pullback_of(subject: Runnable, point: Arrays) -> Pullback:
+    """Return the pullback in the way of the engine."""
+    if isinstance(subject.engine.adapter, FunctionalAdapter):
+        return FunctionalPullback(subject, point)
+    return DirectPullback(subject, point) if subject.library.direct else TapePullback(subject, point)
+
+
+@contextmanager
+def backward_from(output: int) -> Iterator[None]:
+    """Say of an exception that the backward raised it; what is not there at all is unsupported."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            yield
+    except (SubjectError, UnsupportedError):
+        raise
+    except NotImplementedError as error:
+        raise UnsupportedError(f"the backward from output {output} is not there: {error}") from error
+    except Exception as error:
+        told = f"the backward from output {output} raised {type(error).__name__}: {error}"
+        raise SubjectError(told, backward=True) from error
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and a.tobytes() == b.astype(a.dtype, copy=False).tobytes()
+
+
+def _sum(total: Array | None, new: Array | None) -> Array | None:
+    return new if total is None else total if new is None else total + new

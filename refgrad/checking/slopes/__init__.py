@@ -1,0 +1,1 @@
+"""How slopes of a function are looked for: in which precision, and for how long."""

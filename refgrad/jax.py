@@ -1,0 +1,32 @@
+"""``check_grads`` with the arguments of ``jax.test_util``'s, answered by ``check_gradients``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from refgrad.checking import GradientError, check_gradients
+from refgrad.checking.report import instead_of
+
+__all__ = ["check_grads"]
+
+
+def check_grads(  # noqa: PLR0913, PLR0917 (the arguments of the original)
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check the gradients of ``f`` at ``args`` up to an order, as ``jax.test_util.check_grads`` does.
+
+    Backward is always checked, forward mode if ``modes`` has ``fwd``. ``atol``, ``rtol`` and ``eps`` are not used: what
+    rounding explains is derived, and a message says so. Raises :class:`refgrad.GradientError`, or what derives from it
+    where nothing can be said.
+    """
+    report = check_gradients(f, tuple(args), "jax", raise_exception=False, order=max(order, 1), forward="fwd" in modes)
+    if not report:
+        given = {"atol": atol, "rtol": rtol, "eps": eps}
+        raise GradientError.of(instead_of(report, [name for name, value in given.items() if value is not None]))

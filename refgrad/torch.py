@@ -1,0 +1,85 @@
+"""``gradcheck`` and ``gradgradcheck`` with the arguments of ``torch.autograd``'s, answered by ``check_gradients``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from refgrad.checking import GradientError, GradientReport, check_gradients
+from refgrad.checking.report import instead_of
+
+__all__ = ["gradcheck", "gradgradcheck"]
+
+
+def gradcheck(  # noqa: PLR0913 (the arguments of the original)
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    raise_exception: bool = True,
+    nondet_tol: float | None = None,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Check the gradient of ``func`` by ``inputs`` as ``torch.autograd.gradcheck`` does; return whether it is right.
+
+    ``eps``, ``atol``, ``rtol`` and ``nondet_tol`` are not used: what rounding explains is derived, and a message says
+    so. ``check_undefined_grad``, ``check_grad_dtypes``, ``check_backward_ad`` and ``fast_mode`` have no effect either:
+    the former are always checked, and large inputs go by directions. Raises :class:`refgrad.GradientError`, or what
+    derives from it where nothing can be said, unless ``raise_exception`` is False.
+    """
+    del check_undefined_grad, check_grad_dtypes, check_backward_ad, fast_mode, masked
+    report = check_gradients(
+        func,
+        inputs,
+        raise_exception=False,
+        forward=check_forward_ad or check_batched_forward_grad,
+        batched=check_batched_grad,
+    )
+    given = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
+    return _answer(report, given, raise_exception=raise_exception)
+
+
+def gradgradcheck(  # noqa: PLR0913 (the arguments of the original)
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float | None = None,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Check the gradient of the gradient as ``torch.autograd.gradgradcheck`` does, and return whether it is right.
+
+    The cotangents are drawn, whatever ``grad_outputs`` are; the first gradient is checked before. What is said of the
+    other arguments at :func:`gradcheck` holds here.
+    """
+    del grad_outputs, gen_non_contig_grad_outputs, check_undefined_grad, check_grad_dtypes, fast_mode, masked
+    del check_fwd_over_rev, check_rev_over_rev
+    report = check_gradients(func, inputs, raise_exception=False, order=2, batched=check_batched_grad)
+    given = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
+    return _answer(report, given, raise_exception=raise_exception)
+
+
+def _answer(report: GradientReport, given: dict[str, float | None], *, raise_exception: bool) -> bool:
+    if raise_exception and not report:
+        raise GradientError.of(instead_of(report, [name for name, value in given.items() if value is not None]))
+    return bool(report)

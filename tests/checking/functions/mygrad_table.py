@@ -1,0 +1,57 @@
+"""Functions of MyGrad that are checked, with operators of their own, right and wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.checking.functions.case import Case, Function, numbers, signed
+
+mygrad: Any = pytest.importorskip("mygrad", reason="needs refgrad[mygrad]")
+operation_base: Any = pytest.importorskip("mygrad.operation_base", reason="needs refgrad[mygrad]")
+
+
+def own(forward: Function, backward: Function) -> Function:
+    """Return ``forward`` with a rule of the cotangent and the input."""
+
+    class Own(operation_base.Operation):  # type: ignore[misc]
+        """An operator of one tensor."""
+
+        def __call__(self, x: Any) -> Any:
+            self.variables = (x,)
+            return forward(x.data)
+
+        def backward_var(self, grad: Any, index: int, **_: Any) -> Any:
+            return backward(grad, self.variables[index].data)
+
+    return lambda x: mygrad.execute_op(Own, x)
+
+
+def case(name: str, function: Function, fault: str = "", inputs: Callable[[], tuple[Any, ...]] | None = None) -> Case:
+    """Return a case of MyGrad, of six numbers unless there are others."""
+    return Case(name, function, inputs or (lambda: (signed(2, 3),)), fault, "mygrad")
+
+
+def written(x: Any) -> Any:
+    """A tensor of which a part is written."""
+    y = x * 1.0
+    y[0] = x[1] ** 2
+    return y
+
+
+CASES = (
+    case("network", lambda x, w: mygrad.tanh(x @ w).sum(axis=1), inputs=lambda: (signed(2, 3), signed(3, 2))),
+    case("square", own(np.square, lambda g, x: 2 * x * g)),
+    case("square, half", own(np.square, lambda g, x: x * g), "a factor of 2 is missing"),
+    case("square, sign", own(np.square, lambda g, x: -2 * x * g), "the sign"),
+    case("square, no cotangent", own(np.square, lambda g, x: 2 * x), "the cotangent is ignored"),
+    case("square, wrong above 1", own(np.square, lambda g, x: np.where(x > 0, 3, 2) * x * g), "wrong for x > 0"),
+    case("softmax", mygrad.nnet.softmax),
+    case("in a loop", lambda x: mygrad.stack([row * i for i, row in enumerate(x)])),
+    case("written in parts", written),
+    case("powers", lambda x, y: x**y, inputs=lambda: (numbers(3), numbers(3, seed=1))),
+    case("a value that leaves", lambda x: x * x.data.sum(), "numbers leave the graph"),
+)

@@ -1,0 +1,87 @@
+"""Tests of how long a check takes, and of what it says that it looked at."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad import check_gradients
+from refgrad.checking.differences import CHANCE_TO_MISS, FULL_INPUTS
+from refgrad.checking.slopes.deadline import Deadline
+from tests.checking.own_functions import own
+
+torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+pytestmark = pytest.mark.engines
+
+SLACK = 20.0
+"""Seconds that a machine that does other things besides may take longer."""
+
+
+def matrices(*, wrong: bool) -> Any:
+    """Return the product of matrices with a rule of its own."""
+
+    class Product(torch.autograd.Function):  # type: ignore[misc]
+        """The product."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(x, y)
+            return x @ y
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            x, y = ctx.saved_tensors
+            first = cotangents[0] @ y.t()
+            if wrong:
+                first[17, 23] *= 1.01
+            return first, x.t() @ cotangents[0]
+
+    return Product.apply
+
+
+@pytest.mark.parametrize(("size", "wrong"), [(300, False), (300, True), (30, True)])
+def test_a_product_of_large_matrices_ends_within_the_budget(size: int, *, wrong: bool) -> None:
+    torch.manual_seed(0)
+    inputs = [torch.randn(size, size, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    before = time.monotonic()
+    report = check_gradients(matrices(wrong=wrong), inputs, raise_exception=False, budget=5)
+    assert time.monotonic() - before < 5 + SLACK
+    assert report.outcome == ("wrong" if wrong else "right")
+    assert size != 30 or (report.discrepancy is not None and report.discrepancy.entry == (17, 23))
+
+
+def test_a_check_whose_time_is_used_up_says_so() -> None:
+    def slow(x: Any) -> Any:
+        time.sleep(0.05)
+        return x * x
+
+    report = check_gradients(slow, torch.ones(3, dtype=torch.float64), budget=0.01, raise_exception=False)
+    assert (report.outcome, report.cause) == ("inconclusive", "time")
+    assert not report
+    assert "raise the budget" in str(report)
+
+
+def test_of_large_inputs_the_report_says_what_would_have_shown() -> None:
+    sizes = np.where(np.arange(FULL_INPUTS + 600) < 2, 1.0, 1e-9)
+    function = own(lambda x: np.tanh(sizes * x).sum(), lambda g, x: g * sizes / np.cosh(sizes * x) ** 2)
+    report = check_gradients(function, np.linspace(0.5, 1.5, sizes.size), "autograd", method="differences")
+    assert report.outcome == "right"
+    assert report.looked_at <= report.entries
+    assert report.chance_to_miss == CHANCE_TO_MISS
+
+
+def test_kinks_among_many_entries_are_found_and_their_choices_are_legal() -> None:
+    x = np.linspace(-1, 1, 301)
+    x[150] = 0.0
+    report = check_gradients(torch.relu, torch.tensor(x, requires_grad=True), method="differences")
+    assert [(d.severity, d.entry) for d in report.inconclusive] == [("convention", (150,))]
+
+
+def test_a_deadline_is_over_when_its_time_is_up() -> None:
+    assert Deadline(-1.0).over
+    assert not Deadline(60.0).over
+    assert not Deadline().over

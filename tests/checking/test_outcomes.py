@@ -1,0 +1,98 @@
+"""Tests of what is done where nothing can be said: it raises, unless it is allowed by name, and it is never true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from refgrad import GradientError, check_gradients
+from refgrad.checking import InconclusiveError
+
+torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+pytestmark = pytest.mark.engines
+
+
+def at(*numbers: float) -> Any:
+    return torch.tensor(numbers, dtype=torch.float64, requires_grad=True)
+
+
+def test_what_is_inconclusive_raises_and_says_why() -> None:
+    with pytest.raises(InconclusiveError, match="output 0 is not finite at this point") as caught:
+        check_gradients(torch.log, at(1.0, -1.0))
+    assert caught.value.report.cause == "domain"
+    assert isinstance(caught.value, GradientError)
+
+
+def test_what_is_inconclusive_is_allowed_by_its_name_alone() -> None:
+    assert check_gradients(torch.log, at(1.0, -1.0), allow=["domain"])
+    with pytest.raises(InconclusiveError):
+        check_gradients(torch.log, at(1.0, -1.0), allow=["kink"])
+
+
+def test_what_is_inconclusive_is_not_true_where_it_does_not_raise() -> None:
+    assert not check_gradients(torch.log, at(1.0, -1.0), strict=False)
+    assert not check_gradients(torch.log, at(1.0, -1.0), raise_exception=False)
+
+
+def test_a_cause_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="allow has"):
+        check_gradients(torch.log, at(1.0), allow=["whatever"])
+
+
+def test_what_is_wrong_is_not_allowed_by_any_name() -> None:
+    with pytest.raises(GradientError) as caught:
+        check_gradients(lambda x: x * x.detach(), at(1.0, 2.0), allow=["kink", "noise", "raises"])
+    assert not isinstance(caught.value, InconclusiveError)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "cause", "told"),
+    [
+        (lambda x: x @ x, at(1.0).reshape(1, 1).expand(2, 3), "raises", "the function raised RuntimeError"),
+        (lambda x: x.sum().item(), at(1.0), "raises", "output 0 is float, not a tensor"),
+        (lambda x: x * 2, torch.tensor([1, 2]), "unsupported", "none of the inputs is an array of floating-point"),
+    ],
+)
+def test_what_cannot_be_checked_is_told_in_a_line_and_is_no_wrong_gradient(
+    function: Any, inputs: Any, cause: str, told: str
+) -> None:
+    report = check_gradients(function, inputs, raise_exception=False)
+    assert (report.outcome, report.method, report.cause) == ("inconclusive", "none", cause)
+    assert str(report).startswith(told)
+    assert "\n" not in str(report)
+
+
+def test_what_forward_mode_lacks_is_unsupported() -> None:
+    class NoTangent(torch.autograd.Function):  # type: ignore[misc]
+        """The square, without forward mode."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * cotangents[0]
+
+    report = check_gradients(NoTangent.apply, at(1.0, 2.0), forward=True, raise_exception=False)
+    assert (report.outcome, report.cause) == ("inconclusive", "unsupported")
+
+
+def test_random_numbers_of_the_user_go_on_as_if_nothing_had_been_drawn() -> None:
+    torch.manual_seed(3)
+    expected = torch.randn(4)
+    torch.manual_seed(3)
+    assert check_gradients(lambda x: x * torch.rand_like(x), at(1.0, 2.0)).outcome == "right"
+    assert torch.equal(torch.randn(4), expected)
+
+
+def test_a_module_is_as_it_was_before() -> None:
+    module = torch.nn.BatchNorm1d(3).double()
+    check_gradients(lambda x: module(x), torch.randn(4, 3, dtype=torch.float64))  # noqa: PLW0108 (not its parameters)
+    assert all(parameter.grad is None for parameter in module.parameters())
+    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    check_gradients(module, torch.randn(4, 3, dtype=torch.float64))
+    assert all(torch.equal(before[name], buffer) for name, buffer in module.named_buffers())
