@@ -191,8 +191,8 @@ VALUE_FAULTS: tuple[Fault, ...] = (
         "saves arrays as they lie in memory, whatever their strides",
         "generic: operands that are not contiguous",
         SavesMemory,
-        GRAPHS | {"contracts/matmul"},
-        NARROW_GRAPHS | {"contracts/multiply"},
+        GRAPHS | {"operators/matmul"},
+        NARROW_GRAPHS | {"contracts/multiply", "contracts/matmul"},
         ALONE,
     ),
     Fault(

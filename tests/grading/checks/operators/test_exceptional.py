@@ -66,7 +66,7 @@ class Spelled:
         """Return a bench for the reference engine with that spelling."""
         operator = self.check.partition("/")[2]
         spellings = {operator: self.spelling, **dict(self.others)}
-        return bench(SETUP, operators=spellings, only={*spellings, "multiply", "sum"})
+        return bench(SETUP, "standard", operators=spellings, only={*spellings, "multiply", "sum"})
 
 
 NAN = "lambda array: np.isnan(array)"
