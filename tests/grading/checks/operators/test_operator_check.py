@@ -80,7 +80,7 @@ def test_second_derivatives_are_tried_with_every_subset_of_the_operands(operator
     given = [each for each in tried(SecondOrderCheck, operator).given if LAYOUTS.keys().isdisjoint(each.operators)]
     wanted = [tuple(leaf.name for leaf in each.leaves if leaf.requires_grad) for each in given]
     assert len({names for names in wanted if names}) > count
-    assert sum(not all(leaf.requires_grad for leaf in each.leaves) for each in given) == count
+    assert sum(not all(leaf.requires_grad for leaf in each.leaves) for each in given) >= count
 
 
 @pytest.mark.parametrize("operator", ["relu", "fmax", "subtract"])
