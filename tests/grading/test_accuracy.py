@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from flint import arb
 
-from refgrad.grading.accuracy import Worst, measurable, measure
+from refgrad.grading.accuracy import Worst, _compared, measurable, measure
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
+from refgrad.oracles.certified.certified import Certified
 from tests.native.reference import ADAPTER
 
 SETUP = """
@@ -53,3 +56,13 @@ def test_operators_of_real_operands_are_measured() -> None:
     names = {row.name for row in measurable(start(ADAPTER))}
     assert {"exp", "divide", "lgamma"} <= names
     assert not names & {"where", "matmul", "floor"}
+
+
+def test_what_is_not_known_to_a_fraction_of_a_unit_is_not_counted() -> None:
+    """Of 1 the last place is 2**-52: a truth that is known to 2**-61 counts, and one known to 2**-55 does not."""
+    radii = np.array([0.0, 2.0**-63, 2.0**-55, 2.0**-45])
+    balls = np.array([arb(1, radius) for radius in radii], dtype=object)
+    truth = Certified(balls, np.ones(4), radii, lambda: balls)
+    found = _compared("value", np.arange(4.0)[:, None], np.full(4, 1 + 2.0**-52), truth)
+    assert found.places.tolist() == [[0.0], [1.0]]
+    assert found.ulps.tolist() == pytest.approx([1.0, 1.0], rel=1e-2)

@@ -131,6 +131,10 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/screening.py::LEAST_SHARE": "how much small entries weigh: more is stricter",
     f"{CHECKING}/screening.py::TINY": "a scale far below all numbers, as a hundred times as much is",
     f"{CHECKING}/screening.py::IMAGINARY": "a scale far below all numbers, likewise",
+    "refgrad/interpreter/float64.py::REMEMBERED": "how many values are kept: more takes more memory",
+    f"{GRADING}/checks/operators/derivatives.py::FIRST_CORNERS": "how many corners come before views: an order",
+    f"{GRADING}/accuracy.py::WORST_OF_A_ROUND": "around how many points others are tried",
+    f"{GRADING}/accuracy.py::POINTS": "how many points are tried: more is slower",
     "refgrad/engine/replay/program.py::LINES": "how long the functions of a program are, which is for speed",
 })
 """Constants, by module and name, of which more makes nothing laxer, with what they are."""
