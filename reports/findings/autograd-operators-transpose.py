@@ -1,7 +1,7 @@
-# A finding of refgrad on autograd, version 1.9.1: operators/transpose is unexpected-error.
+# A finding of refgrad on autograd, version 1.9.1: operators/transpose is wrong.
 # transpose: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[1, 2, 1] {0x1p+0 0x1p+0}`: raised ValueError: non-broadcastable output
-# operand with shape (2,1,1) doesn't match the broadcast shape (2,2,1)
+# Found: step 4, `read grad a`: the gradient of a is entry (0, 1): 2.0, but the truth is 1.0000000000000000 (relative
+# error 1.0e+00, 4.5e+15 times what rounding explains)
 
 import numpy
 
@@ -17,12 +17,13 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array([[[1.0]], [[1.0]]])
-b = np.transpose(a, axes=(-1, 0, 1))
+a = np.array([[1.0, 1.0], [1.0, 1.0]])
+b = np.transpose(a, axes=(0, -1))
 
 def program_b(a):
-    b = np.transpose(a, axes=(-1, 0, 1))
+    b = np.transpose(a, axes=(0, -1))
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
-[gradient_of_a] = pullback_of_b(np.array([[[1.0], [1.0]]]))
+[gradient_of_a] = pullback_of_b(np.array([[1.0, 1.0], [2.0, 1.0]]))
+print(np.asarray(gradient_of_a))  # gradient of a

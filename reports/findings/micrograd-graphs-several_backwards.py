@@ -1,6 +1,6 @@
 # A finding of refgrad on micrograd, version 0.1.0: graphs/several_backwards is wrong.
 # Random graphs with several losses and kept graphs have the right gradients.
-# Found: step 5, `read grad a`: the gradient of a is -1.0, but the truth is 0
+# Found: step 6, `read grad a`: the gradient of a is -1.0, but the truth is 0
 
 import numpy
 
@@ -10,7 +10,8 @@ import numpy as np
 from micrograd.engine import Value
 
 a = Value(1.0)
-b = a / a
+b = -a
+c = -b
 b.backward()
-b.backward()
+c.backward()
 print(a.grad)  # gradient of a

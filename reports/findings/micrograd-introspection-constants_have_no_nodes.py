@@ -1,6 +1,6 @@
 # A finding of refgrad on micrograd, version 0.1.0: introspection/constants_have_no_nodes is wrong.
 # No edge leads to a constant, nor to what was computed from constants alone.
-# Found: the node of a leads to [something else, x], not to [x]
+# Found: the node of a leads to [x, something else], not to [x]
 
 import numpy
 

@@ -1,7 +1,7 @@
-# A finding of refgrad on torch, version 2.13.0+cpu: forward_mode/logcumsumexp is inaccurate.
+# A finding of refgrad on torch, version 2.13.0+cpu: forward_mode/logcumsumexp is wrong.
 # logcumsumexp: forward mode gives its directional derivatives, whichever operands move.
-# Found: step 4, `read value c`: the value of c is entry (0,): 0.9999999999999001, but the truth is 1.0000000000000000
-# (relative error 1.0e-13, 96.3 times what rounding explains)
+# Found: step 4, `read value c`: the value of c is entry (0,): 0.0, but the truth is 1.0000000000000000 (relative
+# error 1.0e+00, 9.64e+14 times what rounding explains)
 
 import numpy
 
@@ -17,13 +17,13 @@ def jvp(function, primals, tangents):
     with torch.no_grad():  # forward mode needs no recording
         return torch.func.jvp(function, tuple(primals), tuple(tangents))
 
-a = torch.tensor(np.array([1.0]), dtype=torch.float64, requires_grad=True)
+a = torch.tensor(np.array([1.0, 800.0]), dtype=torch.float64, requires_grad=True)
 b = torch.logcumsumexp(a, dim=0)
 
 def function_of_c(a):
     b = torch.logcumsumexp(a, dim=0)
     return b
 
-tangent_of_a = torch.tensor(np.array([1.0]), dtype=torch.float64)
+tangent_of_a = torch.tensor(np.array([1.0, 1.0]), dtype=torch.float64)
 output, c = jvp(function_of_c, [a], [tangent_of_a])
 print(as_numpy(c.detach()))  # value of c

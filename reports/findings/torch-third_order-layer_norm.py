@@ -1,6 +1,6 @@
 # A finding of refgrad on torch, version 2.13.0+cpu: third_order/layer_norm is wrong.
 # layer_norm: its second derivatives can be differentiated, and the third ones are right.
-# Found: step 7, `read grad a`: the gradient of a is entry (0,): 2.0, but the truth is 0
+# Found: step 9, `read grad a`: the gradient of a is entry (0,): 1.0, but the truth is 0
 
 import numpy
 
@@ -13,9 +13,11 @@ def as_numpy(x):  # NumPy has no bfloat16
     return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
 
 a = torch.tensor(np.array([1.0]), dtype=torch.float64, requires_grad=True)
-b = torch.nn.functional.layer_norm(a, a.shape[-1:], a, a, 1.0)
-c = b * b
-d = torch.autograd.grad(c, a, torch.tensor(np.array([1.0]), dtype=torch.float64), create_graph=True)[0]
-e = torch.autograd.grad(d, a, torch.tensor(np.array([1.0]), dtype=torch.float64), create_graph=True)[0]
-e.backward(torch.tensor(np.array([1.0]), dtype=torch.float64), retain_graph=False)
+b = torch.tensor(np.array([1.0]), dtype=torch.float64, requires_grad=True)
+c = torch.tensor(np.array([1.0]), dtype=torch.float64)
+d = torch.layer_norm(a, a.shape[-1:], b, c, 1.0)
+e = d * a
+f = torch.autograd.grad(e, b, torch.tensor(np.array([1.0]), dtype=torch.float64), create_graph=True)[0]
+g = torch.autograd.grad(f, a, torch.tensor(np.array([1.0]), dtype=torch.float64), create_graph=True)[0]
+g.backward(torch.tensor(np.array([1.0]), dtype=torch.float64), retain_graph=False)
 print(a.grad if a.grad is None else as_numpy(a.grad.detach().clone()))  # gradient of a

@@ -94,9 +94,9 @@ class Verdict:
         return self.verdict in FAILURES
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row of a report; members that say nothing are left out, and what a check that passed states."""
+        """Return the row of a report; members that say nothing are left out, and statements that nothing is said about."""
         row = asdict(self) | {"evidence": _row(self.evidence), "further": [_shown_row(each) for each in self.further]}
-        if self.verdict == "passed":
+        if self.verdict in {"passed", "unsupported"}:
             del row["statement"]
         return {name: value for name, value in row.items() if value}
 

@@ -1,6 +1,6 @@
-# A finding of refgrad on autograd, version 1.9.1: edges/std is missing.
-# std: at its edges the gradient is an element of the subdifferential.
-# Found: step 4, `read grad a`: the gradient of a is entry (0,): nan, but the truth is in [-1.4142136, 1.4142136]
+# A finding of refgrad on autograd, version 1.9.1: operators/i0 is wrong.
+# i0: value and gradient are right, for any shape, attribute and seed.
+# Found: step 4, `read grad a`: the gradient of a is nan, but the truth is 4.9999999999999847e-311
 
 import numpy
 
@@ -16,11 +16,11 @@ def vjp(function, primals):
     pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
     return output, pullback
 
-a = np.array([1.0, 1.0])
-b = a.std(axis=None, ddof=0, keepdims=False)
+a = np.array(1e-310)
+b = special.iv(0, a)
 
 def program_b(a):
-    b = a.std(axis=None, ddof=0, keepdims=False)
+    b = special.iv(0, a)
     return b
 
 output_b, pullback_of_b = vjp(program_b, [a])
