@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -132,7 +133,9 @@ class Python(Language):
         return f"{f'[{targets}]' if call.unpack and len(call.targets) == 1 else targets} = {self.called(call)}"
 
     def literal(self, value: object) -> str:
-        """Return a value of Python."""
+        """Return a value of Python; numbers that are not finite have no literal of their own."""
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
         return repr(value)
 
     def function(self, parameters: str, body: str) -> str:

@@ -11,7 +11,7 @@ numpy.set_printoptions(floatmode="unique")  # every digit
 import numpy as np
 from micrograd.engine import Value
 
-x1 = Value(-inf)
+x1 = Value(float("-inf"))
 a1 = x1.relu()
 a1.backward()
 print(x1.grad)  # gradient of x1

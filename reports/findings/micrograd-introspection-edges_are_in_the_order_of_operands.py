@@ -1,6 +1,6 @@
 # A finding of refgrad on micrograd, version 0.1.0: introspection/edges_are_in_the_order_of_operands is wrong.
 # Edges come in the order of the operands.
-# Found: the node of c leads to [x, b], not to [b, x]
+# Found: the node of b leads to [a, y], not to [y, a]
 
 import numpy
 

@@ -33,7 +33,7 @@ def left_out(name: str) -> Mapping[str, str]:
     """Return the operators that the committed report finds wrong with an engine, and the check that shows it."""
     path = REPORTS / f"{name}.json"
     verdicts = json.loads(path.read_text(encoding="utf-8"))["verdicts"] if path.exists() else []
-    return {v["operator"]: v["id"] for v in reversed(verdicts) if v["operator"] and v["verdict"] in FAILURES}
+    return {v["operator"]: v["id"] for v in reversed(verdicts) if v.get("operator") and v["verdict"] in FAILURES}
 
 
 UNIT_ROUNDOFF: Final = 2.0**-53

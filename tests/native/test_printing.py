@@ -23,6 +23,7 @@ from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
+from refgrad.native.languages import language_of
 from refgrad.native.observation import Observation
 from refgrad.native.printing import failing_steps
 from refgrad.operators import operator_table
@@ -130,3 +131,9 @@ def test_what_is_no_atom_stands_in_parentheses() -> None:
     engine = start(find_adapter("refgrad"))
     assert observed(scenario, engine) == [0.25]
     assert printed(reproduce(scenario, engine)) == [0.25]
+
+
+@pytest.mark.parametrize("number", [float("inf"), -float("inf"), float("nan"), 1.5])
+def test_a_number_is_printed_as_python_reads_it(number: float) -> None:
+    printed = language_of("python").literal(number)
+    assert np.array_equal(eval(printed, {}), number, equal_nan=True)

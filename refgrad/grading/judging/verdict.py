@@ -94,7 +94,7 @@ class Verdict:
         return self.verdict in FAILURES
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row of a report; members that say nothing are left out, and statements that nothing is said about."""
+        """Return the row of a report, without members that say nothing, and statements that no more is said of."""
         row = asdict(self) | {"evidence": _row(self.evidence), "further": [_shown_row(each) for each in self.further]}
         if self.verdict in {"passed", "unsupported"}:
             del row["statement"]
