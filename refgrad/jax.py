@@ -28,5 +28,4 @@ def check_grads(  # noqa: PLR0913, PLR0917 (the arguments of the original)
     """
     report = check_gradients(f, tuple(args), "jax", raise_exception=False, order=max(order, 1), forward="fwd" in modes)
     if not report:
-        given = {"atol": atol, "rtol": rtol, "eps": eps}
-        raise GradientError.of(instead_of(report, [name for name, value in given.items() if value is not None]))
+        raise GradientError.of(instead_of(report, atol=atol, rtol=rtol, eps=eps))

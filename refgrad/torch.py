@@ -81,5 +81,5 @@ def gradgradcheck(  # noqa: PLR0913 (the arguments of the original)
 
 def _answer(report: GradientReport, given: dict[str, float | None], *, raise_exception: bool) -> bool:
     if raise_exception and not report:
-        raise GradientError.of(instead_of(report, [name for name, value in given.items() if value is not None]))
+        raise GradientError.of(instead_of(report, **given))
     return bool(report)

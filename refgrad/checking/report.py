@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -104,11 +104,12 @@ HOW = {
 """What the truth was, by the method."""
 
 
-def instead_of(report: GradientReport, tolerances: Sequence[str]) -> GradientReport:
-    """Return the report with what was used instead of the tolerances that somebody gave."""
-    if not tolerances:
+def instead_of(report: GradientReport, **tolerances: float | None) -> GradientReport:
+    """Return the report with what was used instead of the tolerances that somebody gave: those that are not None."""
+    given = [name for name, value in tolerances.items() if value is not None]
+    if not given:
         return report
-    told = f"{', '.join(tolerances)} not used: the gradient was {HOW[report.method]}, within what rounding explains"
+    told = f"{', '.join(given)} not used: the gradient was {HOW[report.method]}, within what rounding explains"
     return replace(report, message=f"{report}\n{told}")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.grading.accuracy import dtypes_of, measurable, measure
+from refgrad.grading.accuracy import measurable, measure
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Isolation, launch
 from refgrad.report.accuracy import accuracy_page
@@ -31,8 +31,8 @@ def show_accuracy(engines: Sequence[str], select: Sequence[str], dtype: str, *, 
 def _measured(name: str, select: Sequence[str], dtype: str) -> dict[str, Any]:
     adapter = find_adapter(name)
     engine = launch(adapter, Isolation())
-    if dtype not in dtypes_of(engine):
-        raise Failure(f"engine {name!r} has no {dtype}; it has {', '.join(dtypes_of(engine))}", Status.WRONG_USAGE)
+    if dtype not in adapter.dtypes:
+        raise Failure(f"engine {name!r} has no {dtype}; it has {', '.join(adapter.dtypes)}", Status.WRONG_USAGE)
     rows = [row for row in measurable(engine) if not select or any(fnmatchcase(row.name, glob) for glob in select)]
     if not rows:
         raise Failure(f"engine {name!r} has no elementwise operator that is selected", Status.WRONG_USAGE)

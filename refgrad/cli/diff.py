@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import click
@@ -11,12 +13,16 @@ import click
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.native.text import plain_text
 from refgrad.report.document import read_document
-from refgrad.report.runs.comparison import comparison_text, differences
+from refgrad.report.runs.comparison import KINDS, comparison_text, differences
 
 FailOn = Literal["nothing", "regression", "any"]
 
-FAILS_ON: Final = {"nothing": frozenset[str](), "regression": frozenset({"broken"})}
-"""The kinds of differences for which the exit status is 1; for any of them, if the choice is not listed."""
+FAILS_ON: Final[Mapping[FailOn, Collection[str]]] = MappingProxyType({
+    "nothing": (),
+    "regression": ("broken",),
+    "any": KINDS,
+})
+"""The kinds of differences for which the exit status is 1."""
 
 
 def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) -> Status:
@@ -27,7 +33,7 @@ def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) ->
         for before, after in _pairs(old, new):
             first, second = read_document(before), read_document(after)
             found = differences(first, second)
-            failed |= any(each.kind in FAILS_ON.get(fail_on, {each.kind}) for each in found)
+            failed |= any(each.kind in FAILS_ON[fail_on] for each in found)
             documents.append(_document(first, second, [each.to_json() for each in found]))
             if not as_json:
                 click.echo(plain_text(comparison_text(first, second, found)) + "\n")

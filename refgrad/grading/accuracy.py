@@ -26,7 +26,7 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.certified.certified import Certified
 from refgrad.oracles.judgement.judgement import last_place
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
-from refgrad.scenario.formats import FORMATS, rounded
+from refgrad.scenario.formats import rounded
 
 Points = npt.NDArray[np.float64]
 
@@ -170,8 +170,3 @@ def _compared(of: str, places: Points, seen: npt.NDArray[Any], truth: Certified)
     budgets = truth.budget[chosen]
     explained = np.divide(away, budgets, out=np.zeros_like(away), where=budgets > 0)
     return _Errors(of, places[chosen], away / units[chosen], explained, numbers, truth.midpoint[chosen])
-
-
-def dtypes_of(engine: Engine) -> list[str]:
-    """Return the floating dtypes of the engine in which errors are counted."""
-    return [dtype for dtype in engine.adapter.dtypes if dtype in FORMATS]

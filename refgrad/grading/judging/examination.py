@@ -150,7 +150,7 @@ def _has_no_value(oracle: CertifiedOracle, number: int) -> bool:
     """Whether what a step computes or differentiates may have no value: a singular matrix has no inverse, say."""
     step = oracle.given.steps[number - 1]
     name = step.name if isinstance(step, Apply) else step.output if isinstance(step, Backward | Grad) else ""
-    return bool(name) and not all(ball.is_finite() for ball in oracle.narrowest_value(name).balls.ravel())
+    return bool(name) and not oracle.narrowest_value(name).is_finite
 
 
 def _is_outside(oracle: CertifiedOracle, number: int) -> bool:

@@ -71,6 +71,11 @@ class Certified:
         """Whether every entry is exactly 0, which no higher precision changes."""
         return all(ball.is_zero() for ball in self.balls.ravel())
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether every entry has a value."""
+        return all(ball.is_finite() for ball in self.balls.ravel())
+
 
 class CertifiedOracle:
     """Certified values and gradients of one scenario."""

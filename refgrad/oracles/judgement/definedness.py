@@ -17,6 +17,6 @@ def undefined_between(oracle: CertifiedOracle, leaf: str, outputs: set[str]) -> 
         if reached.isdisjoint(step.uses):
             continue
         reached.add(name)
-        if not all(ball.is_finite() for ball in oracle.value(name).balls.ravel().tolist()):
+        if not oracle.value(name).is_finite:
             return name
     return None

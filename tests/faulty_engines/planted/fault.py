@@ -100,6 +100,20 @@ class Instead(torch.autograd.Function):  # the value of one, the gradient of ano
     def backward(ctx, gradient):
         return None, gradient
 
+def with_slope(function, slope):
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return function(x)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return gradient * slope(x)
+
+    return Function.apply
+
 def received(x, change, when=True):
     return Received.apply(x, change) if when else x
 

@@ -15,20 +15,6 @@ from torch.utils.checkpoint import checkpoint
 
 chance = random.Random(3)
 
-def with_slope(function, slope):
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return function(x)
-
-        @staticmethod
-        def backward(ctx, gradient):
-            (x,) = ctx.saved_tensors
-            return gradient * slope(x)
-
-    return Function.apply
-
 def first_of_ties(x, axis, keepdims):
     y = torch.amax(x, dim=all_axes(x, axis), keepdim=keepdims)
     return torch.max(x, dim=axis, keepdim=keepdims).values if isinstance(axis, int) and x.ndim else y

@@ -16,7 +16,7 @@ def in_order(x, offset=None):  # the memory of an array, as if its entries follo
         return x
     return torch.as_strided(x, x.shape, torch.empty(x.shape).stride(), offset)
 
-def with_slope(function, slope):  # of the operand and the result
+def with_slope_of_both(function, slope):  # of the operand and the result
     class Function(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -76,7 +76,7 @@ MEMORY_FAULTS: Final = (
     _memory(
         "reads its transposed result in the order of memory",
         check="operators/sigmoid",
-        spelling="with_slope(torch.sigmoid, lambda g, x, y: g * in_order(y * (1 - y)))({x})",
+        spelling="with_slope_of_both(torch.sigmoid, lambda g, x, y: g * in_order(y * (1 - y)))({x})",
     ),
     _memory(
         "takes operands that share memory for equal",
@@ -101,19 +101,19 @@ MEMORY_FAULTS: Final = (
     _memory(
         "forgets where the memory of an operand begins",
         check="operators/expm1",
-        spelling="with_slope(torch.expm1, lambda g, x, y: g * torch.exp("
+        spelling="with_slope_of_both(torch.expm1, lambda g, x, y: g * torch.exp("
         "torch.as_strided(x, x.shape, x.stride(), 0)))({x})",
     ),
     _memory(
         "takes every entry where every second is due",
         check="operators/abs",
-        spelling="with_slope(torch.abs, lambda g, x, y: "
+        spelling="with_slope_of_both(torch.abs, lambda g, x, y: "
         "g * torch.sign(in_order(x) if 2 in x.stride()[-1:] else x))({x})",
     ),
     _memory(
         "masks a cotangent in place",
         check="operators/relu",
-        spelling="with_slope(torch.relu, lambda g, x, y: g.mul_(y > 0))({x})",
+        spelling="with_slope_of_both(torch.relu, lambda g, x, y: g.mul_(y > 0))({x})",
     ),
     PlantedFault(
         "gives an operand away as the other's gradient where the seed is one",

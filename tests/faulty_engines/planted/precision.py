@@ -13,20 +13,6 @@ SETUP: Final = (
 def only(dtype):
     return lambda change: lambda gradient, x: change(gradient, x) if x.dtype == dtype else gradient
 
-def with_slope(function, slope):
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return function(x)
-
-        @staticmethod
-        def backward(ctx, gradient):
-            (x,) = ctx.saved_tensors
-            return gradient * slope(x)
-
-    return Function.apply
-
 def in_eight_bits(gradient, x):
     return gradient.to(torch.float8_e5m2).to(gradient.dtype)
 
