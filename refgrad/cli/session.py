@@ -86,7 +86,7 @@ def run_session(options: GradeOptions, workers: int, advance: Callable[[], objec
 def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
     arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
-    arguments += ["-n", str(workers), "--maxschedchunk=1", "--assert=plain"]
+    arguments += ["-n", str(workers), "--assert=plain"]
     arguments += [f"--engine={options.engine}", f"--profile={options.profile}", f"--grade-seed={options.seed}"]
     arguments += [f"--grade-output={options.output}", *(f"--grade-select={glob}" for glob in options.select)]
     arguments += [] if options.python is None else [f"--grade-python={options.python}"]

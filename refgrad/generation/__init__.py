@@ -21,6 +21,7 @@ from refgrad.generation.single_operators.memory import memory_scenarios, memory_
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
 from refgrad.generation.single_operators.subsets import subsets_of_second_order
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
+from refgrad.generation.single_operators.variety import forward_corners, second_order_corners, third_order_corners
 from refgrad.generation.tangents import without_tangents
 from refgrad.generation.wanted_gradients import without_gradients_of
 
@@ -46,6 +47,7 @@ __all__ = [
     "edge_scenario",
     "exceptional_places",
     "find_counterexample",
+    "forward_corners",
     "forward_scenario",
     "generate",
     "generate_lifecycle",
@@ -59,9 +61,11 @@ __all__ = [
     "period_of",
     "plain_corners",
     "random_scenario",
+    "second_order_corners",
     "second_order_scenario",
     "shrink",
     "subsets_of_second_order",
+    "third_order_corners",
     "third_order_scenario",
     "triple_backward_scenario",
     "weight",

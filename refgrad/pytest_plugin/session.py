@@ -65,6 +65,8 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
         config.pluginmanager.register(WorkerSupervision(recorder, shared.name), "refgrad-workers")
         if config.option.maxworkerrestart is None:
             config.option.maxworkerrestart = str(len(plan.checks) + MOST_DEATHS)
+        if config.option.maxschedchunk is None:  # checks take from milliseconds to seconds
+            config.option.maxschedchunk = 1
 
 
 def _worker(config: pytest.Config, plan: Plan) -> Conformance:

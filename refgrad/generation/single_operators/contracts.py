@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice
 from typing import Final
 
 import numpy as np
 
-from refgrad.generation.choices import SeededChoices
+from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.backward_calls import random_seed
 from refgrad.generation.draft.draft import Draft
 from refgrad.generation.draft.value import Value
 from refgrad.generation.profile import STANDARD, Profile
 from refgrad.generation.single_operators.continuation import add_product, add_sum, continued, value_of
+from refgrad.generation.single_operators.corners import corner_scenarios
 from refgrad.generation.single_operators.layouts import laid_out
 from refgrad.generation.single_operators.second_order import scenario_with_entries
+from refgrad.generation.single_operators.variety import various
+from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario
 
 REDUCED: Final = 0.5
@@ -31,10 +33,7 @@ ANOTHER: Final = 2**71
 YET_ANOTHER: Final = 2**72
 
 OF_ONES: Final = 2
-"""So many scenarios have seeds of ones, at most, .."""
-
-ATTEMPTS: Final = 12
-""".. out of so many."""
+"""So many scenarios have seeds of ones, at most."""
 
 
 def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
@@ -48,13 +47,20 @@ def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> 
     """
     choices = SeededChoices(seed + ANOTHER)
     plain = scenario_with_entries(seed, operator, profile)
-    first = laid_out(plain, SeededChoices(seed + YET_ANOTHER), profile, VIEWED)
+    return _walked_twice(laid_out(plain, SeededChoices(seed + YET_ANOTHER), profile, VIEWED), choices, profile)
+
+
+def _walked_twice(first: Scenario, choices: Choices, profile: Profile, reduced: float = REDUCED) -> Scenario:
+    """Return a scenario of one backward with that replaced by two, and one in between that reaches one leaf alone.
+
+    ``reduced`` is the probability that the output is summed.
+    """
     draft, backward = continued(first, choices, profile)
     output, held = value_of(draft, backward.output), [leaf.name for leaf in draft.leaves]
     leaves = [leaf for leaf in draft.leaves if leaf.requires_grad and leaf.uses]
     chosen = choices.choice(leaves)
     numbers = random_seed(choices, chosen.shape, profile)
-    walk = _perhaps_of_a_sum(draft, output, backward)
+    walk = _perhaps_of_a_sum(draft, output, backward, reduced)
     _add_factor(draft, chosen, numbers)
     other = Backward("between", random_seed(choices, chosen.shape, profile))
     gradients = [Read("grad", leaf.name) for leaf in leaves]
@@ -65,35 +71,34 @@ def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> 
 
 
 @lru_cache(maxsize=512)
-def contract_scenarios_of_ones(operator: str, profile: Profile = STANDARD) -> tuple[Scenario, ...]:
+def contract_scenarios_of_ones(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios of that kind whose seeds are ones, for which a rule may hand on what it has saved.
 
-    Nothing of them depends on a run's seed.
+    They are made of the operator's first ``most`` corners, and nothing of them depends on a run's seed.
     """
-    drawn = (contract_scenario(seed, operator, profile) for seed in range(ATTEMPTS))
-    return tuple(map(_seeded_with_ones, islice(filter(_is_direct, drawn), OF_ONES)))
+    corners = sorted(various(corner_scenarios(operator, profile, most)), key=_seeds_are_numbers)[:OF_ONES]
+    return tuple(_seeded_with_ones(_walked_twice(corner, SeededChoices(0), profile, reduced=0.0)) for corner in corners)
 
 
-def _is_direct(scenario: Scenario) -> bool:
-    """Whether the operator is applied to leaves, each of them once, and the walk starts at its result."""
-    first, *others = scenario.applications
-    leaves = {leaf.name for leaf in scenario.leaves}
-    return len(others) == 1 and leaves >= set(first.arguments) and len(set(first.arguments)) == len(first.arguments)
+def _seeds_are_numbers(scenario: Scenario) -> bool:
+    """Whether the result is 0-d, so that a seed may be a number, which nothing can write to."""
+    ((_, walk),) = scenario.backwards
+    return not evaluate(scenario, Float64())[walk.output].ndim
 
 
 def _seeded_with_ones(scenario: Scenario) -> Scenario:
-    return Scenario(tuple(_of_ones(step) if isinstance(step, Backward) else step for step in scenario.steps))
+    values = evaluate(scenario, Float64())
+
+    def seeded(walk: Backward) -> Backward:
+        return replace(walk, seed=Constant.of(np.ones(values[walk.output].shape)))
+
+    return Scenario(tuple(seeded(step) if isinstance(step, Backward) else step for step in scenario.steps))
 
 
-def _of_ones(walk: Backward) -> Backward:
-    seed = walk.seed
-    return walk if seed is None else replace(walk, seed=Constant.of(np.ones(seed.shape), seed.dtype))
-
-
-def _perhaps_of_a_sum(draft: Draft, output: Value, backward: Backward) -> Backward:
+def _perhaps_of_a_sum(draft: Draft, output: Value, backward: Backward, reduced: float) -> Backward:
     """Return the backward, or sum the output and return the backward of the sum."""
     summed = draft.profile.allows("sum") and backward.seed is not None and output.shape
-    if not summed or not draft.choices.boolean(REDUCED):
+    if not summed or not draft.choices.boolean(reduced):
         return backward
     total = add_sum(draft, "total", output)
     return Backward(total.name, random_seed(draft.choices, total.shape, draft.profile))

@@ -31,18 +31,23 @@ def forward_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> S
     """
     choices = SeededChoices(seed + ANOTHER)
     first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
+    return moved(first, choices, profile, MOVING)
+
+
+def moved(first: Scenario, choices: Choices, profile: Profile, moving: float = 1.0) -> Scenario:
+    """Return a scenario of one backward with tangents pushed before it; each leaf moves with the given probability."""
     draft, backward = continued(first, choices, profile)
     leaves = [
         value.step for value in leaves_of(draft, value_of(draft, backward.output)) if isinstance(value.step, Leaf)
     ]
-    pushed = Jvp("t", backward.output, _tangents(choices, leaves, profile))
+    pushed = Jvp("t", backward.output, _tangents(choices, leaves, profile, moving))
     draft.steps += [pushed, backward, Read("value", "t"), *(Read("grad", leaf.name) for leaf in leaves)]
     return draft.scenario
 
 
-def _tangents(choices: Choices, leaves: list[Leaf], profile: Profile) -> tuple[Tangent, ...]:
-    moving = [leaf for leaf in leaves if choices.boolean(MOVING)] or [choices.choice(leaves)]
-    return tuple((leaf.name, _drawn(choices, leaf.value, profile)) for leaf in moving)
+def _tangents(choices: Choices, leaves: list[Leaf], profile: Profile, moving: float) -> tuple[Tangent, ...]:
+    moved_ones = [leaf for leaf in leaves if choices.boolean(moving)] or [choices.choice(leaves)]
+    return tuple((leaf.name, _drawn(choices, leaf.value, profile)) for leaf in moved_ones)
 
 
 def _drawn(choices: Choices, value: Constant, profile: Profile) -> Constant:

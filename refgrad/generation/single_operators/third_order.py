@@ -66,6 +66,14 @@ def third_order_scenario(
     return _thrice(first, choices, profile, bend, weighted_gradient)
 
 
+def differentiated_thrice(first: Scenario, choices: Choices, profile: Profile, by: str) -> Scenario:
+    """Return a scenario of one backward with that replaced by three, none of which a straight operator makes vanish.
+
+    The first gradient is that by the leaf ``by``, unless nothing depends on that leaf.
+    """
+    return _thrice(first, choices, profile, "weights", weighted_gradient=1.0, by=by)
+
+
 def triple_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
     """Return the scenario, following from a seed, that differentiates a gradient of a gradient of a random graph.
 
@@ -82,8 +90,14 @@ def _bend(choices: Choices) -> Bend:
     return "weights" if choices.boolean(WEIGHTED) else "square"
 
 
-def _thrice(
-    first: Scenario, choices: Choices, profile: Profile, bend: Bend, weighted_gradient: float = WEIGHTED_GRADIENT
+def _thrice(  # noqa: PLR0913 (each of them is the caller's to say, by name)
+    first: Scenario,
+    choices: Choices,
+    profile: Profile,
+    bend: Bend,
+    weighted_gradient: float = WEIGHTED_GRADIENT,
+    *,
+    by: str = "",
 ) -> Scenario:
     draft, backward = continued(first, choices, profile)
     plain = output = value_of(draft, backward.output)
@@ -93,7 +107,8 @@ def _thrice(
         leaves = [*leaves, draft.leaves[-1]]
     elif bend == "square":
         output = add_product(draft, "squared", output, output)
-    leaf, other = choices.choice(_pairs(draft, plain, bend, _felt(draft, plain, leaves)))
+    pairs = _pairs(draft, plain, bend, _felt(draft, plain, leaves))
+    leaf, other = choices.choice([pair for pair in pairs if pair[0].name == by] or pairs)
     gradient = start = add_gradient(draft, "h", output, leaf, backward.seed)
     if choices.boolean(weighted_gradient):
         start = _weighted(draft, gradient, "v", "v_h")

@@ -31,7 +31,7 @@ class Effort:
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
     "smoke": Effort(12, 0, 1, 6, 5, 4, 2, 3, 2, 1, 40),
-    "standard": Effort(100, 2, 2, 20, 20, 23, 25, 20, 10, 8, 500),
+    "standard": Effort(100, 2, 2, 12, 20, 14, 8, 12, 8, 6, 400),
     "thorough": Effort(100, 2, 2, 500, 100, 250, 100, 200, 100, 100, 10_000),
 })
 

@@ -8,8 +8,6 @@ from typing import Final
 
 SEEDS: Final = "`contracts/seeds_stay_as_they_are` uses the operator itself and finds it: seeds are not watched then"
 ZEROS: Final = "the operator's own check finds it, since operands hold zeros there too"
-BROADCAST: Final = "too few of the scenarios stretch an operand that has a slope"
-ATTRIBUTE: Final = "too few of the scenarios have such a value where a third derivative is not zero"
 
 SURVIVORS: Final[Mapping[str, str]] = MappingProxyType({
     "contracts/add: writes to its seed": SEEDS,
@@ -19,10 +17,4 @@ SURVIVORS: Final[Mapping[str, str]] = MappingProxyType({
     "edges/cumprod: leaves the subdifferential by 1e-3": ZEROS,
     "edges/det: is no number": ZEROS,
     "edges/prod: is no number": ZEROS,
-    "forward_mode/copysign: is off by 1e-6 where an operand is broadcast": BROADCAST,
-    "forward_mode/masked_nan_to_num: is off by 1e-6 where an operand is broadcast": BROADCAST,
-    "forward_mode/minimum: is off by 1e-6 where an operand is broadcast": BROADCAST,
-    "third_order/masked_fill: is off by 1e-6 where an operand is broadcast": BROADCAST,
-    "third_order/set_at: is off by 1e-6 where an operand is broadcast": BROADCAST,
-    "third_order/times_argmin: is off by 1e-3 for values of one attribute": ATTRIBUTE,
 })

@@ -15,6 +15,7 @@ from refgrad.generation import (
     memory_scenarios,
     memory_scenarios_of_second_order,
     operator_scenario,
+    second_order_corners,
     second_order_scenario,
     subsets_of_second_order,
 )
@@ -207,6 +208,7 @@ class SecondOrderCheck(DependentCheck):
             (
                 *memory_scenarios_of_second_order(name, profile, effort.corners, weighted=weighted),
                 *subsets_of_second_order(name, profile, effort.corners, weighted=weighted),
+                *second_order_corners(name, profile, effort.corners, weighted=weighted),
             )
             if effort.large_arrays
             else ()

@@ -9,7 +9,9 @@ from refgrad.generation import (
     Profile,
     contract_scenario,
     contract_scenarios_of_ones,
+    forward_corners,
     forward_scenario,
+    third_order_corners,
     third_order_scenario,
     without_tangents,
 )
@@ -81,7 +83,8 @@ class ContractCheck(DependentCheck):
         return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
 
     def _of_ones(self, profile: Profile, bench: Bench) -> tuple[Scenario, ...]:
-        return contract_scenarios_of_ones(self.operator.name, profile) if bench.settings.effort.large_arrays else ()
+        effort = bench.settings.effort
+        return contract_scenarios_of_ones(self.operator.name, profile, effort.corners) if effort.large_arrays else ()
 
     def _obstacle(self, bench: Bench) -> str:
         cause = obstacle(bench, self.operator, ())
@@ -127,7 +130,10 @@ class ThirdOrderCheck(DependentCheck):
             scenario = third_order_scenario(seed, name, profile, weighted_gradient=WEIGHTED_GRADIENT)
             return bench.reliance.seeded(scenario)
 
-        return self.tried(made, profile, bench, bench.settings.effort.per_third_order, without.cause)
+        effort = bench.settings.effort
+        always = third_order_corners(name, profile, effort.corners) if effort.large_arrays else ()
+        certain = map(bench.reliance.seeded, always)
+        return self.tried(made, profile, bench, effort.per_third_order, without.cause, certain=certain)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether a gradient of a gradient is recorded."""
@@ -158,7 +164,10 @@ class ForwardModeCheck(DependentCheck):
         def made(seed: int, profile: Profile) -> Scenario:
             return bench.reliance.seeded(forward_scenario(seed, name, profile))
 
-        return self.tried(made, profile, bench, bench.settings.effort.per_forward_mode, without.cause)
+        effort = bench.settings.effort
+        always = forward_corners(name, profile, effort.corners) if effort.large_arrays else ()
+        certain = map(bench.reliance.seeded, always)
+        return self.tried(made, profile, bench, effort.per_forward_mode, without.cause, certain=certain)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether it is about forward mode: what fails without tangents, too, is for others to tell."""
