@@ -81,3 +81,11 @@ def test_a_channel_needs_two_entries(shape: tuple[int, ...]) -> None:
     channels = np.ones(shape[1])
     with pytest.raises(ValueError, match="too few to be normalised"):
         applied("batch_norm", np.ones(shape), channels, channels)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_no_entries_are_not_brought_to_a_scale(name: str, axis: int) -> None:
+    """Engines that take the largest entry first refuse an empty axis."""
+    with pytest.raises(ValueError, match="no largest of no entries"):
+        applied(name, np.zeros((0, 0)), axis=axis)

@@ -14,9 +14,15 @@ from refgrad.operators.structures.reductions import Axes, size_along
 
 
 def softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Exponentials over their sum along ``axis``."""
+    """Exponentials over their sum along ``axis``. Raises ValueError for no entries, as what is shifted by one does."""
+    _refuse_no_entries(x, axis)
     exponentials = ops.exp(x)
     return ops.divide(exponentials, ops.sum(exponentials, axis=axis, keepdims=True))
+
+
+def _refuse_no_entries(x: Any, axis: int) -> None:
+    if size_along(x.shape, axis) == 0:
+        raise ValueError("there is no largest of no entries")
 
 
 def shifted_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
@@ -25,7 +31,8 @@ def shifted_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
 
 
 def log_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """``x`` less the logarithm of the sum of its exponentials along ``axis``."""
+    """``x`` less the logarithm of the sum of its exponentials along ``axis``. Raises ValueError for no entries."""
+    _refuse_no_entries(x, axis)
     return ops.subtract(x, ops.log(ops.sum(ops.exp(x), axis=axis, keepdims=True)))
 
 
