@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -31,7 +32,11 @@ class CertifiedJudge:
         self.positions = positions
         self.choices = choices
         self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
-        self.oracle = CertifiedOracle(trace.scenario, trace.dtype)
+
+    @cached_property
+    def oracle(self) -> CertifiedOracle:
+        """What certifies; a gradient that passes the screen does without."""
+        return CertifiedOracle(self.trace.scenario, self.trace.dtype)
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right, at most one entry an input."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from refgrad.checking import explanation
 from refgrad.checking.check import Check, Method
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.orders import batched_report, forward_report, higher_orders
@@ -63,9 +66,10 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     started = _started(engine)
     choices, deadline = np.random.default_rng(seed), Deadline(budget)
     try:
-        subject = Subject(started, function, arguments)
-        with subject.library.same_chance() as subject.again:
-            report = Check(subject, choices, tolerance, method, deadline).report()
+        with quiet():
+            subject = Subject(started, function, arguments)
+        with quiet(), subject.library.same_chance() as subject.again:
+            report = explanation.report(Check(subject, choices, tolerance, method, deadline))
             if report.outcome == "right" and order > 1:
                 report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=order)
             if report.outcome == "right" and forward:
@@ -79,6 +83,13 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     except UnsupportedError as error:
         report = unsupported(engine, str(error))
     return _answered(report, raise_exception=raise_exception, strict=strict, allow=allow)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let neither the function nor the check warn: once for all calls, each of which would take as long as this."""
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        yield
 
 
 def _answered(report: GradientReport, *, raise_exception: bool, strict: bool, allow: Collection[str]) -> GradientReport:

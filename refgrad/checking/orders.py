@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.checking import explanation
 from refgrad.checking.check import Check
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Array
@@ -34,7 +35,7 @@ def higher_orders(  # noqa: PLR0913 (what a check is made of, and how often)
     for each in range(2, order + 1):
         subject = derived(subject, choices)
         try:
-            report = Check(subject, choices, tolerance, "differences", deadline).report()
+            report = explanation.report(Check(subject, choices, tolerance, "differences", deadline))
         except SubjectError as error:
             if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
                 raise

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +23,16 @@ Seeds = Sequence[Array | None]
 """The cotangent of each output; None where an output takes no part."""
 
 Gradients = tuple[Array | None, ...]
+
+
+Watching = Callable[[Sequence[Any]], AbstractContextManager[Any]]
+"""What surrounds the run of a function, of which it is told the checked inputs."""
+
+
+def unwatched(leaves: Sequence[Any]) -> AbstractContextManager[None]:
+    """Let the function run by itself."""
+    del leaves
+    return nullcontext()
 
 
 class SideEffectError(Exception):
@@ -59,9 +68,10 @@ class Pullback:
     active: tuple[bool, ...]
     precision: str
 
-    def __init__(self, subject: Runnable, point: Arrays) -> None:
+    def __init__(self, subject: Runnable, point: Arrays, watching: Watching = unwatched) -> None:
         """Record the function at a point."""
         self.subject = subject
+        self.watching = watching
         self.library = subject.library
         self.point = point
         self.record()
@@ -81,7 +91,8 @@ class Pullback:
         """Run the function forward."""
         self.arguments = self.subject.arguments(self.point)
         self.leaves = [self.arguments[i] for i in self.subject.positions]
-        self.tensors = self.subject.call(self.arguments)
+        with self.watching(self.leaves):
+            self.tensors = self.subject.call(self.arguments)
         self.refuse_writes("the function")
 
     def gradients(self, seeds: Seeds) -> Gradients:
@@ -113,9 +124,9 @@ class Pullback:
 class DirectPullback(Pullback):
     """Asks a library for the gradients by some leaves, which leaves all others as they are."""
 
-    def __init__(self, subject: Runnable, point: Arrays) -> None:
+    def __init__(self, subject: Runnable, point: Arrays, watching: Watching = unwatched) -> None:
         """Record the function at a point; no gradient has been returned yet."""
-        super().__init__(subject, point)
+        super().__init__(subject, point, watching)
         self.returned: dict[str, tuple[Any, Array]] = {}
 
     def gradients(self, seeds: Seeds) -> Gradients:
@@ -220,19 +231,19 @@ class FunctionalPullback(Pullback):
         return function
 
 
-def pullback_of(subject: Runnable, point: Arrays) -> Pullback:
+def pullback_of(subject: Runnable, point: Arrays, watching: Watching = unwatched) -> Pullback:
     """Return the pullback in the way of the engine."""
     if isinstance(subject.engine.adapter, FunctionalAdapter):
-        return FunctionalPullback(subject, point)
-    return DirectPullback(subject, point) if subject.library.direct else TapePullback(subject, point)
+        return FunctionalPullback(subject, point, watching)
+    way = DirectPullback if subject.library.direct else TapePullback
+    return way(subject, point, watching)
 
 
 @contextmanager
 def backward_from(output: int) -> Iterator[None]:
     """Say of an exception that the backward raised it; what is not there at all is unsupported."""
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-            yield
+        yield
     except (SubjectError, UnsupportedError):
         raise
     except NotImplementedError as error:

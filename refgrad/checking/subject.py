@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError, library_of
 from refgrad.checking.libraries.numbers import Array, Arrays, Kind
 from refgrad.checking.libraries.trees import tree_of
-from refgrad.checking.pullbacks import Pullback, pullback_of
+from refgrad.checking.pullbacks import Pullback, Watching, pullback_of, unwatched
 from refgrad.native.engine import Engine
 
 Make = Callable[[int, Array], Any]
@@ -140,8 +139,7 @@ class Subject:
         self.again()
         given = self.tree.build([self._passed(i, argument) for i, argument in enumerate(arguments)])
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                outputs = self.function(*given)
+            outputs = self.function(*given)
         except Exception as error:
             if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, as to any other tensor
                 self.copied = True
@@ -153,6 +151,8 @@ class Subject:
         return argument.clone() if self.copied and position in self.positions else argument
 
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
+        if self.output_places and self.library.is_tensor(outputs):
+            return (outputs,)
         tree = tree_of(outputs, self.library.is_tensor)
         leaves = tree.leaves
         floats = (float,) if self.library.counts_floats else ()
@@ -171,9 +171,9 @@ class Subject:
         """Return the outputs at a point, as arrays."""
         return tuple(map(self.read, self.call(self.arguments(point))))
 
-    def pullback(self, point: Arrays) -> Pullback:
+    def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
         """Run the function forward, so that its outputs can be run backward."""
-        return pullback_of(self, point)
+        return pullback_of(self, point, watching)
 
 
 def _read_inputs(library: Library, tree: Any, parameters: dict[str, Any]) -> tuple[Input, ...]:

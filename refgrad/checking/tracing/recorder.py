@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.checking.pullbacks import Pullback
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import OperatorError, operator_table
 from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, ScenarioError, Slice, Step
@@ -35,6 +36,9 @@ class Recorder:
 
         self.terms = 0
         """About how many of them lead to an entry, if every operator does."""
+
+        self.run: Pullback | None = None
+        """The run that was recorded, where it was one of the function as it is."""
 
     def fresh(self, stem: str) -> str:
         """Return a name that no step has yet: ``stem1``, ``stem2`` and so on."""

@@ -6,8 +6,9 @@ The library comes as an argument, out of its adapter: nothing here imports it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -45,19 +46,13 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     """Run the function once under the mode, recording what it does, and return the names of its outputs."""
     torch = subject.engine.namespace["torch"]
     watch = _Watch(torch, recorder)
-    arguments = subject.arguments(subject.point, lambda i, array: watch.enter(subject.make(i, array)))
-    mode = _mode_class(torch)(watch)
-    with _uncompiled(torch), mode:
-        outputs = subject.call(arguments)
-    return watch.names_of_outputs(outputs)
-
-
-def _uncompiled(torch: Any) -> AbstractContextManager[None]:
-    """Return a region in which compiled functions run as they are written, if anything was compiled."""
-    if "torch._dynamo" not in sys.modules:
-        return nullcontext()
-    region: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
-    return region
+    compiled = "torch._dynamo" in sys.modules
+    with torch.compiler.set_stance("force_eager") if compiled else nullcontext():
+        run = subject.pullback(subject.point, watch.watching)
+    recorder.run = None if compiled else run
+    if watch.refusal:
+        raise Untraceable(watch.refusal)
+    return watch.names_of_outputs(run.tensors)
 
 
 class _Watch:
@@ -69,11 +64,23 @@ class _Watch:
         self.names: dict[int, str] = {}
         self.kept: list[Any] = []
         self.translator = Translator(recorder, self.name_of, TORCH_CALLS)
+        self.refusal = ""
 
-    def enter(self, tensor: Any) -> Any:
-        name = self.recorder.fresh("x")
-        self.bind(tensor, self.recorder.leaf(name, _array(tensor), requires_grad=True))
-        return tensor
+    def watching(self, leaves: Sequence[Any]) -> AbstractContextManager[Any]:
+        """Enter the inputs, and return the mode to run the function in."""
+        for leaf in leaves:
+            self.bind(leaf, self.recorder.leaf(self.recorder.fresh("x"), _array(leaf), requires_grad=True))
+        mode: AbstractContextManager[Any] = _mode_class(self.torch)(self)
+        return mode
+
+    def saw(self, function: Any, arguments: Any, keywords: Mapping[str, Any], result: Any) -> None:
+        """Record a call, as long as all calls before could be recorded; the function goes on in any case."""
+        if self.refusal:
+            return
+        try:
+            self.seen(function, arguments, keywords, result)
+        except Untraceable as refusal:
+            self.refusal = str(refusal)
 
     def bind(self, tensor: Any, name: str) -> None:
         self.names[id(tensor)] = name
@@ -142,6 +149,7 @@ def _array(tensor: Any) -> Any:
     return (tensor.float() if tensor.element_size() < NARROW and tensor.is_floating_point() else tensor).numpy()
 
 
+@cache
 def _mode_class(torch: Any) -> type:
     """Return PyTorch's mode, as a class of this library."""
 
@@ -155,7 +163,7 @@ def _mode_class(torch: Any) -> type:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
             result = func(*args, **(kwargs or {}))
-            self.watch.seen(func, args, kwargs or {}, result)
+            self.watch.saw(func, args, kwargs or {}, result)
             return result
 
     return Mode

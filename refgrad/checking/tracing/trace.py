@@ -15,7 +15,7 @@ from refgrad.checking.tracing import numpy_array, torch_mode
 from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
 from refgrad.interpreter import Float64, evaluate
 from refgrad.oracles import CertifiedOracle, judge
-from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario import Leaf, Scenario
 from refgrad.scenario.formats import FORMATS
 
 CLOSE_ULPS = 4.0
@@ -59,10 +59,10 @@ class Trace:
     """Whether to certify it entry by entry would take longer than a check may."""
 
 
-def trace(subject: Subject, outputs: Arrays, precision: str = "") -> Trace:
+def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Recorder | None = None) -> Trace:
     """Return the scenario that a function amounts to; ``outputs`` are what it really returns at the point.
 
-    ``precision`` is the coarsest dtype that it computes in, if that is known.
+    ``precision`` is the coarsest dtype that it computes in, if that is known. The ``recorder`` has the run afterwards.
 
     Raises Untraceable, with the reason, where it does something that there is no row for, or where the scenario does
     not give the function's own values there and nearby.
@@ -72,7 +72,7 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "") -> Trace:
     engine = subject.engine.adapter.name
     if engine not in TRACERS:
         raise Untraceable(f"functions of {engine} cannot be watched")
-    recorder = Recorder()
+    recorder = recorder or Recorder()
     try:
         names = TRACERS[engine](subject, recorder)
     except SubjectError as error:
@@ -89,8 +89,7 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "") -> Trace:
 
 
 def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
-    oracle = CertifiedOracle(found.scenario, found.dtype)
-    unit = oracle.form.unit
+    unit = FORMATS[found.dtype].unit
     for k, (name, output) in enumerate(zip(found.outputs, outputs, strict=True)):
         value = recorder.values[name]
         if value.shape != output.shape:
@@ -101,14 +100,17 @@ def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
             close = close or _near(output, value, NEARBY_TOLERANCE[found.dtype])
             if not close:
                 raise Untraceable(f"output {k} is not what its trace gives")
-        if not close and judge(output, oracle.value(name)).outcome not in ("passed", "inconclusive"):
+        if not close and judge(output, CertifiedOracle(found.scenario, found.dtype).value(name)).outcome not in (
+            "passed",
+            "inconclusive",
+        ):
             raise Untraceable(f"output {k} is not what its trace gives")
 
 
 def _verify_nearby(found: Trace, subject: Subject) -> None:
     """Compare at another point too: a value that was taken out of the calculation is a constant in the trace only."""
     moved = tuple(_moved(array) for array in subject.point)
-    values = evaluate(_at(found, moved), Float64())
+    values = evaluate(found.scenario, _Elsewhere(dict(zip(found.inputs, moved, strict=True))))
     for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
         if output.shape != values[name].shape or not _near(output, values[name], NEARBY_TOLERANCE[found.dtype]):
             raise Untraceable(f"output {k} is not what its trace gives at a point nearby")
@@ -127,13 +129,12 @@ def _moved(array: Array) -> Array:
     return (array + signs * NEARBY * np.maximum(np.abs(array), 0.5)).astype(array.dtype)
 
 
-def _at(found: Trace, point: Arrays) -> Scenario:
-    values = dict(zip(found.inputs, point, strict=True))
-    return Scenario(
-        tuple(
-            Leaf(step.name, Constant.of(values[step.name]), requires_grad=True)
-            if isinstance(step, Leaf) and step.name in values
-            else step
-            for step in found.scenario.steps
-        )
-    )
+class _Elsewhere(Float64):
+    """Float64 with other values of some leaves."""
+
+    def __init__(self, values: Mapping[str, Array]) -> None:
+        self.values = values
+
+    def leaf(self, leaf: Leaf) -> Array:
+        found = self.values.get(leaf.name)
+        return super().leaf(leaf) if found is None else found
