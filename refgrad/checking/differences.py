@@ -94,12 +94,13 @@ class DifferencesJudge:
         self.flat = flattened(self.point)
         self.ends = np.cumsum([array.size for array in self.point])
         self.magnitude = 2.0 ** np.frexp(np.maximum(np.abs(self.flat), 0.5))[1]
-        signs = choices.choice((-1.0, 1.0), self.flat.size)
-        self.sizes = np.zeros(self.here.size)
+        self.sizes = np.where(np.isfinite(self.here), np.abs(self.here), 0.0)
         self.refined = False
-        self.deviation = self.noise(signs * self.magnitude)
+        self.measured = False
+        self.deviation = self.scale.unit * self.sizes  # as little as can be, as long as it is not measured
         self.method = "differences" if self.flat.size <= FULL_INPUTS else "directions"
         self.looked_at: set[int] = set()
+        self._quick: list[_Direction] = []
         self._groups: list[list[_Direction]] = []
         self._axes: dict[int, _Direction] = {}
 
@@ -119,6 +120,14 @@ class DifferencesJudge:
                 return np.full(self.here.size, np.nan)
 
         return evaluated
+
+    def measure(self) -> None:
+        """Look for the noise; slopes that were found without it are forgotten."""
+        self.measured = True
+        self.deviation = self.noise(self.choices.choice((-1.0, 1.0), self.flat.size) * self.magnitude)
+        self._axes.clear()
+        self._groups.clear()
+        self._quick.clear()
 
     def noise(self, vector: Floats) -> Floats:
         """Return the noise along a direction: by large steps, which show a staircase, unless these lead out of it."""
@@ -156,11 +165,24 @@ class DifferencesJudge:
 
     def row_scales(self) -> Floats:
         """Return how fast each entry of the outputs changes along a direction; 1 where it does not."""
-        vector = self.choices.choice((-1.0, 1.0), self.flat.size) * self.magnitude
-        step = self.scale.steps[-1]
-        with np.errstate(all="ignore"):
+        if self._quick:
+            rates = np.abs(self._quick[0].slopes.value)
+        else:
+            vector = self.choices.choice((-1.0, 1.0), self.flat.size) * self.magnitude
+            step = self.scale.steps[-1]
             rates = np.abs(self.along(vector)(step) - self.here) / step
         return np.where(np.isfinite(rates) & (rates > 0), rates, 1.0)
+
+    def quick(self, claimed: Floats) -> list[_Direction]:
+        """Return the directions of a first look: one by entries that contribute alike, more of large inputs."""
+        if not self._quick:
+            first, *others = _alike(np.abs(claimed * self.magnitude))
+            nothing = [members for members in others if not claimed[members].any()]
+            alone = [members for members in others if claimed[members].any()]
+            count = DIRECTIONS if self.method == "directions" else 1
+            for members in (np.concatenate([first, *nothing]), *alone):
+                self._quick += [self.random_direction(members) for _ in range(count if len(members) > 1 else 1)]
+        return self._quick
 
     def groups(self, claimed: Floats) -> list[list[_Direction]]:
         """Return the directions, by entries that contribute alike to the first gradient that is asked about."""
@@ -195,8 +217,14 @@ class DifferencesJudge:
         """Return what is not right, up to the first entry that is wrong."""
         claim = _Claim(self, seeds, gradients)
         if known is not None and known.entry is not None:
+            if not self.measured:
+                self.measure()
             found = claim.of(self.axis_direction(self.flat_position(known.input, known.entry)))
             return [] if found is None else [found]
+        if not self.measured:
+            if claim.passes():
+                return []
+            self.measure()
         open_questions: dict[int, Discrepancy] = {}
         for discrepancy in claim.discrepancies():
             if discrepancy.failing:
@@ -211,6 +239,8 @@ class DifferencesJudge:
         for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS else 0):
             if self.deadline.over:
                 break
+            if not self.measured:
+                self.measure()
             lower, upper, _ = _weighted(self.axis_direction(flat).slopes, weights)
             if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
                 found[flat] = (lower + upper) / 2 / self.magnitude[flat]
@@ -299,6 +329,27 @@ class _Claim:
         least = LEAST_SLOPE * float(np.abs(self.weights) @ judge.sizes)
         self.typical = float(np.max(sizes[np.isfinite(sizes)], initial=least))
         self._jitter: Floats | None = None
+
+    def passes(self) -> bool:
+        """Whether nothing is left open along a few directions, even without the noise, which would allow for more."""
+        judge = self.judge
+        if not self.claimed.size or not np.isfinite(self.claimed).all():
+            return False
+        everywhere = np.arange(self.claimed.size)
+        for direction in judge.quick(self.claimed):
+            used = direction.slopes.kink & (self.weights != 0)
+            if used.any() or self.compared(direction) is not None:
+                return False
+            everywhere = np.setdiff1d(everywhere, self.seen_along(direction))
+        if everywhere.size:
+            return False
+        judge.looked_at.update(range(self.claimed.size))
+        return True
+
+    def seen_along(self, direction: _Direction) -> Places:
+        """Return the entries that a direction moves whose errors would have shown along it."""
+        members = np.flatnonzero(direction.vector)
+        return np.setdiff1d(members, self.unseen(members, [direction]))
 
     def discrepancies(self) -> Iterator[Discrepancy]:
         """Yield what is not right, entry by entry where a direction leaves anything open."""

@@ -119,12 +119,14 @@ class TorchTensors(Library):
 
     def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
         """Return the dtypes of what the graph behind some outputs passes on."""
-        waiting = [tensor.grad_fn for tensor in tensors if isinstance(tensor, self.torch.Tensor) and tensor.grad_fn]
+        recorded = (tensor for tensor in tensors if isinstance(tensor, self.torch.Tensor) and tensor.grad_fn)
+        waiting = [(tensor.grad_fn, tensor.output_nr) for tensor in recorded]
         seen, dtypes = set(waiting), set()
         while waiting and len(seen) < LONGEST_WALK:
-            node = waiting.pop()
-            dtypes |= {each.dtype for each in getattr(node, "_input_metadata", ())}
-            new = {next_node for next_node, _ in node.next_functions if next_node is not None} - seen
+            node, number = waiting.pop()
+            metadata = getattr(node, "_input_metadata", ())  # of an output without gradient it says float32
+            dtypes |= {each.dtype for each in metadata[number : number + 1]}
+            new = {edge for edge in node.next_functions if edge[0] is not None} - seen
             seen |= new
             waiting += new
         return {str(dtype).removeprefix("torch.") for dtype in dtypes}

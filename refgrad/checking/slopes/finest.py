@@ -52,7 +52,10 @@ def finest(subject: Subject, outputs: Arrays, precision: str) -> Finest:
         except SubjectError:
             continue
         fine = flattened(values)
-        same = [v.dtype == np.float64 and v.shape == o.shape for v, o in zip(values, outputs, strict=True)]
+        same = [
+            v.shape == o.shape and (v.dtype == np.float64 or o.dtype.kind != "f")
+            for v, o in zip(values, outputs, strict=True)
+        ]
         if all(same) and _agree(fine, here, AGREEMENT[precision]):
             return Finest(finer, point, fine, SCALES["float64"])
     return Finest(subject, subject.point, here, scale_of(precision))

@@ -49,7 +49,7 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     compiled = "torch._dynamo" in sys.modules
     with torch.compiler.set_stance("force_eager") if compiled else nullcontext():
         run = subject.pullback(subject.point, watch.watching)
-    recorder.run = None if compiled else run
+    recorder.run = run
     if watch.refusal:
         raise Untraceable(watch.refusal)
     return watch.names_of_outputs(run.tensors)
