@@ -76,7 +76,7 @@ class Check:
         self._differences: DifferencesJudge | None = None
         self.judge = self.find_judge(method)
         self.seeds: list[Seeds] = []
-        self.latest: list[Array] = []
+        self.first: list[Array] = []
 
     def find_judge(self, method: Method) -> Judge:
         """Return who knows the truth: the certified oracle where the function can be traced."""
@@ -198,38 +198,38 @@ class Check:
             if self.deadline.over:
                 break
             self.seeds.append(seeds)
-            pullback = again if number % 2 else self.pullback
-            found += self.check_seed(pullback, seeds)
-            if number == 0 and not failing(found):
-                first = self.latest
-                found += self.check_other_seed(pullback, seeds)
+            if number == 0:
+                found += self.check_twice(seeds)
+            else:
+                found += self.check_seed(seeds, self.gradients(again if number % 2 else self.pullback, seeds))
             if failing(found):
                 if number:
-                    self.refuse_difference(first, self.fresh(self.seeds[0]))
+                    self.refuse_difference(self.first, self.fresh(self.seeds[0]))
                 break
         return found
 
-    def check_seed(self, pullback: Pullback, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:
-        """Judge the gradients under some seeds, those of a run of their own if they seem to be wrong."""
-        gradients = self.gradients(pullback, seeds)
-        found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
-        if failing(found):
-            gradients = self.fresh(seeds)
-            found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
-            if not failing(found):
-                self.refuse_difference(gradients, self.fresh(seeds))
-        self.latest = gradients
-        return found
-
-    def check_other_seed(self, pullback: Pullback, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:
-        """Run backward a second time through what was recorded, with seeds of which the gradient is known."""
+    def check_twice(self, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:
+        """Run backward twice through what was recorded, the second time with seeds whose gradient is known then."""
         factor = OTHER_SEED if self.seedable else 1.0
         other = tuple(None if seed is None else factor * seed for seed in seeds)
-        gradients, wanted = self.gradients(pullback, other), [factor * gradient for gradient in self.latest]
-        if all(alike(a, b) for a, b in zip(gradients, wanted, strict=True)):
-            return []
-        self.refuse_difference(self.latest, self.gradients(pullback, seeds))
-        return self.check_seed(pullback, other)
+        self.first = self.gradients(self.pullback, seeds)
+        second = self.gradients(self.pullback, other)
+        linear = all(alike(factor * a, b) for a, b in zip(self.first, second, strict=True))
+        if not linear:
+            self.refuse_difference(self.first, self.gradients(self.pullback, seeds))
+        found = self.check_seed(seeds, self.first)
+        return found if linear or failing(found) else found + self.check_seed(other, second)
+
+    def check_seed(self, seeds: Seeds, gradients: Sequence[Array]) -> list[tuple[Seeds, Discrepancy]]:
+        """Judge the gradients under some seeds, those of a run of their own if they seem to be wrong."""
+        found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
+        if not failing(found):
+            return found
+        gradients = self.fresh(seeds)
+        found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
+        if not failing(found):
+            self.refuse_difference(gradients, self.fresh(seeds))
+        return found
 
     def refuse_difference(self, gradients: Sequence[Array], again: Sequence[Array]) -> None:
         """Raise a fault where a backward gave something else the second time."""

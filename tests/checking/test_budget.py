@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.differences import CHANCE_TO_MISS, FULL_INPUTS
+from refgrad.checking.differences import CHANCE_TO_MISS
 from refgrad.checking.slopes.deadline import Deadline
+from refgrad.checking.slopes.directions import FULL_INPUTS
 from tests.checking.own_functions import own
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")

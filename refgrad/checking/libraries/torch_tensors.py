@@ -196,7 +196,7 @@ class TorchTensors(Library):
 
 def _same_states(a: tuple[Any, Any, Any], b: tuple[Any, Any, Any]) -> bool:
     numpys = a[1][2] == b[1][2] and a[1][1].tobytes() == b[1][1].tobytes()
-    return numpys and a[2] == b[2] and a[0].equal(b[0])
+    return numpys and a[2] == b[2] and bool(a[0].equal(b[0]))
 
 
 def _first_line(error: Exception) -> str:

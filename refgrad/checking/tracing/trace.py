@@ -32,6 +32,9 @@ NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
 })
 """Relative difference allowed there: far more than rounding, far less than what a value that was missed would do."""
 
+CANCELLED = 2.0**-10
+"""An entry smaller than this part of the largest owes that to cancellation, and is compared with this part."""
+
 LARGEST_CERTIFIED = 100_000
 """A function of more scalar operations than this is screened, but not certified entry by entry."""
 
@@ -120,7 +123,7 @@ def _near(output: Array, value: Array, tolerance: float) -> bool:
     """Whether values that are finite are the same to so many digits, but for those that cancellation made small."""
     with np.errstate(all="ignore"):
         sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
-        size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * 2.0**-20)
+        size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * CANCELLED)
         return bool(np.all((np.abs(output - value) <= tolerance * size) | ~np.isfinite(output)))
 
 

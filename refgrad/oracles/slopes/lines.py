@@ -30,6 +30,12 @@ def noise_along(along: Along, scale: Scale) -> Floats:
     return np.asarray(finite(table_noise_at_kinks(values, TYPICAL_RANK)).max(axis=0) + scale.unit * largest)
 
 
+def slopes_around(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:
+    """Return the slopes by points on both sides alone, unknown where that does not do."""
+    line = _Line(along, here, deviation, scale.unit)
+    return central_slopes(line, [np.full(here.size, step * shrink) for step in scale.steps])
+
+
 def slopes_along(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:
     """Return the slopes at distance 0; ``here`` are the outputs there, ``deviation`` their noise.
 
