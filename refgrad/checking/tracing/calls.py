@@ -200,21 +200,29 @@ def _join(operator: str) -> Call:
 
 
 def _index(t: Translator, x: Any, index: Any) -> str:
-    """Record ``x[index]``: None, ... and boolean arrays are spelled out in integers and slices."""
-    parts = [whole for part in (index if isinstance(index, tuple) else (index,)) for whole in _integers(part)]
-    shape = t.shape(x)
-    taken = sum(1 for part in parts if part is not None and part is not Ellipsis)
-    if Ellipsis in [part for part in parts if part is Ellipsis]:
-        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
-        parts[at : at + 1] = [slice(None)] * (len(shape) - taken)
-    new_axes = [i for i, part in enumerate(parts) if part is None]
-    positions = tuple(_position(part) for part in parts if part is not None)
-    if new_axes and any(type(position) is not slice for position in positions):
-        raise Untraceable("it indexes with None and integers at once")
-    result = t.row("index", x, index=positions)
+    """Record ``x[index]``."""
+    place, new_axes = positions(index, len(t.shape(x)))
+    result = t.row("index", x, index=place)
     for axis in new_axes:
         result = t.row("expand_dims", result, axis=axis)
     return result
+
+
+def positions(index: Any, axes: int) -> tuple[tuple[Any, ...], list[int]]:
+    """Return an index in integers and slices, what is None, ... or a boolean array spelled out, and where axes are new.
+
+    Raises Untraceable where it is of another kind.
+    """
+    parts = [whole for part in (index if isinstance(index, tuple) else (index,)) for whole in _integers(part)]
+    taken = sum(1 for part in parts if part is not None and part is not Ellipsis)
+    if Ellipsis in [part for part in parts if part is Ellipsis]:
+        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
+        parts[at : at + 1] = [slice(None)] * (axes - taken)
+    new_axes = [i for i, part in enumerate(parts) if part is None]
+    place = tuple(_position(part) for part in parts if part is not None)
+    if new_axes and any(type(position) is not slice for position in place):
+        raise Untraceable("it indexes with None and integers at once")
+    return place, new_axes
 
 
 def _integers(part: Any) -> Sequence[Any]:

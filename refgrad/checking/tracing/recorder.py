@@ -45,6 +45,15 @@ class Recorder:
         number = self.counts[stem] = self.counts.get(stem, 0) + 1
         return f"{stem}{number}"
 
+    def mark(self) -> tuple[int, int, int]:
+        """Return where the record is now."""
+        return len(self.steps), self.work, self.terms
+
+    def back_to(self, mark: tuple[int, int, int]) -> None:
+        """Forget what was recorded since."""
+        steps, self.work, self.terms = mark
+        del self.steps[steps:]
+
     def leaf(self, name: str, array: Array, *, requires_grad: bool) -> str:
         """Record a leaf."""
         array = _storable(array)

@@ -12,6 +12,7 @@ from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Arrays
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import numpy_array, torch_mode
+from refgrad.checking.tracing.nearness import NEARBY_TOLERANCE, near
 from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
 from refgrad.interpreter import Float64, evaluate
 from refgrad.oracles import CertifiedOracle, judge
@@ -23,17 +24,6 @@ CLOSE_ULPS = 4.0
 
 NEARBY = 2.0**-20
 """How far away, relatively, the function and its trace are compared once more."""
-
-NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
-    "float64": 1e-10,
-    "float32": 1e-4,
-    "float16": 3e-2,
-    "bfloat16": 0.2,
-})
-"""Relative difference allowed there: far more than rounding, far less than what a value that was missed would do."""
-
-CANCELLED = 2.0**-10
-"""An entry smaller than this part of the largest owes that to cancellation, and is compared with this part."""
 
 LARGEST_CERTIFIED = 100_000
 """A function of more scalar operations than this is screened, but not certified entry by entry."""
@@ -100,7 +90,7 @@ def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
         with np.errstate(all="ignore"):
             close = bool(np.all(np.abs(output - value) <= CLOSE_ULPS * unit * np.abs(value)))
         if found.large:
-            close = close or _near(output, value, NEARBY_TOLERANCE[found.dtype])
+            close = close or near(output, value, NEARBY_TOLERANCE[found.dtype])
             if not close:
                 raise Untraceable(f"output {k} is not what its trace gives")
         if not close and judge(output, CertifiedOracle(found.scenario, found.dtype).value(name)).outcome not in (
@@ -115,16 +105,8 @@ def _verify_nearby(found: Trace, subject: Subject) -> None:
     moved = tuple(_moved(array) for array in subject.point)
     values = evaluate(found.scenario, _Elsewhere(dict(zip(found.inputs, moved, strict=True))))
     for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
-        if output.shape != values[name].shape or not _near(output, values[name], NEARBY_TOLERANCE[found.dtype]):
+        if output.shape != values[name].shape or not near(output, values[name], NEARBY_TOLERANCE[found.dtype]):
             raise Untraceable(f"output {k} is not what its trace gives at a point nearby")
-
-
-def _near(output: Array, value: Array, tolerance: float) -> bool:
-    """Whether values that are finite are the same to so many digits, but for those that cancellation made small."""
-    with np.errstate(all="ignore"):
-        sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
-        size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * CANCELLED)
-        return bool(np.all((np.abs(output - value) <= tolerance * size) | ~np.isfinite(output)))
 
 
 def _moved(array: Array) -> Array:
