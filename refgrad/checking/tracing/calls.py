@@ -65,6 +65,7 @@ class Translator:
                 plain, arguments = plain[1:], arguments[::-1]
             if plain in self.calls:
                 return self.calls[plain](self, *arguments, **given)
+            plain = plain.removeprefix("special_")
             if plain in elementwise_rows():
                 return self.elementwise(elementwise_rows()[plain], arguments, given)
         except (TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:

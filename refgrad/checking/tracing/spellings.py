@@ -30,6 +30,12 @@ INSIDE: Mapping[str, int] = MappingProxyType({
 })  # fmt: skip
 """Functions in spellings that only make another type of one of their arguments, and which one that is."""
 
+SAME: Mapping[str, str] = MappingProxyType({
+    "psi": "digamma", "gammaln": "lgamma", "multigammaln": "mvlgamma", "ger": "outer", "swapdims": "swapaxes",
+    "row_stack": "vstack", "trapz": "trapezoid", "solve_ex": "solve", "inv_ex": "inv",
+})  # fmt: skip
+"""Further names of functions."""
+
 BESIDE = frozenset({"compute_mode", "inplace", "momentum", "driver", "sorted", "stable"})
 """Parameters that change nothing of a value."""
 
@@ -82,16 +88,16 @@ class Spellings:
             bound = signature.bind(*_spread(call.args), **{k.arg: k.value for k in call.keywords if k.arg})
         except TypeError:
             return
-        name = getattr(function, "__name__", "")
+        name = plain_name(function)
         self.by_name.setdefault(name, []).append(Spelling(row, _renamed(bound.arguments)))
 
     def has(self, function: Any) -> bool:
         """Whether any row is spelled by a function of this name."""
-        return getattr(function, "__name__", "") in self.by_name
+        return plain_name(function) in self.by_name
 
     def readings(self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Iterator[Reading]:
         """Yield what a call may be in terms of rows."""
-        spellings = self.by_name.get(getattr(function, "__name__", ""), [])
+        spellings = self.by_name.get(plain_name(function), [])
         signature = self.signature_of(function) if spellings else None
         if signature is None:
             return
@@ -135,6 +141,12 @@ class Spellings:
             return False
 
 
+def plain_name(function: Any) -> str:
+    """Return the name by which a function is looked up, one for all of its names."""
+    name = getattr(function, "__name__", "").removeprefix("special_").removeprefix("linalg_")
+    return SAME.get(name, name)
+
+
 def _said(bound: inspect.BoundArguments) -> set[str]:
     """Return the parameters that were given another value than their default, which None stands for too."""
     said = {
@@ -158,6 +170,8 @@ def _fits(expression: Any, value: Any, found: dict[str, Any], rest: list[tuple[a
         return type(value) in (bool, int, float, str, type(None)) and bool(value == expression.value)
     elif isinstance(expression, ast.Tuple | ast.List):
         return _fits_each(expression.elts, value, found, rest)
+    elif isinstance(expression, tuple) and len(expression) == 1 and _placeholder(expression[0]) == "arrays":
+        found.setdefault("arrays", value)
     elif isinstance(expression, tuple):
         return _fits_each(expression, value, found, rest)
     elif isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Mod):

@@ -17,6 +17,8 @@ SIGNATURES: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "topk": lambda input, k, dim=-1, largest=True, sorted=True: ...,  # noqa: A006, ARG005
     "median": lambda input, dim=None, keepdim=False: ...,  # noqa: A006, ARG005
     "index_add": lambda input, dim, index, source, *, alpha=1: ...,  # noqa: A006, ARG005
+    "repeat_interleave": lambda input, repeats, dim=None, output_size=None: ...,  # noqa: A006, ARG005
+    "threshold": lambda input, threshold, value, inplace=False: ...,  # noqa: A006, ARG005
     "scaled_dot_product_attention": (
         lambda query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False: ...  # noqa: ARG005
     ),
@@ -94,6 +96,19 @@ def _set_item(t: Translator, x: Any, index: Any, source: Any) -> str:
     return t.row("set_at", x, source, index=place)
 
 
+def _pad(t: Translator, x: Any, pad: Any, mode: str = "constant", value: Any = None) -> str:
+    """Record padding by a number; PyTorch names the last axis first."""
+    if mode != "constant" or any(width < 0 for width in pad):
+        raise Untraceable(f"it calls pad with the mode {mode} and the widths {tuple(pad)}")
+    pairs = [(int(a), int(b)) for a, b in zip(pad[::2], pad[1::2], strict=True)][::-1]
+    widths = ((0, 0),) * (len(t.shape(x)) - len(pairs)) + tuple(pairs)
+    return t.row("pad", x, pad_width=widths, value=float(value or 0.0))
+
+
+def _diagonal(t: Translator, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> str:
+    return t.row("diagonal", x, offset=int(offset), axes=(int(dim1), int(dim2)))
+
+
 def _like(t: Translator, x: Any, other: Any) -> str:
     return t.row("reshape", x, shape=tuple(other.shape))
 
@@ -131,6 +146,10 @@ TORCH_CALLS: Mapping[str, Call] = MappingProxyType({
     "norm": _norm,
     "setitem": _set_item,
     "batch_norm": _batch_norm,
+    "pad": _pad,
+    "swapdims": swap_axes,
+    "special_psi": lambda t, x: t.row("digamma", x),
+    **dict.fromkeys(("diagonal", "linalg_diagonal"), _diagonal),
     **dict.fromkeys(("view_as", "reshape_as"), _like),
     "expand_as": _expanded_like,
     **dict.fromkeys(("clone", "contiguous", "detach", "data", "to", "double", "float", "cpu", "positive"), same),

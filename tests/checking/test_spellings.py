@@ -1,0 +1,134 @@
+"""Is every row of the operator table recognized in a call that an adapter spells it by?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad import check_gradients
+from refgrad.checking.gradients import quiet
+from refgrad.checking.subject import Subject
+from refgrad.checking.tracing import Trace, Untraceable, trace
+from refgrad.generation import operator_scenario
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, start
+from refgrad.scenario import Apply
+
+pytestmark = pytest.mark.engines
+
+torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+CENTER = torch.full((4,), 0.1, dtype=torch.float64)
+
+UNREAD = frozenset({
+    "adaptive_max_pool1d", "add_at", "cholesky_gram", "cross_entropy", "diag_embed", "diagonal_scatter",
+    "eigvalsh", "index_reduce", "log_softmax", "logabsdet", "logcumsumexp", "lstsq", "matrix_norm", "meshgrid",
+    "normalize", "pad_by_copies", "qr_q", "qr_r", "select_scatter", "soft_cross_entropy", "svdvals",
+    "threshold", "trace", "vander",
+})  # fmt: skip
+"""Rows whose spelling is made of several calls, or takes one of several results; they are judged by differences."""
+
+
+def traced(engine: Engine, operator: str) -> Trace:
+    """Trace an operator in the words of an engine, applied to the leaves of a scenario."""
+    scenario = operator_scenario(0, operator)
+    step = next(s for s in scenario.steps if isinstance(s, Apply) and s.operator == operator)
+    leaves = {leaf.name: leaf.value.to_numpy() for leaf in scenario.leaves}
+    names = tuple(dict.fromkeys(step.arguments))
+
+    def function(*tensors: Any) -> Any:
+        values = dict(zip(names, tensors, strict=True))
+        return engine.apply(step, [values[name] for name in step.arguments], scenario)
+
+    subject = Subject(engine, function, [leaves[name] for name in names])
+    with quiet():
+        return trace(subject, subject.pullback(subject.point).outputs)
+
+
+def test_every_row_that_pytorch_spells_is_recognized_but_those_of_several_calls() -> None:
+    engine = start(find_adapter("torch"))
+    unread = set()
+    for operator in engine.operators:
+        try:
+            traced(engine, operator)
+        except Untraceable:
+            unread.add(operator)
+    assert unread == UNREAD
+
+
+def method(function: Any, *shape: int, **options: Any) -> tuple[str, str]:
+    """Return how a function was judged, and why it was not certified."""
+    x = torch.linspace(0.3, 1.7, int(np.prod(shape)), dtype=torch.float64).reshape(shape)
+    report = check_gradients(function, x, **options)
+    return report.method, report.reason
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x * 2).mul_(3).exp_().sum(),
+        lambda x: sum(part.prod() for part in x.split(1)) + x.chunk(2, dim=1)[0].sum(),
+        lambda x: torch.stack(torch.broadcast_tensors(x, x[:1])).prod(),
+        lambda x: torch.nn.functional.layer_norm(x, (4,)) * x,
+        lambda x: torch.nn.functional.layer_norm(x, [4], weight=x[0]) * x,
+        lambda x: torch.nn.functional.batch_norm(x, None, None, training=True) * x,
+        lambda x: torch.nn.functional.batch_norm(x, CENTER, CENTER + 0.4, weight=x[0]),
+        lambda x: torch.nn.functional.cross_entropy(x, torch.tensor([1, 3]), label_smoothing=0.1),
+        lambda x: x.var(dim=0, unbiased=False) + x.std(1, keepdim=True) + x.var(),
+        lambda x: x.norm() + x.norm(p=1, dim=1).sum() + torch.linalg.vector_norm(x, 3),
+        lambda x: x.roll(1, dims=1).cumsum(dim=0) + torch.nn.functional.dropout(x, 0.5),
+        lambda x: torch.nn.functional.max_pool2d(x[None, None], 2) + x.topk(2, dim=1).values.sum(),
+        lambda x: torch.nn.functional.pad(x, (1, 2), value=3.0).square(),
+        lambda x: torch.index_add(x, 0, torch.tensor([1, 0]), x * x, alpha=2),
+    ],
+)
+def test_what_is_spelled_in_another_way_is_certified_too(function: Any) -> None:
+    assert method(function, 2, 4) == ("certified", "")
+
+
+def test_an_assignment_to_a_part_is_recognized() -> None:
+    def function(x: Any) -> Any:
+        y = x * 2
+        y[0, 1:] = x[1, 1:].square()
+        y[1] += 3
+        return y * y
+
+    assert method(function, 2, 4) == ("certified", "")
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: torch.fft.fft(x).abs(), "it calls fft_fft"),
+        (
+            lambda x: torch.nn.functional.max_pool2d(x[None, None], 2, dilation=(1, 1), return_indices=True)[0],
+            "it calls",
+        ),
+        (lambda x: torch.nn.functional.dropout(x - x, 0.5), "it calls dropout on a zero"),
+        (lambda x: x + float(x.sum().detach().item() > 0), "it calls item, which takes a value out of the calculation"),
+    ],
+)
+def test_what_is_not_recognized_is_named(function: Any, reason: str) -> None:
+    found, told = method(function, 2, 4, raise_exception=False)
+    assert found == "differences"
+    assert told.startswith(reason)
+
+
+def test_a_wrong_rule_behind_a_layer_norm_is_certified_to_be_wrong() -> None:
+    class Square(torch.autograd.Function):  # type: ignore[misc]
+        """A square whose rule is a millionth too large."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            return 2.000002 * ctx.saved_tensors[0] * cotangents[0]
+
+    x = torch.linspace(0.3, 1.7, 8, dtype=torch.float64).reshape(2, 4)
+    report = check_gradients(lambda x: torch.nn.functional.layer_norm(Square.apply(x), (4,)), x, raise_exception=False)
+    assert (report.outcome, report.method) == ("wrong", "certified")
