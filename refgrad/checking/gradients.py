@@ -13,7 +13,8 @@ import numpy as np
 from refgrad.checking import explanation
 from refgrad.checking.check import Check, Method
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.orders import batched_report, forward_report, higher_orders
+from refgrad.checking.modes.forward_and_batched import batched_report, forward_report
+from refgrad.checking.modes.orders import higher_orders
 from refgrad.checking.pullbacks import SideEffectError
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
 from refgrad.checking.slopes.deadline import Deadline
