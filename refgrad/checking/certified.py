@@ -13,9 +13,10 @@ from refgrad.checking.discrepancy import Discrepancy, Severity
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.tracing import Trace
+from refgrad.interpreter import expanded
 from refgrad.oracles import CertifiedOracle, Judgement, judge
 from refgrad.oracles.slopes.curves import Floats
-from refgrad.scenario import Constant
+from refgrad.scenario import Constant, Scenario
 
 SHARP = 1e-3
 """A screen that misses larger errors, as one of halves does, is no help."""
@@ -32,6 +33,12 @@ class CertifiedJudge:
         self.positions = positions
         self.choices = choices
         self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
+        self.rates: Floats | None = None
+
+    @cached_property
+    def plain(self) -> Scenario:
+        """The scenario written out, once for all that screens it."""
+        return expanded(self.trace.scenario)
 
     @cached_property
     def oracle(self) -> CertifiedOracle:
@@ -44,10 +51,12 @@ class CertifiedJudge:
         contributions = self._contributions(seeds)
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
-        if screening.missed_below(self.trace.scenario, count, self.rounding) < SHARP and screening.passes(
-            self.trace.scenario, contributions, named, self.choices, self.rounding
-        ):
-            return []
+        if screening.missed_below(self.plain, count, self.rounding) < SHARP:
+            sweep = screening.Sweep(self.plain, named, self.choices)
+            if self.rates is None and all(gradient.all() for gradient in gradients):
+                self.rates = sweep.rates(self.trace.outputs)
+            if sweep.passes(contributions, self.rounding):
+                return []
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]
         found = []
@@ -59,7 +68,7 @@ class CertifiedJudge:
 
     def sees_from(self, count: int) -> float | None:
         """Return the error of one entry among so many that is never missed, if that is known beforehand."""
-        missed = screening.missed_below(self.trace.scenario, count, self.rounding)
+        missed = screening.missed_below(self.plain, count, self.rounding)
         return None if self.trace.large or missed >= SHARP else missed
 
     def truths(self, seeds: Seeds) -> list[Floats]:
@@ -74,8 +83,13 @@ class CertifiedJudge:
         return tuple((name, Constant.of(seed)) for name, seed in pairs if seed is not None)
 
     def row_scales(self) -> Floats:
-        """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
-        return screening.row_scales(self.trace.scenario, self.trace.outputs, self.choices)
+        """Return how fast each entry of the outputs changes along a random direction; 1 where it does not.
+
+        The direction of a screen will do, unless it goes far along entries whose gradient is zero.
+        """
+        if self.rates is not None:
+            return self.rates
+        return screening.row_scales(self.plain, self.trace.outputs, self.choices)
 
     def _undecided(self, position: int) -> Discrepancy:
         """Say that a function is too large to be certified entry by entry."""

@@ -153,18 +153,35 @@ def passes(
 
     They were computed with this ``rounding``. False says nothing: not even that they are wrong.
     """
-    with np.errstate(all="ignore"):
-        count = sum(gradient.size for gradient in gradients.values())
-        wide = {name: gradient.astype(np.float64) for name, gradient in gradients.items()}
-        weights = {name: _weights(gradient, choices) for name, gradient in wide.items()}
-        values = evaluate(expanded(scenario), Duals(weights))
-        truth = sum((_along(values[name], seed) for name, seed in contributions), 0.0)
-        claimed = sum(float(np.sum(weights[name] * gradient)) for name, gradient in wide.items())
-        allowed = tolerance(scenario, count, rounding)
-        if rounding.large:
-            norm = math.hypot(*(_norm(values[name], seed) for name, seed in contributions))
-            allowed += ALLOWANCE * FORMATS[rounding.dtype].unit * math.sqrt(2 * rounding.terms) * norm
-        return bool(abs(truth - claimed) <= allowed)
+    return Sweep(expanded(scenario), gradients, choices).passes(contributions, rounding)
+
+
+class Sweep:
+    """One forward sweep along a direction in which each entry of the claimed gradients counts alike."""
+
+    def __init__(self, scenario: Scenario, gradients: Mapping[str, Array], choices: np.random.Generator) -> None:
+        """Sweep a scenario that has no composite operators."""
+        self.scenario = scenario
+        with np.errstate(all="ignore"):
+            self.gradients = {name: gradient.astype(np.float64) for name, gradient in gradients.items()}
+            self.weights = {name: _weights(gradient, choices) for name, gradient in self.gradients.items()}
+            self.values = evaluate(scenario, Duals(self.weights))
+
+    def passes(self, contributions: Contributions, rounding: Rounding) -> bool:
+        """Whether the gradients of the sum of seed · output are right along the direction."""
+        with np.errstate(all="ignore"):
+            truth = sum((_along(self.values[name], seed) for name, seed in contributions), 0.0)
+            claimed = sum(float(np.sum(self.weights[name] * g)) for name, g in self.gradients.items())
+            allowed = tolerance(self.scenario, sum(g.size for g in self.gradients.values()), rounding)
+            if rounding.large:
+                norm = math.hypot(*(_norm(self.values[name], seed) for name, seed in contributions))
+                allowed += ALLOWANCE * FORMATS[rounding.dtype].unit * math.sqrt(2 * rounding.terms) * norm
+            return bool(abs(truth - claimed) <= allowed)
+
+    def rates(self, outputs: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return how fast each entry of the outputs changes along the direction; 1 where it does not."""
+        found = np.concatenate([np.zeros(0), *(np.abs(_tangent(self.values[name])).ravel() for name in outputs)])
+        return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
 
 def row_scales(scenario: Scenario, outputs: Sequence[str], choices: np.random.Generator) -> npt.NDArray[np.float64]:
