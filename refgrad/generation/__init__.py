@@ -9,19 +9,23 @@ from refgrad.generation.random_graphs import generate, random_scenario
 from refgrad.generation.search import EXAMPLES, Counterexample, Search, find_counterexample
 from refgrad.generation.shrinking.shrinking import shrink
 from refgrad.generation.shrinking.weight import weight
-from refgrad.generation.single_operators.applications import applied_twice
+from refgrad.generation.single_operators.always.applications import applied_twice
+from refgrad.generation.single_operators.always.corners import corner_scenarios, plain_corners
+from refgrad.generation.single_operators.always.exceptional import Place, exceptional_places, numbers_at
+from refgrad.generation.single_operators.always.large_arrays import large_scenarios, period_of, with_constants
+from refgrad.generation.single_operators.always.memory import memory_scenarios, memory_scenarios_of_second_order
+from refgrad.generation.single_operators.always.subsets import subsets_of_second_order
+from refgrad.generation.single_operators.always.variety import (
+    forward_corners,
+    second_order_corners,
+    third_order_corners,
+)
 from refgrad.generation.single_operators.contracts import contract_scenario, contract_scenarios_of_ones
-from refgrad.generation.single_operators.corners import corner_scenarios, plain_corners
-from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
 from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
 from refgrad.generation.single_operators.forward_mode import forward_scenario
-from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of, with_constants
 from refgrad.generation.single_operators.layouts import LAYOUTS
-from refgrad.generation.single_operators.memory import memory_scenarios, memory_scenarios_of_second_order
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
-from refgrad.generation.single_operators.subsets import subsets_of_second_order
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
-from refgrad.generation.single_operators.variety import forward_corners, second_order_corners, third_order_corners
 from refgrad.generation.tangents import without_tangents
 from refgrad.generation.wanted_gradients import without_gradients_of
 

@@ -13,11 +13,11 @@ from refgrad.generation.draft.backward_calls import random_seed
 from refgrad.generation.draft.draft import Draft
 from refgrad.generation.draft.value import Value
 from refgrad.generation.profile import STANDARD, Profile
+from refgrad.generation.single_operators.always.corners import corner_scenarios
+from refgrad.generation.single_operators.always.variety import various
 from refgrad.generation.single_operators.continuation import add_product, add_sum, continued, value_of
-from refgrad.generation.single_operators.corners import corner_scenarios
 from refgrad.generation.single_operators.layouts import laid_out
 from refgrad.generation.single_operators.second_order import scenario_with_entries
-from refgrad.generation.single_operators.variety import various
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario
 

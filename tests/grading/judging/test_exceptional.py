@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from refgrad.generation import exceptional_places
-from refgrad.generation.single_operators.exceptional import SUBNORMAL
+from refgrad.generation.single_operators.always.exceptional import SUBNORMAL
 from refgrad.grading.judging.evidence import Entry, Error
 from refgrad.grading.judging.exceptional import PASSES_NAN_OVER, examine_exceptional, examine_limits
 from refgrad.native.engine import Engine, start

@@ -25,7 +25,7 @@ from refgrad.generation.draft.leaves import fresh_leaf
 from refgrad.generation.draft.operands import operand_rule
 from refgrad.generation.draft.value import Value
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
-from refgrad.generation.single_operators.corner_kinds import (
+from refgrad.generation.single_operators.always.corner_kinds import (
     ARRANGEMENTS,
     HIGHEST_RANK,
     SHAPES,

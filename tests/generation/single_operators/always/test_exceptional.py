@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import exceptional_places, numbers_at
-from refgrad.generation.single_operators.exceptional import LARGEST, LARGEST_SIZE, SUBNORMAL
+from refgrad.generation.single_operators.always.exceptional import LARGEST, LARGEST_SIZE, SUBNORMAL
 from refgrad.operators import operator_table
 from refgrad.scenario import Leaf
 from refgrad.scenario.formats import FLOAT64

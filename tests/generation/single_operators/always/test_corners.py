@@ -7,8 +7,8 @@ import pytest
 
 from refgrad.generation import Profile, corner_scenarios, operator_scenario
 from refgrad.generation.draft.admission import well_formed
-from refgrad.generation.single_operators.corner_kinds import SHAPES
-from refgrad.generation.single_operators.corners import LARGEST_CORNER
+from refgrad.generation.single_operators.always.corner_kinds import SHAPES
+from refgrad.generation.single_operators.always.corners import LARGEST_CORNER
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import large_scenarios, period_of
-from refgrad.generation.single_operators.large_arrays import LARGEST, PERIOD
+from refgrad.generation.single_operators.always.large_arrays import LARGEST, PERIOD
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 

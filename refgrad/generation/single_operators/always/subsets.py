@@ -9,7 +9,7 @@ from typing import Final
 
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.profile import Profile
-from refgrad.generation.single_operators.corners import plain_corners, subsets
+from refgrad.generation.single_operators.always.corners import plain_corners, subsets
 from refgrad.generation.single_operators.second_order import differentiated_twice
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Scenario

@@ -18,8 +18,8 @@ from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.admission import Array, well_formed
 from refgrad.generation.draft.backward_calls import random_seed
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
-from refgrad.generation.single_operators.corner_kinds import HIGHEST_RANK
-from refgrad.generation.single_operators.corners import LARGEST_CORNER, entries, plain_corners
+from refgrad.generation.single_operators.always.corner_kinds import HIGHEST_RANK
+from refgrad.generation.single_operators.always.corners import LARGEST_CORNER, entries, plain_corners
 from refgrad.generation.single_operators.layouts import GAP, LAYOUTS, Viewed, admitted, through_a_view
 from refgrad.generation.single_operators.second_order import differentiated_twice
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords

@@ -13,7 +13,7 @@ from typing import Final
 
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.profile import Profile
-from refgrad.generation.single_operators.corners import corner_scenarios, is_plain
+from refgrad.generation.single_operators.always.corners import corner_scenarios, is_plain
 from refgrad.generation.single_operators.forward_mode import moved
 from refgrad.generation.single_operators.second_order import differentiated_twice
 from refgrad.generation.single_operators.third_order import differentiated_thrice

@@ -11,7 +11,7 @@ from itertools import islice
 
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.profile import STANDARD, Profile
-from refgrad.generation.single_operators.corners import entries, plain_corners
+from refgrad.generation.single_operators.always.corners import entries, plain_corners
 from refgrad.generation.single_operators.layouts import admitted
 from refgrad.scenario import Constant, Leaf, Scenario
 

@@ -1,0 +1,1 @@
+"""Scenarios of one operator that every run tries, whatever its seed."""
