@@ -47,8 +47,9 @@ def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, a
 def confirm(reports: tuple[Path, ...], python: str) -> None:
     """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
 
-    A finding is confirmed if the program prints the number, or ends with the exception, that the report tells; there is
-    nothing to compare where the report tells no single number. The exit status is 1 if a program shows something else.
+    A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
+    tells. It could not be run where the engine cannot be imported. The programs stand in the files: confirm only files
+    that you trust. The exit status is 1 if a finding is not confirmed.
     """
     from refgrad.cli.confirm import confirm_reports
 
