@@ -10,8 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 def markdown_templates() -> Environment:
     """Return the templates of this package, with their filters.
 
-    ``plain`` is a text that is no markup, ``foreign`` one that an engine says, ``code`` is code in a cell, ``fenced`` is
-    a block of code, and ``anchor`` is where a heading is.
+    ``plain`` is a text that is no markup, ``foreign`` one that an engine says, ``code`` is code in a cell, ``fenced``
+    is a block of code, and ``anchor`` is where a heading is.
     """
     templates = Environment(  # noqa: S701 (Markdown, not HTML)
         loader=PackageLoader("refgrad.report"),

@@ -78,13 +78,7 @@ class Folding(ast.NodeTransformer):
         node.args = [part for each in node.args for part in _unpacked(each)]
         name = last_name(node.func)
         defaults = DEFAULTS.get(name, {})
-        node.keywords = [
-            each
-            for each in node.keywords
-            if not (
-                each.arg in defaults and isinstance(each.value, ast.Constant) and each.value.value is defaults[each.arg]
-            )
-        ]
+        node.keywords = [each for each in node.keywords if not _is_default(each, defaults)]
         if name == "backward" and len(node.args) == 1 and _is_none(node.args[0]):
             node.args = []
         if name == "tensor" and node.args:
@@ -97,6 +91,13 @@ class Folding(ast.NodeTransformer):
         if name == "tuple" and len(node.args) == 1 and (count := _counted(node.args[0])) is not None:
             return ast.Tuple([ast.Constant(number) for number in range(count)], ast.Load())
         return node
+
+
+def _is_default(keyword: ast.keyword, defaults: Mapping[str, object]) -> bool:
+    """Whether a keyword argument says what the call does anyway."""
+    if keyword.arg is None or not isinstance(keyword.value, ast.Constant):
+        return False
+    return keyword.arg in defaults and keyword.value.value is defaults[keyword.arg]
 
 
 def truth(test: ast.expr) -> bool:
