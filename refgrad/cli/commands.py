@@ -140,11 +140,18 @@ def listing(what: Listed) -> None:
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
-def report(folders: tuple[Path, ...]) -> None:
-    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding."""
-    from refgrad.cli.report import write_reports
+@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there, of one folder alone.")
+def report(folders: tuple[Path, ...], html: Path | None) -> None:
+    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
 
-    write_reports(folders)
+    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html.
+    """
+    from refgrad.cli.report import write_html, write_reports
+
+    if html is None:
+        write_reports(folders)
+    else:
+        write_html(folders, html)
 
 
 @click.command()

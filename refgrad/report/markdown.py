@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from refgrad.native.text import plain_text
+
+LONGEST: Final = 200_000
+"""Characters of a block of code."""
 
 
 def markdown_templates() -> Environment:
@@ -35,9 +41,9 @@ def _plain(text: str) -> str:
 
 def _foreign(text: str) -> str:
     """Return a text of an engine, in which Markdown sees no link either."""
-    return _plain(text).replace("](", "]\\(")
+    return _plain(plain_text(text)).replace("](", "]\\(")
 
 
 def _fenced(text: str) -> str:
     """Return a text that does not end the block of code that it stands in."""
-    return text.rstrip().replace("```", "`\u200b`\u200b`")
+    return plain_text(text.rstrip(), LONGEST).replace("```", "`\u200b`\u200b`")

@@ -157,7 +157,7 @@ def _matrix(templates: Environment, graded: Sequence[Graded]) -> str:
     chapters = list(dict.fromkeys(verdict.chapter for verdict in verdicts))
     by_operator = {chapter: _operators(verdicts, chapter) for chapter in chapters if _operators(verdicts, chapter)}
     page = templates.get_template("matrix.md.jinja")
-    shared = shared_operators([report.document for report in graded])
+    shared = shared_operators(report.causes for report in graded)
     return page.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared)
 
 

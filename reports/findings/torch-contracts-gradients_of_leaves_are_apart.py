@@ -10,7 +10,7 @@ import torch
 x = torch.tensor([1.5, -0.5], dtype=torch.float64, requires_grad=True)
 y = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
 a = torch.stack([x, y], dim=0)
-b = torch.sum(a, dim=(0,), keepdim=False)
+b = torch.sum(a, dim=(0,))
 b.backward(torch.tensor([1.0, -2.0], dtype=torch.float64))
 c = torch.multiply(x, x)
 c.backward(torch.tensor([1.0, 1.0], dtype=torch.float64))

@@ -11,7 +11,7 @@ import torch
 a = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
 b = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
 c = torch.stack(torch.meshgrid([a, b], indexing='xy'))
-d = torch.sum(c, dim=tuple(range(c.ndim)), keepdim=False)
+d = torch.sum(c, dim=tuple(range(c.ndim)))
 d.backward(retain_graph=True)
 d.backward()
 got = float(a.grad[0])

@@ -10,7 +10,7 @@ import torch
 a = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
 b = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
 c = torch.row_stack([a, b])
-d = torch.sum(c, dim=tuple(range(c.ndim)), keepdim=False)
+d = torch.sum(c, dim=tuple(range(c.ndim)))
 d.backward(retain_graph=True)
 d.backward()
 got = float(a.grad)

@@ -37,6 +37,7 @@ from refgrad.grading.measurements.exercises.measuring import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
 from refgrad.grading.measurements.release import SHARE
 from refgrad.report.findings.looks import bare, unmasked
+from refgrad.report.findings.tidying import MOST_TEXT
 from refgrad.report.findings.tolerance import comparison
 from refgrad.scenario import Apply, Read, Scenario, parse
 
@@ -92,7 +93,7 @@ class Program:
 
 def asserting(verdict: Verdict) -> str | None:
     """Return the program of a verdict with an assertion at its end, None for what no assertion can be made of."""
-    if not verdict.reproduction:
+    if not verdict.reproduction or len(verdict.reproduction) > MOST_TEXT:
         return None
     lines = verdict.reproduction.rstrip().splitlines()
     try:

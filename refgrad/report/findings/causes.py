@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -20,6 +20,7 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.document import verdicts_of
 from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.script import Script
+from refgrad.report.findings.tidying import pieces
 from refgrad.report.severity import SEVERITIES, Severity
 from refgrad.scenario import Apply, Backward, parse
 
@@ -63,11 +64,11 @@ def causes(document: Mapping[str, Any]) -> list[Cause]:
     return sorted(found, key=lambda cause: (SEVERITIES.index(cause.severity), -len(cause.findings)))
 
 
-def shared_operators(documents: Sequence[Mapping[str, Any]]) -> dict[str, list[Cause]]:
-    """Return the operators that several engines get wrong, with the cause in each engine."""
+def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
+    """Return the operators that several engines get wrong, given the causes of each, with the cause in each engine."""
     found: dict[str, list[Cause]] = {}
-    for document in documents:
-        for cause in causes(document):
+    for given in engines:
+        for cause in given:
             for operator in dict.fromkeys(each.verdict.operator for each in cause.findings):
                 if operator:
                     found.setdefault(operator, []).append(cause)
@@ -122,9 +123,14 @@ def links(finding: Script) -> Iterator[Link]:
         yield "number", f"{fact.observed} in place of {fact.lower}"
     if not verdict.operator and sum(isinstance(step, Backward) for step in _steps(verdict)) > 1:
         yield "wrong from", "the second backward on"
-    if operator:
-        yield "operator", operator
-        yield from (("function", name) for name in _functions(finding, operator))
+    if not operator:
+        return
+    if verdict.chapter in {"infinities", "exceptional"}:
+        yield "operator at NaN and infinities:", operator
+        return
+    kind = "inaccurate " if verdict.verdict == "inaccurate" else ""
+    yield f"{kind}operator", operator
+    yield from ((f"{kind}function", name) for name in _functions(finding, operator))
 
 
 def _shares_memory(verdict: Verdict) -> bool:
@@ -150,11 +156,11 @@ def _steps(verdict: Verdict) -> tuple[object, ...]:
 def _functions(finding: Script, operator: str) -> Iterator[str]:
     """Yield the function of the library that a program calls for an operator, if it calls nothing else for it."""
     try:
-        tree = ast.parse(finding.program)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        program = pieces(finding.program)
+    except ValueError:
         return
     names = {step.name for step in _steps(finding.verdict) if isinstance(step, Apply) and step.operator == operator}
-    for node in ast.walk(tree):
+    for node in (each for piece in program for each in ast.walk(piece.node)):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute()) as call) if name in names:
                 if sum(isinstance(each, ast.Call) for each in ast.walk(call)) == 1:

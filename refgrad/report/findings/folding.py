@@ -20,7 +20,7 @@ REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "ami
 DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
     "backward": MappingProxyType({"retain_graph": False, "create_graph": False}),
     "tensor": MappingProxyType({"requires_grad": False, "constant": False}),
-    **dict.fromkeys(REDUCTIONS, MappingProxyType({"axis": None, "keepdims": False})),
+    **dict.fromkeys(REDUCTIONS, MappingProxyType({"axis": None, "keepdims": False, "keepdim": False})),
 })
 """What a call need not say, by the last name of the function."""
 

@@ -149,7 +149,11 @@ def sentence_of(fact: Fact, computed: Computed) -> str:
 def _(fact: Entry, computed: Computed) -> str:
     low, high, seen = float(fact.lower), float(fact.upper), float(fact.observed)
     digits = 6 if not abs(seen - low) < 1e-4 * abs(low) else 17
-    right = _number(low, digits) if low == high else f"between {_number(low, digits)} and {_number(high, digits)}"
+    right = (
+        _number(low, digits)
+        if low == high or math.isnan(low)
+        else f"between {_number(low, digits)} and {_number(high, digits)}"
+    )
     index = f"[{', '.join(map(str, fact.index))}]" if fact.index else ""
     what = f"{computed.subject(fact.subject)}{computed.place}{' in entry ' + index if index else ''}"
     return _capital(f"{computed.before}{_braced(what)} is {right}; {{engine}} gives {_number(seen, digits)}.")

@@ -11,7 +11,7 @@ from typing import Final
 from refgrad.report.findings.folding import Folding
 
 MOST_TEXT: Final = 200_000
-"""Longer programs are shown as they are."""
+"""Longer programs are left as they are."""
 
 IMPORTS: Final = (ast.Import, ast.ImportFrom)
 

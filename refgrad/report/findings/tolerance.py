@@ -18,6 +18,8 @@ BEYOND: Final = 3.0
 def comparison(fact: Entry) -> tuple[str, str]:
     """Return the condition that ``got`` has to meet, and what is right, in words."""
     low, high, seen = float(fact.lower), float(fact.upper), float(fact.observed)
+    if math.isnan(low) or math.isnan(high):
+        return "math.isnan(got)", "nan"
     if not math.isfinite(low) or not math.isfinite(high):
         wanted = f'float("{low}")'
         return (

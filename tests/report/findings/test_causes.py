@@ -100,5 +100,5 @@ def test_what_says_nothing_of_an_engine_has_no_cause() -> None:
 
 def test_an_operator_that_two_engines_get_wrong_is_told() -> None:
     exp, log = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
-    shared = shared_operators([document(exp, log, engine="one"), document(exp, engine="two")])
+    shared = shared_operators(causes(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
     assert {name: [cause.best.engine for cause in found] for name, found in shared.items()} == {"exp": ["one", "two"]}

@@ -54,8 +54,8 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
             "The gradient of `exp(x)` with respect to `x` at x = 1.5 is 4.48; toy 1.0 gives 4.4800000001.",
         ),
         (
-            said(replace(entry("nan"), lower="-1", upper="1", index=(3,)), 5, LONG),
-            f"{END}the gradient of `x`, added up over 2 backwards, in entry [3] is between -1 and 1; toy 1.0 gives nan.",
+            said(replace(entry("nan"), lower="0", upper="1", index=(3,)), 5, LONG),
+            f"{END}the gradient of `x`, added up over 2 backwards, in entry [3] is between 0 and 1; toy 1.0 gives nan.",
         ),
         (
             said(Dtype(subject=VALUE, seen="float64", expected="float32")),

@@ -52,6 +52,13 @@ def test_an_infinity_is_right_exactly(right: float) -> None:
     assert not holds(fact, -right)
 
 
+def test_not_a_number_is_right_where_it_is_due() -> None:
+    fact = entry(0.355, math.nan, math.nan)
+    assert comparison(fact) == ("math.isnan(got)", "nan")
+    assert holds(fact, math.nan)
+    assert not holds(fact, 0.355)
+
+
 def test_any_number_of_an_interval_passes() -> None:
     fact = entry(math.nan, -2.0, 2.0)
     assert all(holds(fact, got) for got in (-2.0, 0.0, 2.0))
