@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 from typing import Final
 
@@ -19,7 +18,6 @@ from refgrad.grading.judging.evidence import (
     Dtype,
     Entry,
     Error,
-    Evidence,
     Fact,
     Flag,
     Measured,
@@ -36,13 +34,20 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.measurements.exercises.measuring import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
 from refgrad.grading.measurements.release import SHARE
+from refgrad.report.findings.lines import (
+    PRINTED,
+    Program,
+    dtype_in,
+    label_of,
+    quoted,
+    what_of,
+    with_imports,
+    without_looks,
+)
 from refgrad.report.findings.looks import bare, unmasked
 from refgrad.report.findings.tidying import MOST_TEXT
 from refgrad.report.findings.tolerance import comparison
-from refgrad.scenario import Apply, Read, Scenario, parse
-
-LOOK: Final = re.compile(r"^(?P<margin> *)(?P<call>print\(.*\))  # (?P<what>.*)$")
-PRINTED: Final = re.compile(r"^ *print\(")
+from refgrad.scenario import Apply, Read, parse
 
 REASONS: Final = {
     "freed-graph": "the graph was freed",
@@ -57,38 +62,6 @@ REASONS: Final = {
     "write-shape": "what is written does not fit",
 }
 """Why an error of a kind is due."""
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The lines of a printed program, with the scenario that it came from, and the evidence that it is to show."""
-
-    lines: Sequence[str]
-    evidence: Evidence
-    scenario: Scenario | None
-
-    def look(self, what: str) -> tuple[int, list[ast.expr], str]:
-        """Return where the look is that showed the fact, what it prints, and its margin. Raises LookupError."""
-        found = [
-            (number, match)
-            for number, line in enumerate(self.lines)
-            if (match := LOOK.match(line)) and match["what"] == what
-        ]
-        wanted = self._reads(what) or len(found)
-        number, match = found[wanted - 1]
-        call = ast.parse(match["call"], mode="eval").body
-        assert isinstance(call, ast.Call)
-        return number, call.args, match["margin"]
-
-    def _reads(self, what: str) -> int:
-        """Return how many steps up to the one of the fact look at this."""
-        steps = self.scenario.steps[: self.evidence.step] if self.scenario else ()
-        return sum(isinstance(step, Read) and _label(step) == what for step in steps)
-
-    def ended(self, number: int, margin: str, lines: Sequence[str]) -> str:
-        """Return the program with these lines in place of a look, and without all other looks."""
-        before = [line for line in self.lines[:number] if not PRINTED.match(line)]
-        return "\n".join([*before, *(margin + line for line in lines)]) + "\n"
 
 
 def asserting(verdict: Verdict) -> str | None:
@@ -118,41 +91,41 @@ def asserted(fact: Fact, program: Program) -> str | None:  # noqa: ARG001 (there
 
 @asserted.register
 def _(fact: Entry, program: Program) -> str:
-    number, (shown, *_), margin = program.look(_what(fact.subject))
+    number, (shown, *_), margin = program.look(what_of(fact.subject))
     index = f"[{', '.join(str(int(number)) for number in fact.index)}]" if fact.index else ""
     array = f"{unmasked(shown)}[{fact.subject.call - 1}]" if fact.subject.of == "hook" else bare(shown)
     place = f" at {index}" if index else ""
     test, right = comparison(fact)
     said = f"{name_of(fact.subject)}{place} is {{got}}, but it should be {right}"
     needs = ["import math"] if test.startswith("math.") else []
-    lines = [f"got = float({array}{index})", f"assert {test}, f{_quoted(said)}"]
-    return _with_imports(program.ended(number, margin, lines), needs)
+    lines = [f"got = float({array}{index})", f"assert {test}, f{quoted(said)}"]
+    return with_imports(program.ended(number, margin, lines), needs)
 
 
 @asserted.register
 def _(fact: Dtype, program: Program) -> str | None:
-    number, shown, margin = program.look(_what(fact.subject))
+    number, shown, margin = program.look(what_of(fact.subject))
     if not fact.expected or len(shown) != 2:  # noqa: PLR2004 (the array and its dtype)
         return None
     said = f"{name_of(fact.subject)} has the dtype {{got}}, but it should be {fact.expected}"
-    lines = [f"got = {bare(shown[1])}", f"assert got == {_dtype(fact.expected, program)}, f{_quoted(said)}"]
+    lines = [f"got = {bare(shown[1])}", f"assert got == {dtype_in(fact.expected, program)}, f{quoted(said)}"]
     return program.ended(number, margin, lines)
 
 
 @asserted.register
 def _(fact: Shape, program: Program) -> str:
-    number, (shown, *_), margin = program.look(_what(fact.subject))
+    number, (shown, *_), margin = program.look(what_of(fact.subject))
     due = tuple(int(length) for length in fact.expected)
     said = f"{name_of(fact.subject)} has the shape {{got}}, but it should be {due}"
-    lines = [f"got = tuple({bare(shown)}.shape)", f"assert got == {due}, f{_quoted(said)}"]
+    lines = [f"got = tuple({bare(shown)}.shape)", f"assert got == {due}, f{quoted(said)}"]
     return program.ended(number, margin, lines)
 
 
 @asserted.register
 def _(fact: Absent, program: Program) -> str | None:
     if fact.error is not None:  # the program ends with it
-        return _without_looks(program)
-    number, (shown, *_), margin = program.look(_what(fact.subject))
+        return without_looks(program)
+    number, (shown, *_), margin = program.look(what_of(fact.subject))
     lines = [f"got = {bare(shown)}", f'assert got is not None, "{name_of(fact.subject)} is missing"']
     return program.ended(number, margin, lines)
 
@@ -163,13 +136,7 @@ def _(fact: Error, program: Program) -> str | None:
     step = program.scenario.steps[program.evidence.step - 1] if program.scenario and program.evidence.step else None
     if isinstance(step, Read) or fact.expected:
         return None
-    return _without_looks(program)
-
-
-def _without_looks(program: Program) -> str:
-    """Return a program that shows nothing, since it ends with an error before anything could be shown."""
-    lines = (line for line in program.lines if not LOOK.match(line))
-    return "\n".join(re.sub(r"^print\((attempt\(.*\))\)$", r"\1", line) for line in lines) + "\n"
+    return without_looks(program)
 
 
 @asserted.register
@@ -177,10 +144,10 @@ def _(fact: Flag, program: Program) -> str:
     assert program.scenario is not None
     step = program.scenario.steps[program.evidence.step - 1]
     assert isinstance(step, Read)
-    number, (shown, *_), margin = program.look(_label(step))
+    number, (shown, *_), margin = program.look(label_of(step))
     due = bool(fact.expected)
-    said = f"{_label(step)} is {{got}}, but it should be {due}"
-    lines = [f"got = {ast.unparse(shown)}", f"assert got is {due}, f{_quoted(said)}"]
+    said = f"{label_of(step)} is {{got}}, but it should be {due}"
+    lines = [f"got = {ast.unparse(shown)}", f"assert got is {due}, f{quoted(said)}"]
     return program.ended(number, margin, lines)
 
 
@@ -189,7 +156,7 @@ def _(fact: Calls, program: Program) -> str:
     number, (shown, *_), margin = program.look(f"what {fact.hook} saw")
     due = int(fact.expected)
     said = f"{fact.hook} saw {{got}} gradients, but there were {due}"
-    lines = [f"got = len({ast.unparse(shown)})", f"assert got == {due}, f{_quoted(said)}"]
+    lines = [f"got = len({ast.unparse(shown)})", f"assert got == {due}, f{quoted(said)}"]
     return program.ended(number, margin, lines)
 
 
@@ -197,8 +164,8 @@ def _(fact: Calls, program: Program) -> str:
 def _(fact: Unsent, program: Program) -> str:
     number, (shown, *_), margin = program.look(f"gradient of {fact.leaf}")
     said = f"{fact.leaf} has the gradient {{got}}, but nothing was sent to it"
-    lines = [f"got = {bare(shown)}", f"assert got is None or not np.any(np.asarray(got)), f{_quoted(said)}"]
-    return _with_imports(program.ended(number, margin, lines), ["import numpy as np"])
+    lines = [f"got = {bare(shown)}", f"assert got is None or not np.any(np.asarray(got)), f{quoted(said)}"]
+    return with_imports(program.ended(number, margin, lines), ["import numpy as np"])
 
 
 @asserted.register
@@ -215,8 +182,8 @@ def _(fact: Uncoupled, program: Program) -> str:
     names = " and ".join(f"{each.name} by {_plain(each.array.tolist())}" for each in fact.direction)
     said = f"moving {names} changes the output by {right}, but by {{got}} according to the gradient"
     needs = ["import numpy as np"] if any("np." in term for term in terms) else []
-    lines = [f"got = {' + '.join(terms)}", f"assert {test}, f{_quoted(said)}"]
-    return _with_imports(program.ended(number, margin, lines), needs)
+    lines = [f"got = {' + '.join(terms)}", f"assert {test}, f{quoted(said)}"]
+    return with_imports(program.ended(number, margin, lines), needs)
 
 
 @asserted.register
@@ -232,7 +199,7 @@ def _(fact: Silence, program: Program) -> str:
         "except Exception:",
         "    pass",
         "else:",
-        f"    raise AssertionError({_quoted(said)})",
+        f"    raise AssertionError({quoted(said)})",
     ]
     return "\n".join([*lines, *end]) + "\n"
 
@@ -250,9 +217,9 @@ def _(fact: Written, program: Program) -> str | None:  # noqa: ARG001 (the seeds
     lines = [
         f"got = np.asarray({seeds[0]})",
         f"due = np.asarray({original})",
-        f"assert np.array_equal(got, due), f{_quoted(said)}",
+        f"assert np.array_equal(got, due), f{quoted(said)}",
     ]
-    return _with_imports(program.ended(number, margin, lines), ["import numpy as np"])
+    return with_imports(program.ended(number, margin, lines), ["import numpy as np"])
 
 
 @asserted.register
@@ -264,7 +231,7 @@ def _(fact: Measured, program: Program) -> str | None:
     if fact.quantity == "tensor":
         return program.ended(number, "", [f"got = {shown}", 'assert got is None, "the tensor is still held"'])
     said = "of the {graph} bytes of the graph, {got} are still held"
-    lines = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{_quoted(said)}"]
+    lines = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
     return program.ended(number, "", lines)
 
 
@@ -280,7 +247,7 @@ def _linear(program: Program) -> str:
         "",
         "first, *_, last = seconds",
         "got = seconds[last] / seconds[first]",
-        f"assert got < (last / first) ** {STEEPEST}, f{_quoted(said)}",
+        f"assert got < (last / first) ** {STEEPEST}, f{quoted(said)}",
     ]
     head = list(program.lines[:number])
     loop = max(number for number, text in enumerate(head) if text.startswith("for "))
@@ -305,7 +272,7 @@ def _(fact: Parents, program: Program) -> str:
         lines = [
             f"node = nodes[{fact.node!r}]",
             f"got = {led}",
-            f"assert sorted(map(str, got)) == {sorted(fact.expected)}, f{_quoted(said)}",
+            f"assert sorted(map(str, got)) == {sorted(fact.expected)}, f{quoted(said)}",
         ]
     return program.ended(loop, "", lines)
 
@@ -342,41 +309,9 @@ def _applications(program: Program) -> list[Apply]:
     return [step for step in program.scenario.steps if isinstance(step, Apply)] if program.scenario else []
 
 
-def _what(subject: Subject) -> str:
-    return f"what {subject.name} saw" if subject.of == "hook" else f"{subject.of} of {subject.name}"
-
-
-def _label(step: Read) -> str:
-    if step.what == "hook":
-        return f"what {step.name} saw"
-    return f"{'gradient' if step.what == 'grad' else step.what} of {step.name}"
-
-
-def _dtype(name: str, program: Program) -> str:
-    """Return how the library of a program spells a dtype."""
-    text = "\n".join(program.lines)
-    for module, bound in (("torch", r"^import torch$"), ("jnp", r"\bas jnp$"), ("np", r"\bas np$")):
-        if re.search(bound, text, re.MULTILINE):
-            return f"{module}.{name}"
-    return repr(name)
-
-
-def _with_imports(text: str, imports: Sequence[str]) -> str:
-    """Return a program behind the imports that it lacks."""
-    known = text.splitlines()
-    bound = {line.rpartition(" ")[2] for line in known if line.startswith(("import ", "from "))}
-    lacking = [line for line in imports if line.rpartition(" ")[2] not in bound]
-    return "".join(f"{line}\n" for line in lacking) + text
-
-
 def _base(expression: str) -> str:
     return re.split(r"[.\[(]", expression)[0]
 
 
 def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _quoted(text: str) -> str:
-    """Return a text in double quotes, for what may stand in an f-string."""
-    return '"' + text.replace("\\", "\\\\").replace('"', "'") + '"'
