@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array(0.0), dtype=jnp.float64)
-b = jnp.array(np.array(0.0), dtype=jnp.float64)
+a = jnp.array(0.0, dtype=jnp.float64)
+b = jnp.array(0.0, dtype=jnp.float64)
 
 
 def program_c(a):

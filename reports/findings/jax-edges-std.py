@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array(1.0), dtype=jnp.float64)
+a = jnp.array(1.0, dtype=jnp.float64)
 
 
 def program_b(a):

@@ -7,12 +7,11 @@ import numpy
 
 numpy.set_printoptions(floatmode="unique")  # every digit
 
-import numpy as np
 import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array([[2.0, -0.0]]), dtype=jnp.float64)
+a = jnp.array([[2.0, -0.0]], dtype=jnp.float64)
 
 
 def program_b(a):
@@ -20,4 +19,4 @@ def program_b(a):
 
 
 output_b, pullback_of_b = jax.vjp(program_b, a)
-print(pullback_of_b(jnp.array(np.array([[1.0, 1.0]]), dtype=jnp.float64)))  # cotangents of a
+print(pullback_of_b(jnp.array([[1.0, 1.0]], dtype=jnp.float64)))  # cotangents of a

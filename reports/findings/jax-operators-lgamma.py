@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array(1.99), dtype=jnp.float64)
+a = jnp.array(1.99, dtype=jnp.float64)
 b = jax.scipy.special.gammaln(a)
 print(np.asarray(b))  # value of b
 

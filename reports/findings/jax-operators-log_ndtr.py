@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array(3.4), dtype=jnp.float64)
+a = jnp.array(3.4, dtype=jnp.float64)
 b = jax.scipy.special.log_ndtr(a)
 print(np.asarray(b))  # value of b
 

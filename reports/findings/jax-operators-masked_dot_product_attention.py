@@ -24,8 +24,8 @@ def attention(query, key, value, **more):  # JAX has the heads behind the places
     return jnp.swapaxes(jax.nn.dot_product_attention(*swapped, **more), -2, -3)
 
 
-a = jnp.array(np.array([[1.0, 1.0]]), dtype=jnp.float64)
-b = jnp.array(np.array([[1.0, 1.0], [1.0, 2.0]]), dtype=jnp.float64)
+a = jnp.array([[1.0, 1.0]], dtype=jnp.float64)
+b = jnp.array([[1.0, 1.0], [1.0, 2.0]], dtype=jnp.float64)
 c = jnp.array(np.array([[True, True]]), dtype=jnp.bool)
 
 
@@ -34,4 +34,4 @@ def program_d(a):
 
 
 output_d, pullback_of_d = jax.vjp(program_d, a)
-print(pullback_of_d(jnp.array(np.array([[1.0, 1.0]]), dtype=jnp.float64)))  # cotangents of a
+print(pullback_of_d(jnp.array([[1.0, 1.0]], dtype=jnp.float64)))  # cotangents of a

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array(1.600000023841858, dtype=np.float32), dtype=jnp.float32)
+a = jnp.array(1.600000023841858, dtype=jnp.float32)
 b = jax.scipy.special.multigammaln(a, 1)
 print(np.asarray(b), np.asarray(np.asarray(b)).dtype)  # value of b
 

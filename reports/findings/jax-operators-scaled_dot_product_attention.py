@@ -8,7 +8,6 @@ import numpy
 
 numpy.set_printoptions(floatmode="unique")  # every digit
 
-import numpy as np
 import jax
 import jax.numpy as jnp
 
@@ -24,8 +23,8 @@ def attention(query, key, value, **more):  # JAX has the heads behind the places
     return jnp.swapaxes(jax.nn.dot_product_attention(*swapped, **more), -2, -3)
 
 
-a = jnp.array(np.array([[1.0, 1.0]]), dtype=jnp.float64)
-b = jnp.array(np.array([[1.0, 1.0], [1.0, 2.0]]), dtype=jnp.float64)
+a = jnp.array([[1.0, 1.0]], dtype=jnp.float64)
+b = jnp.array([[1.0, 1.0], [1.0, 2.0]], dtype=jnp.float64)
 
 
 def program_c(a):
@@ -33,4 +32,4 @@ def program_c(a):
 
 
 output_c, pullback_of_c = jax.vjp(program_c, a)
-print(pullback_of_c(jnp.array(np.array([[1.0, 1.0]]), dtype=jnp.float64)))  # cotangents of a
+print(pullback_of_c(jnp.array([[1.0, 1.0]], dtype=jnp.float64)))  # cotangents of a

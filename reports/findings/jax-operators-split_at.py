@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array([1.0]), dtype=jnp.float64)
+a = jnp.array([1.0], dtype=jnp.float64)
 
 
 def program_b(a):
-    return jnp.split(a, list((0, 0, 2)), 0)[0]
+    return jnp.split(a, [0, 0, 2], 0)[0]
 
 
 output_b, pullback_of_b = jax.vjp(program_b, a)

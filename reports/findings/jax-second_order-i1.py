@@ -7,12 +7,11 @@ import numpy
 
 numpy.set_printoptions(floatmode="unique")  # every digit
 
-import numpy as np
 import jax
 import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-a = jnp.array(np.array([1.0, -0.0]), dtype=jnp.float64)
+a = jnp.array([1.0, -0.0], dtype=jnp.float64)
 
 
 def program_c(a):
@@ -21,8 +20,8 @@ def program_c(a):
     def program_b(a):
         return jax.scipy.special.i1(a)
     output_b, pullback_of_b = jax.vjp(program_b, a)
-    return pullback_of_b(jnp.array(np.array([1.0, 1.0]), dtype=jnp.float64))[0]
+    return pullback_of_b(jnp.array([1.0, 1.0], dtype=jnp.float64))[0]
 
 
 output_c, pullback_of_c = jax.vjp(program_c, a)
-print(pullback_of_c(jnp.array(np.array([1.0, 1.0]), dtype=jnp.float64)))  # cotangents of a
+print(pullback_of_c(jnp.array([1.0, 1.0], dtype=jnp.float64)))  # cotangents of a

@@ -81,13 +81,15 @@ class Folding(ast.NodeTransformer):
         node.keywords = [each for each in node.keywords if not _is_default(each, defaults)]
         if name == "backward" and len(node.args) == 1 and _is_none(node.args[0]):
             node.args = []
-        if name == "tensor" and node.args:
+        if (name == "tensor" or ast.unparse(node.func) == "jnp.array") and node.args:
             node.args[0] = _list_of(node.args[0], typed=any(each.arg == "dtype" for each in node.keywords))
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Dict() as table, attr="get"), args=[ast.Constant(value=key), default]
             ):
                 return _entry(table, key, default)
+        if name == "list" and len(node.args) == 1 and isinstance(node.args[0], ast.Tuple):
+            return ast.List(node.args[0].elts, ast.Load())
         if name == "tuple" and len(node.args) == 1 and (count := _counted(node.args[0])) is not None:
             return ast.Tuple([ast.Constant(number) for number in range(count)], ast.Load())
         return node
