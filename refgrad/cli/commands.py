@@ -47,8 +47,9 @@ def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, a
 def confirm(reports: tuple[Path, ...], python: str) -> None:
     """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
 
-    A finding is confirmed if the program prints the number, or ends with the exception, that the report tells; there is
-    nothing to compare where the report tells no single number. The exit status is 1 if a program shows something else.
+    A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
+    tells. It could not be run where the engine cannot be imported. The programs stand in the files: confirm only files
+    that you trust. The exit status is 1 if a finding is not confirmed.
     """
     from refgrad.cli.confirm import confirm_reports
 
@@ -139,11 +140,18 @@ def listing(what: Listed) -> None:
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
-def report(folders: tuple[Path, ...]) -> None:
-    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding."""
-    from refgrad.cli.report import write_reports
+@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there, of one folder alone.")
+def report(folders: tuple[Path, ...], html: Path | None) -> None:
+    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
 
-    write_reports(folders)
+    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html.
+    """
+    from refgrad.cli.report import write_html, write_reports
+
+    if html is None:
+        write_reports(folders)
+    else:
+        write_html(folders, html)
 
 
 @click.command()

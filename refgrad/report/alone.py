@@ -1,7 +1,8 @@
 """The program that ``confirm`` runs another one by: as text, in any interpreter, with the standard library alone.
 
 The other program comes on the standard input. An import of refgrad, which stands for None, is an ImportError. Each
-call of its ``print`` is followed by a line of data, and so is the error that it may end with.
+call of its ``print`` is followed by a line of data, and so is the error that it may end with; behind an assertion that
+fails what the program holds as ``got`` is handed over, too.
 """
 
 import json
@@ -39,9 +40,12 @@ def printing(*values: Any, **options: Any) -> None:
 
 def run(program: str) -> None:
     """Run a program; the error that it ends with is handed over, and raised."""
+    names = {"__name__": "__main__", "print": printing}
     try:
-        exec(compile(program, "finding", "exec"), {"__name__": "__main__", "print": printing})
+        exec(compile(program, "finding", "exec"), names)
     except Exception as error:
+        if isinstance(error, AssertionError) and "got" in names:
+            told([data(names["got"])])
         told({
             "type": type(error).__name__,
             "message": str(error),

@@ -1,7 +1,8 @@
 """Programs of a report, run alone, beside the evidence that the report has of them.
 
-Each program runs in an interpreter of its own, in which ``refgrad`` cannot be imported. What it prints is handed over
-as data by the ``print`` that it is given, and so is the error that it ends with; both are held against the evidence.
+Each program runs in an interpreter of its own, in which ``refgrad`` cannot be imported. It asserts what is right, and
+is to fail; what it ``got`` instead is handed over as data, as is what it prints, and the error that it ends with. All
+of it is held against the evidence.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import singledispatch
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,19 +25,14 @@ from refgrad.grading.judging.evidence import (
     Entry,
     Error,
     Fact,
-    Measured,
-    Parents,
-    Silence,
+    Shape,
     Uncoupled,
     Unsent,
-    Written,
 )
-from refgrad.grading.measurements.growth import STEEPEST, slope
-from refgrad.grading.measurements.release import SHARE
 from refgrad.native.observation import Raised
 from refgrad.report.findings import Script
 
-Answer = Literal["confirmed", "nothing to compare", "refuted"]
+Answer = Literal["confirmed", "not confirmed", "could not be run"]
 
 SECONDS: Final = 120
 """More than any program of a dozen steps takes, the import of its engine included."""
@@ -47,6 +42,9 @@ WRAPPER: Final = (Path(__file__).parent / "alone.py").read_text(encoding="utf-8"
 
 MARK: Final = "\x1erefgrad "
 """What stands before a line of data."""
+
+NOT_RUN: Final = frozenset({"ModuleNotFoundError", "ImportError", "SyntaxError"})
+"""Errors of a program that has not come to the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +77,7 @@ class Output:
     def dtypes(self) -> set[str]:
         """All dtypes that were printed, or that arrays had that were, without the names of their libraries."""
         named = {str(each["dtype"]) for each in _arrays(self.calls)} | {v for v in self.values if isinstance(v, str)}
+        named |= {str(each["text"]) for each in self.values if isinstance(each, dict) and "text" in each}
         return {name.rpartition(".")[2].rstrip("'>") for name in named}
 
 
@@ -95,14 +94,15 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Confirmation(script, "refuted", f"no answer after {SECONDS} s")
+        answer: Answer = "confirmed" if script.verdict.verdict == "hung" else "not confirmed"
+        return Confirmation(script, answer, f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)
     if run.returncode < 0:
         died = script.verdict.evidence is not None and isinstance(script.verdict.evidence.fact, Died)
         shown = f"{plain}the process died of signal {-run.returncode}"
-        return Confirmation(script, "confirmed" if died else "refuted", shown)
+        return Confirmation(script, "confirmed" if died else "not confirmed", shown)
     if run.returncode and output.error is None:
-        return Confirmation(script, "refuted", f"{plain}the process ended with the status {run.returncode}")
+        return Confirmation(script, "not confirmed", f"{plain}the process ended with the status {run.returncode}")
     ending = "" if output.error is None else output.error.text
     return Confirmation(script, _answer(script, output), "\n".join(filter(None, [plain.strip(), ending])))
 
@@ -120,14 +120,21 @@ def _answer(script: Script, output: Output) -> Answer:
     """Compare what a program showed with the evidence."""
     evidence = script.verdict.evidence
     due = _error(None if evidence is None else evidence.fact)
-    if output.error is not None:
-        return "confirmed" if due is not None and due.type == output.error.type else "refuted"
+    if output.error is not None and output.error.type in NOT_RUN and (due is None or due.type != output.error.type):
+        return "could not be run"
     if due is not None:
-        return "refuted"
+        return _confirmed(output.error is not None and due.type == output.error.type)
+    failed = output.error is not None and output.error.type == "AssertionError"
+    if output.error is not None and not (failed and script.asserting):
+        return "not confirmed"
     shown = None if evidence is None else holds(evidence.fact, output)
-    if shown is None:
-        return "confirmed" if script.ends_silently else "nothing to compare"
-    return "confirmed" if shown else "refuted"
+    if script.asserting:  # where no single number is told, that it fails is all
+        return _confirmed(failed and shown is not False)
+    return _confirmed(shown is True)
+
+
+def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a word for a truth value)
+    return "confirmed" if holds else "not confirmed"
 
 
 def _error(fact: Fact | None) -> Raised | None:
@@ -137,7 +144,7 @@ def _error(fact: Fact | None) -> Raised | None:
 
 @singledispatch
 def holds(fact: Fact, output: Output) -> bool | None:  # noqa: ARG001 (there is one function for each kind of fact)
-    """Whether what was printed shows a fact; None where nothing printed could."""
+    """Whether what was handed over shows a fact; None for a fact that no single value tells."""
     return None
 
 
@@ -148,7 +155,7 @@ def _(fact: Entry, output: Output) -> bool:
 
 @holds.register
 def _(fact: Uncoupled, output: Output) -> bool:
-    return all(_is_among(entry, output) for each in fact.gradients for entry in each.entries)
+    return _is_among(fact.rate, output)
 
 
 @holds.register
@@ -158,7 +165,7 @@ def _(fact: Unsent, output: Output) -> bool:
 
 @holds.register
 def _(fact: Calls, output: Output) -> bool:
-    return any(len(call) == 1 and isinstance(call[0], list) and len(call[0]) == fact.seen for call in output.calls)
+    return fact.seen in output.numbers
 
 
 @holds.register
@@ -172,37 +179,8 @@ def _(fact: Absent, output: Output) -> bool:  # noqa: ARG001 (an array that is m
 
 
 @holds.register
-def _(fact: Silence, output: Output) -> bool:  # noqa: ARG001 (the program has come to its end)
-    return True
-
-
-@holds.register
-def _(fact: Parents, output: Output) -> bool:
-    """Whether a line ``NAME [...]`` names these parents, in any order: libraries that keep a set have none."""
-    led = [call[1] for call in output.calls if len(call) == 2 and call[0] == fact.node]  # noqa: PLR2004 (name, parents)
-    seen = sorted(name for name in fact.seen if name)
-    return any(sorted(name for name in names if isinstance(name, str)) == seen for names in led)
-
-
-@holds.register
-def _(fact: Measured, output: Output) -> bool:
-    if fact.quantity == "tensor":
-        return any(each is not None for each in output.values)
-    numbers = output.numbers
-    if fact.quantity == "memory":  # of the bytes that a graph held, printed first, too many are left
-        return len(numbers) == 2 and numbers[1] * SHARE > numbers[0]  # noqa: PLR2004
-    times = {int(size): seconds for size, seconds in zip(numbers[::2], numbers[1::2], strict=False)}
-    return len(times) > 1 and slope(times) > STEEPEST
-
-
-@holds.register
-def _(fact: Written, output: Output) -> bool | None:  # noqa: ARG001 (any seed that changes shows it)
-    """Whether a seed that was printed behind one backward is another one behind the next; of one print, nothing."""
-    seeds = [call[0] for call in output.calls if len(call) == 1 and isinstance(call[0], list)]
-    if len(seeds) <= 1:
-        return None
-    pairs = [pair for one, other in pairwise(seeds) for pair in zip(one, other, strict=False)]
-    return any(list(_leaves(one)) != list(_leaves(other)) for one, other in pairs)
+def _(fact: Shape, output: Output) -> bool:
+    return output.numbers == list(fact.seen)
 
 
 def _is_among(number: str, output: Output) -> bool:

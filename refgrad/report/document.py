@@ -23,6 +23,7 @@ from refgrad.errors import UserError
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version
+from refgrad.report.severity import SEVERITIES, severity
 from refgrad.specification import specs_directory
 
 SCHEMA_NAME: Final = "refgrad/report/1"
@@ -47,6 +48,7 @@ def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[s
         "name": adapter.name,
         "version": engine_version(adapter, python),
         "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",
         "dtype": adapter.dtype,
         "features": sorted(adapter.features),
@@ -77,7 +79,7 @@ def build_document(  # noqa: PLR0913 (each is a part of the report)
         "profile": settings.profile,
         "seed": settings.seed,
         "complete": len(rows) == len(suite),
-        "verdicts": [verdict.to_json() for verdict in rows],
+        "verdicts": [_row(verdict) for verdict in rows],
         "summary": _summary(rows, suite, suite if planned is None else planned),
     }
 
@@ -121,7 +123,13 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def verdicts_of(document: Mapping[str, Any]) -> list[Verdict]:
     """Return the verdicts of a report, in order."""
-    return [Verdict.from_json(row) for row in document["verdicts"]]
+    return [Verdict.from_json({key: row[key] for key in row if key != "severity"}) for row in document["verdicts"]]
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as JSON, with its severity if it failed."""
+    told = severity(verdict)
+    return verdict.to_json() | ({} if told is None else {"severity": told})
 
 
 def _summary(rows: Sequence[Verdict], suite: Sequence[str], planned: Collection[str]) -> dict[str, Any]:
@@ -133,6 +141,7 @@ def _summary(rows: Sequence[Verdict], suite: Sequence[str], planned: Collection[
         "run": len(run),
         "not_run": len(set(planned) - run),
         "outcomes": _counts(rows),
+        "severities": _severities(rows),
         "chapters": {name: _counts(v for v in rows if v.chapter == name) for name in chapters},
         "failed": sum(verdict.failed for verdict in rows),
         "must_failed": sum(verdict.failed and verdict.level == "MUST" for verdict in rows),
@@ -143,6 +152,12 @@ def _counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
     """How often each outcome occurs, worst first; those that do not occur are left out."""
     counted = Counter(verdict.verdict for verdict in verdicts)
     return {outcome: counted[outcome] for outcome in OUTCOMES if counted[outcome]}
+
+
+def _severities(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """How many failures have each severity, worst first; those that do not occur are left out."""
+    counted = Counter(map(severity, verdicts))
+    return {each: counted[each] for each in SEVERITIES if counted[each]}
 
 
 @cache

@@ -13,9 +13,16 @@ from typing import Any, Final
 from jinja2 import Environment
 
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
+from refgrad.native.text import plain_line
 from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
 from refgrad.report.findings import Script, scripts, write_scripts
+from refgrad.report.findings.causes import Cause, causes, shared_operators
+from refgrad.report.findings.upstream import Known, read_upstream
 from refgrad.report.markdown import markdown_templates
+from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
+from refgrad.report.severity import Severity, severity
+
+LONGEST_TITLE: Final = 100
 
 SYMBOLS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "passed": "✓",
@@ -49,6 +56,7 @@ class Graded:
 
     file: str
     document: Mapping[str, Any]
+    upstream: Sequence[Known] = ()
 
     @cached_property
     def verdicts(self) -> Sequence[Verdict]:
@@ -64,7 +72,7 @@ class Graded:
     def title(self) -> str:
         """Name, and version if that is known."""
         name, version = self.engine["name"], self.engine["version"]
-        return str(name if version == "unknown" else f"{name} {version}")
+        return plain_line(name if version == "unknown" else f"{name} {version}", LONGEST_TITLE)
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -75,6 +83,21 @@ class Graded:
     def scripts(self) -> Mapping[str, Script]:
         """The finding that shows a verdict, by reproduction."""
         return {script.verdict.reproduction: script for script in scripts(self.document)}
+
+    @cached_property
+    def causes(self) -> Sequence[Cause]:
+        """What causes the failures, the worst first."""
+        return causes(self.document)
+
+    @cached_property
+    def severities(self) -> Mapping[Severity, int]:
+        """How many failures have each severity."""
+        return Counter(found for verdict in self.verdicts if (found := severity(verdict)) is not None)
+
+    def known(self, cause: Cause) -> list[Known]:
+        """Return what others have reported of a cause."""
+        checks = {finding.verdict.id for finding in cause.findings}
+        return [known for known in self.upstream if known.explains(self.engine["name"], checks)]
 
     def those(self, *outcomes: Outcome) -> list[Verdict]:
         """Return the verdicts with one of the outcomes."""
@@ -104,18 +127,29 @@ def write_pages(folder: Path) -> list[Path]:
 
     Raises ReportError where there is no report, or where one is malformed.
     """
-    graded = [Graded(path.stem, read_document(path)) for path in sorted(folder.glob("*.json"))]
-    if not graded:
-        raise ReportError(f"{folder} holds no report (*.json with the schema {SCHEMA_NAME})")
+    graded = read_folder(folder)
     templates = markdown_templates()
-    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS)
+    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
     written = write_scripts(folder / "findings", [report.document for report in graded])
     for report in graded:
         written.append(folder / f"{report.file}.md")
-        written[-1].write_text(templates.get_template("engine.md.jinja").render(report=report), encoding="utf-8")
+        _write(written[-1], templates.get_template("engine.md.jinja").render(report=report))
     written.append(folder / "README.md")
-    written[-1].write_text(_matrix(templates, graded), encoding="utf-8")
+    _write(written[-1], _matrix(templates, graded))
     return written
+
+
+def read_folder(folder: Path) -> list[Graded]:
+    """Read all reports of a folder. Raises ReportError where there is none, or where one is malformed."""
+    upstream = read_upstream(folder)
+    graded = [Graded(path.stem, read_document(path), upstream) for path in sorted(folder.glob("*.json"))]
+    if not graded:
+        raise ReportError(f"{folder} holds no report (*.json with the schema {SCHEMA_NAME})")
+    return graded
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def _matrix(templates: Environment, graded: Sequence[Graded]) -> str:
@@ -123,7 +157,8 @@ def _matrix(templates: Environment, graded: Sequence[Graded]) -> str:
     chapters = list(dict.fromkeys(verdict.chapter for verdict in verdicts))
     by_operator = {chapter: _operators(verdicts, chapter) for chapter in chapters if _operators(verdicts, chapter)}
     page = templates.get_template("matrix.md.jinja")
-    return page.render(reports=graded, chapters=chapters, by_operator=by_operator)
+    shared = shared_operators(report.causes for report in graded)
+    return page.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared)
 
 
 def _operators(verdicts: Sequence[Verdict], chapter: str) -> list[str]:

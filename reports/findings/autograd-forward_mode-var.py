@@ -1,27 +1,22 @@
-# A finding of refgrad on autograd, version 1.9.1: forward_mode/var is unexpected-error.
-# var: forward mode gives its directional derivatives, whichever operands move.
-# Found: step 3, `c = jvp b a float64[1] {0x1p+0}`: raised NameError: name 'np' is not defined
+# A finding of refgrad: forward_mode/var, wrong error.
+# `the output` has a gradient at a = [1.0]; autograd 1.9.1 raises NameError: name 'np' is not defined.
+# Violated (SHOULD): var: forward mode gives its directional derivatives, whichever operands move.
+# Found on autograd 1.9.1, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import math
 import autograd
 import autograd.numpy as np
-import autograd.scipy.signal
-from autograd.scipy import special
+
 
 def jvp(function, primals, tangents):
     return autograd.make_jvp(lambda both: function(*both))(tuple(primals))(tuple(tangents))
 
+
 a = np.array([1.0])
-b = np.var(a, axis=(0,), ddof=0, keepdims=False)
+
 
 def function_of_c(a):
-    b = np.var(a, axis=(0,), ddof=0, keepdims=False)
-    return b
+    return np.var(a, axis=(0,), ddof=0)
+
 
 tangent_of_a = np.array([1.0])
 output, c = jvp(function_of_c, [a], [tangent_of_a])
-print(np.asarray(c))  # value of c

@@ -1,30 +1,22 @@
-# A finding of refgrad on autograd, version 1.9.1: graphs/mixed_precision is inaccurate.
-# Random graphs of float32 and float64 have the right gradients, each in its leaf's dtype.
-# Found: step 5, `read grad a`: the gradient of a is 0.41868710070211035, but the truth is 0.41868709032331364
-# (relative error 2.5e-08, 4.3e+07 times what rounding explains)
-
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
+# A finding of refgrad: graphs/mixed_precision, inaccurate.
+# The gradient of `arctan2(a, b)` with respect to `a` at a = 1.0, b = 1.847000002861023 is 0.41868709032331364;
+# autograd 1.9.1 gives 0.41868710070211035.
+# Violated (SHOULD): Random graphs of float32 and float64 have the right gradients, each in its leaf's dtype.
+# Found on autograd 1.9.1, Python 3.11.7.
 
 import math
 import autograd
 import autograd.numpy as np
-import autograd.scipy.signal
-from autograd.scipy import special
-
-def vjp(function, primals):
-    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
-    return output, pullback
 
 a = np.array(1.0)
 b = np.array(1.847000002861023, dtype=np.float32)
-c = np.arctan2(a, b)
+
 
 def program_c(a):
-    c = np.arctan2(a, b)
-    return c
+    return np.arctan2(a, b)
 
-output_c, pullback_of_c = vjp(program_c, [a])
+
+pullback_of_c, output_c = autograd.make_vjp(program_c, (0,))(a)
 [gradient_of_a] = pullback_of_c(np.array(1.0))
-print(np.asarray(gradient_of_a), np.asarray(np.asarray(gradient_of_a)).dtype)  # gradient of a
+got = float(gradient_of_a)
+assert math.isclose(got, 0.41868709032331364, rel_tol=1e-09), f"the gradient of a is {got}, but it should be 0.41868709032331364"

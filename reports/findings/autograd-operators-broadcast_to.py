@@ -1,27 +1,18 @@
-# A finding of refgrad on autograd, version 1.9.1: operators/broadcast_to is unexpected-error.
-# broadcast_to: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[1] {0x1p+0}`: raised AssertionError: Can't handle extra leading dims
+# A finding of refgrad: operators/broadcast_to, wrong error.
+# `broadcast_to(a, shape=(1,))` has a gradient at a = 1.0; autograd 1.9.1 raises AssertionError: Can't handle extra
+# leading dims.
+# Violated (MUST): broadcast_to: value and gradient are right, for any shape, attribute and seed.
+# Found on autograd 1.9.1, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import math
 import autograd
 import autograd.numpy as np
-import autograd.scipy.signal
-from autograd.scipy import special
-
-def vjp(function, primals):
-    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
-    return output, pullback
 
 a = np.array(1.0)
-b = np.broadcast_to(a, (1,))
+
 
 def program_b(a):
-    b = np.broadcast_to(a, (1,))
-    return b
+    return np.broadcast_to(a, (1,))
 
-output_b, pullback_of_b = vjp(program_b, [a])
+
+pullback_of_b, output_b = autograd.make_vjp(program_b, (0,))(a)
 [gradient_of_a] = pullback_of_b(np.array([1.0]))

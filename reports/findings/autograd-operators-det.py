@@ -1,27 +1,17 @@
-# A finding of refgrad on autograd, version 1.9.1: operators/det is unexpected-error.
-# det: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b`: raised LinAlgError: Singular matrix
+# A finding of refgrad: operators/det, wrong error.
+# `det(a)` has a gradient; autograd 1.9.1 raises LinAlgError: Singular matrix.
+# Violated (MUST): det: value and gradient are right, for any shape, attribute and seed.
+# Found on autograd 1.9.1, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import math
 import autograd
 import autograd.numpy as np
-import autograd.scipy.signal
-from autograd.scipy import special
-
-def vjp(function, primals):
-    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
-    return output, pullback
 
 a = np.array([[1.0, 1.0], [1.0, 1.0]])
-b = np.linalg.det(a)
+
 
 def program_b(a):
-    b = np.linalg.det(a)
-    return b
+    return np.linalg.det(a)
 
-output_b, pullback_of_b = vjp(program_b, [a])
+
+pullback_of_b, output_b = autograd.make_vjp(program_b, (0,))(a)
 [gradient_of_a] = pullback_of_b(np.array(1.0))

@@ -1,28 +1,18 @@
-# A finding of refgrad on autograd, version 1.9.1: operators/diagonal is unexpected-error.
-# diagonal: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[2] {0x1p+0 0x1p+0}`: raised ValueError: operands could not be broadcast
-# together with shapes (3,2) (2,2) (3,2)
+# A finding of refgrad: operators/diagonal, wrong error.
+# `diagonal(a, axes=(-1, -2))` has a gradient; autograd 1.9.1 raises ValueError: operands could not be broadcast
+# together with shapes (3,2) (2,2) (3,2) .
+# Violated (MUST): diagonal: value and gradient are right, for any shape, attribute and seed.
+# Found on autograd 1.9.1, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import math
 import autograd
 import autograd.numpy as np
-import autograd.scipy.signal
-from autograd.scipy import special
-
-def vjp(function, primals):
-    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
-    return output, pullback
 
 a = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
-b = a.diagonal(0, *(-1, -2))
+
 
 def program_b(a):
-    b = a.diagonal(0, *(-1, -2))
-    return b
+    return a.diagonal(0, *(-1, -2))
 
-output_b, pullback_of_b = vjp(program_b, [a])
+
+pullback_of_b, output_b = autograd.make_vjp(program_b, (0,))(a)
 [gradient_of_a] = pullback_of_b(np.array([1.0, 1.0]))

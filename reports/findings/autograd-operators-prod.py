@@ -1,29 +1,20 @@
-# A finding of refgrad on autograd, version 1.9.1: operators/prod is missing.
-# prod: value and gradient are right, for any shape, attribute and seed.
-# Found: step 4, `read grad a`: the gradient of a is nan, but the truth is 1.0000000000000000: A factor's derivative
-# is the product of the others, whatever the factor is: the product divided by the factor is 0 / 0.
-
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
+# A finding of refgrad: operators/prod, missing.
+# The gradient of `prod(a)` with respect to `a` at a = 0.0 is 1; autograd 1.9.1 gives nan.
+# Violated (MUST): prod: value and gradient are right, for any shape, attribute and seed.
+# Found on autograd 1.9.1, Python 3.11.7.
 
 import math
 import autograd
 import autograd.numpy as np
-import autograd.scipy.signal
-from autograd.scipy import special
-
-def vjp(function, primals):
-    pullback, output = autograd.make_vjp(function, tuple(range(len(primals))))(*primals)
-    return output, pullback
 
 a = np.array(0.0)
-b = np.prod(a, axis=None, keepdims=False)
+
 
 def program_b(a):
-    b = np.prod(a, axis=None, keepdims=False)
-    return b
+    return np.prod(a)
 
-output_b, pullback_of_b = vjp(program_b, [a])
+
+pullback_of_b, output_b = autograd.make_vjp(program_b, (0,))(a)
 [gradient_of_a] = pullback_of_b(np.array(1.0))
-print(np.asarray(gradient_of_a))  # gradient of a
+got = float(gradient_of_a)
+assert math.isclose(got, 1.0, rel_tol=1e-06), f"the gradient of a is {got}, but it should be 1.0"

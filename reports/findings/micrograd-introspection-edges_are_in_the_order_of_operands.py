@@ -1,12 +1,8 @@
-# A finding of refgrad on micrograd, version 0.1.0: introspection/edges_are_in_the_order_of_operands is wrong.
-# Edges come in the order of the operands.
-# Found: the node of b leads to [a, y], not to [y, a]
+# A finding of refgrad: introspection/edges_are_in_the_order_of_operands, other rule broken.
+# micrograd 0.1.0: the node of b leads to [a, y], not to [y, a].
+# Violated (SHOULD): Edges come in the order of the operands.
+# Found on micrograd 0.1.0, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import numpy as np
 from micrograd.engine import Value
 
 x = Value(1.5)
@@ -55,6 +51,6 @@ t = m + s
 node_22 = t
 nodes = {'x': node_1, 'y': node_2, 'a': node_3, 'b': node_4, 'c': node_5, 'd': node_6, 'e': node_7, 'f': node_8, 'g': node_9, 'h': node_10, 'i': node_11, 'j': node_12, 'k': node_13, 'l': node_14, 'm': node_15, 'n': node_16, 'o': node_17, 'p': node_18, 'q': node_19, 'r': node_20, 's': node_21, 't': node_22}
 names = {id(node): name for name, node in nodes.items()}
-for name, node in nodes.items():
-    parents = list(node._prev)
-    print(name, [names.get(id(parent), parent) for parent in parents])
+due = {'a': ['x', 'y'], 'b': ['y', 'a'], 'c': ['b', 'x'], 'd': ['x', 'b'], 'e': ['d', 'c'], 'f': ['a', 'e'], 'g': ['f', 'b'], 'h': ['x', 'g'], 'i': ['h', 'y'], 'j': ['y', 'i'], 'k': ['j', 'f'], 'l': ['g', 'k'], 'm': ['l', 'e'], 'n': ['d', 'm'], 'o': ['n', 'c'], 'p': ['a', 'o'], 'q': ['p', 'j'], 'r': ['k', 'q'], 's': ['r', 'n'], 't': ['m', 's']}
+got = {name: [names.get(id(parent)) for parent in (list(node._prev))] for name, node in nodes.items() if name in due}
+assert got == due, f"the nodes lead to {got}, but they should lead to {due}"

@@ -1,14 +1,11 @@
-# A finding of refgrad on micrograd, version 0.1.0: release/graphs_die_without_the_collector is wrong.
-# That needs no garbage collection: a graph holds no reference cycles.
-# Found: once its output is dropped, before the garbage collector has run, 100 % of a graph of scalars are still held
-
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
+# A finding of refgrad: release/graphs_die_without_the_collector, other rule broken.
+# micrograd 0.1.0: once its output is dropped, before the garbage collector has run, 100 % of a graph of scalars are
+# still held.
+# Violated (SHOULD): That needs no garbage collection: a graph holds no reference cycles.
+# Found on micrograd 0.1.0, Python 3.11.7.
 
 import numpy as np
 from micrograd.engine import Value
-
 import gc
 import tracemalloc
 
@@ -36,6 +33,5 @@ def attempt(_=0):
 
 
 tracemalloc.start()
-
-
-print(attempt())
+graph, got = attempt()
+assert got * 4 <= graph, f"of the {graph} bytes of the graph, {got} are still held"

@@ -1,14 +1,10 @@
-# A finding of refgrad on micrograd, version 0.1.0: release/nothing_is_kept_of_constants is wrong.
-# What is computed from constants keeps nothing but its result.
-# Found: of what is computed from constants, 100 % of a graph of scalars are still held
-
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
+# A finding of refgrad: release/nothing_is_kept_of_constants, other rule broken.
+# micrograd 0.1.0: of what is computed from constants, 100 % of a graph of scalars are still held.
+# Violated (SHOULD): What is computed from constants keeps nothing but its result.
+# Found on micrograd 0.1.0, Python 3.11.7.
 
 import numpy as np
 from micrograd.engine import Value
-
 import gc
 import tracemalloc
 
@@ -38,6 +34,5 @@ def attempt(_=0):
 
 
 tracemalloc.start()
-
-
-print(attempt())
+graph, got = attempt()
+assert got * 4 <= graph, f"of the {graph} bytes of the graph, {got} are still held"

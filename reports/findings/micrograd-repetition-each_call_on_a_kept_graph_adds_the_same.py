@@ -1,29 +1,20 @@
-# A finding of refgrad on micrograd, version 0.1.0: repetition/each_call_on_a_kept_graph_adds_the_same is wrong.
-# Each of 500 backward calls on one kept graph adds the same to the leaf.
-# Found: 500 backward calls on one kept graph: what a call adds is 13.0, but it should be 7.0, in 499 of 500 runs
-
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
+# A finding of refgrad: repetition/each_call_on_a_kept_graph_adds_the_same, other rule broken.
+# micrograd 0.1.0: 500 backward calls on one kept graph: what a call adds is 13.0, but it should be 7.0, in 499 of 500
+# runs.
+# Violated (MUST): Each of 500 backward calls on one kept graph adds the same to the leaf.
+# Found on micrograd 0.1.0, Python 3.11.7.
 
 import numpy as np
 from micrograd.engine import Value
-
-import gc
-import threading
 
 
 def number(array):
     return None if array is None else float(np.asarray(array).reshape(()))
 
 
-def less(array, due):
-    return None if array is None else number(array) - due
-
-
-def note(label, array):  # count how often which number came
+def note(label, array):
     counts = noted.setdefault(label, {})
-    counts[number(array)] = counts.get(number(array), 0) + 1
+    counts[None if array is None else float(np.asarray(array).reshape(()))] = counts.get(None if array is None else float(np.asarray(array).reshape(())), 0) + 1
 
 
 noted = {}
@@ -31,15 +22,17 @@ noted = {}
 
 def attempt():
     noted.clear()
-    x, before = Value(3.0), 0.0
+    x, before = (Value(3.0), 0.0)
     y = x * x + x
     for _ in range(500):
         y.backward()
         total = number(x.grad)
-        note('what a call adds', less(total, before))
+        note('what a call adds', None if total is None else number(total) - before)
         before = total or 0.0
     return [[label, [list(each) for each in counts.items()]] for label, counts in noted.items()]
 
 
+due = {'what a call adds': 7.0}
 for label, counts in attempt():
-    print(label, counts)
+    for got, _ in counts:
+        assert (got or 0.0) == due[label], f"{label} is {got}, but it should be {due[label]}"

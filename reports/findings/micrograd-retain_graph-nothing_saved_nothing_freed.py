@@ -1,13 +1,9 @@
-# A finding of refgrad on micrograd, version 0.1.0: retain_graph/nothing_saved_nothing_freed is wrong.
-# A graph whose rules saved nothing can be walked again, kept or not.
-# Found: step 6, `read grad x`: the gradient of x is 3.0, but the truth is 2.0000000000000000 (relative error 5.0e-01,
-# 4.5e+15 times what rounding explains)
+# A finding of refgrad: retain_graph/nothing_saved_nothing_freed, wrong first derivative.
+# At the end of the program, the gradient of `x`, added up over 2 backwards, is 2; micrograd 0.1.0 gives 3.
+# Violated (MAY): A graph whose rules saved nothing can be walked again, kept or not.
+# Found on micrograd 0.1.0, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import numpy as np
+import math
 from micrograd.engine import Value
 
 x = Value(1.5)
@@ -15,4 +11,5 @@ a = -x
 l = -a
 l.backward()
 l.backward()
-print(x.grad)  # gradient of x
+got = float(x.grad)
+assert math.isclose(got, 2.0, rel_tol=0.001), f"the gradient of x is {got}, but it should be 2.0"

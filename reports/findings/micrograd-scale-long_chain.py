@@ -1,13 +1,12 @@
-# A finding of refgrad on micrograd, version 0.1.0: scale/long_chain is crashed.
-# A chain of 100,000 operators is built, differentiated and released, without recursion and in linear time.
-# Found: a chain of n operators, n = 1,562: RecursionError; 390 went well
-
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
+# A finding of refgrad: scale/long_chain, crash or hang.
+# micrograd 0.1.0: a chain of n operators, n = 1,562: RecursionError; 390 went well.
+# Violated (MUST): A chain of 100,000 operators is built, differentiated and released, without recursion and in linear
+# time.
+# Found on micrograd 0.1.0, Python 3.11.7.
 
 import numpy as np
 from micrograd.engine import Value
+
 
 def attempt(n):
     leaves = [Value(number) for number in [1.5]]
@@ -23,4 +22,4 @@ def attempt(n):
     return np.array(y.data), [leaf.grad for leaf in leaves]
 
 
-print(attempt(1562))
+attempt(1562)

@@ -1,17 +1,11 @@
-# A finding of refgrad on mygrad, version 2.5.0: operators/einsum_of_one is unexpected-error.
-# einsum_of_one: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[0] {}`: raised KeyError: 'i'
+# A finding of refgrad: operators/einsum_of_one, wrong error.
+# `einsum_of_one(a, subscripts='ii->i')` has a gradient at a = []; mygrad 2.5.0 raises KeyError: 'i'.
+# Violated (MUST): einsum_of_one: value and gradient are right, for any shape, attribute and seed.
+# Found on mygrad 2.5.0, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import math
 import numpy as np
 import mygrad as mg
-from mygrad.nnet import activations
-from mygrad.nnet.layers import batchnorm
 
-a = mg.tensor(np.zeros((0, 0)), constant=not True)
+a = mg.tensor(np.zeros((0, 0)))
 b = mg.einsum('ii->i', a)
 b.backward(np.zeros((0,)))

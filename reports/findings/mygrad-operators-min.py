@@ -1,18 +1,12 @@
-# A finding of refgrad on mygrad, version 2.5.0: operators/min is unexpected-error.
-# min: value and gradient are right, for any shape, attribute and seed.
-# Found: step 3, `backward b seed float64[0, 2] {}`: raised ValueError: cannot reshape array of size 0 into shape
-# (0,2,newaxis)
+# A finding of refgrad: operators/min, wrong error.
+# `min(a, axis=(-3, 3))` has a gradient at a = []; mygrad 2.5.0 raises ValueError: cannot reshape array of size 0 into
+# shape (0,2,newaxis).
+# Violated (MUST): min: value and gradient are right, for any shape, attribute and seed.
+# Found on mygrad 2.5.0, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import math
 import numpy as np
 import mygrad as mg
-from mygrad.nnet import activations
-from mygrad.nnet.layers import batchnorm
 
-a = mg.tensor(np.zeros((0, 4, 2, 2)), constant=not True)
-b = a.min(axis=(-3, 3), keepdims=False)
+a = mg.tensor(np.zeros((0, 4, 2, 2)))
+b = a.min(axis=(-3, 3))
 b.backward(np.zeros((0, 2)))

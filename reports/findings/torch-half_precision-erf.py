@@ -1,19 +1,13 @@
-# A finding of refgrad on torch, version 2.13.0+cpu: half_precision/erf is wrong.
-# erf: in float16 and bfloat16, as far as it is offered in them, value and gradient are right.
-# Found: step 4, `read value b`: the value of b is 0.0, but the truth is 1.1290084291142189e-20 (relative error
-# 1.0e+00, 80 times what rounding explains)
+# A finding of refgrad: half_precision/erf, wrong value.
+# `erf(a)` at a = 1.0005576689441423e-20 is 1.12901e-20; torch 2.13.0+cpu gives 0.
+# Violated (SHOULD): erf: in float16 and bfloat16, as far as it is offered in them, value and gradient are right.
+# Found on torch 2.13.0+cpu, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import numpy as np
+import math
 import torch
 
-def as_numpy(x):  # NumPy has no bfloat16
-    return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
-
-a = torch.tensor(np.array(1.0005576689441423e-20, dtype=np.float32), dtype=torch.bfloat16, requires_grad=True)
+a = torch.tensor(1.0005576689441423e-20, dtype=torch.bfloat16, requires_grad=True)
 b = torch.erf(a)
-b.backward(None, retain_graph=False)
-print(as_numpy(b.detach()), b.dtype)  # value of b
+b.backward()
+got = float(b.detach())
+assert math.isclose(got, 1.1290084291142189e-20, rel_tol=0.1), f"the value of b is {got}, but it should be 1.1290084291142189e-20"

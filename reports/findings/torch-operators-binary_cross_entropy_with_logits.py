@@ -1,23 +1,16 @@
-# A finding of refgrad on torch, version 2.13.0+cpu: operators/binary_cross_entropy_with_logits is inaccurate.
-# binary_cross_entropy_with_logits: value and gradient are right, for any shape, attribute and seed.
-# Found: step 5, `read value c`: the value of c is 0.006715348489118256, but the truth is 0.0067153484891180686
-# (relative error 2.8e-14, 30.2 times what rounding explains)
+# A finding of refgrad: operators/binary_cross_entropy_with_logits, inaccurate.
+# `binary_cross_entropy_with_logits(a, b)` at a = -5.0, b = 0.0 is 0.006715348489118068; torch 2.13.0+cpu gives
+# 0.006715348489118256.
+# Violated (SHOULD): binary_cross_entropy_with_logits: value and gradient are right, for any shape, attribute and
+# seed.
+# Found on torch 2.13.0+cpu, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import numpy as np
+import math
 import torch
 
-def as_numpy(x):  # NumPy has no bfloat16
-    return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
-
-def reduction(name):
-    return {"max": "amax", "min": "amin"}.get(name, name)
-
-a = torch.tensor(np.array(-5.0), dtype=torch.float64)
-b = torch.tensor(np.array(0.0), dtype=torch.float64, requires_grad=True)
+a = torch.tensor(-5.0, dtype=torch.float64)
+b = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
 c = torch.nn.functional.binary_cross_entropy_with_logits(a, b, reduction='mean')
-c.backward(None, retain_graph=False)
-print(as_numpy(c.detach()))  # value of c
+c.backward()
+got = float(c.detach())
+assert math.isclose(got, 0.006715348489118068, rel_tol=1e-15), f"the value of c is {got}, but it should be 0.006715348489118068"

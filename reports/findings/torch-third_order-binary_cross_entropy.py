@@ -1,25 +1,16 @@
-# A finding of refgrad on torch, version 2.13.0+cpu: third_order/binary_cross_entropy is inaccurate.
-# binary_cross_entropy: its second derivatives can be differentiated, and the third ones are right.
-# Found: step 6, `read grad a`: the gradient of a is -4.000000000031999, but the truth is -4.0000000000000000
-# (relative error 8.0e-12, 1.03e+04 times what rounding explains)
+# A finding of refgrad: third_order/binary_cross_entropy, inaccurate.
+# The gradient of `d/da [binary_cross_entropy(a, a)]` with respect to `a` at a = 0.5 is -4.0; torch 2.13.0+cpu gives
+# -4.000000000031999.
+# Violated (SHOULD): binary_cross_entropy: its second derivatives can be differentiated, and the third ones are right.
+# Found on torch 2.13.0+cpu, Python 3.11.7.
 
-import numpy
-
-numpy.set_printoptions(floatmode="unique")  # every digit
-
-import numpy as np
+import math
 import torch
 
-def as_numpy(x):  # NumPy has no bfloat16
-    return x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy()
-
-def reduction(name):
-    return {"max": "amax", "min": "amin"}.get(name, name)
-
-a = torch.tensor(np.array(0.5), dtype=torch.float64, requires_grad=True)
+a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
 b = torch.nn.functional.binary_cross_entropy(a, a, reduction='mean')
 c = torch.autograd.grad(b, a, None, create_graph=True)[0]
 d = torch.autograd.grad(b, a, None, create_graph=True)[0]
-d.backward(None, retain_graph=False)
-print(a.grad if a.grad is None else as_numpy(a.grad.detach().clone()))  # gradient of a
-print(as_numpy(c.detach()))  # value of c
+d.backward()
+got = float(a.grad)
+assert math.isclose(got, -4.0, rel_tol=1e-12), f"the gradient of a is {got}, but it should be -4.0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import Terminal
+from tests.report.example import write_example
 
 
 def test_a_folder_of_results_gets_pages_and_scripts(terminal: Terminal) -> None:
@@ -33,3 +34,18 @@ def test_a_file_that_is_no_report_is_named(terminal: Terminal) -> None:
     result = terminal.invoke("report", ".")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: other.json is not a report (refgrad/report/1): $: ")
+
+
+def test_a_site_is_written_apart_from_the_reports(terminal: Terminal) -> None:
+    write_example(terminal.folder)
+    result = terminal.invoke("report", ".", "--html", "site")
+    assert result.exit_code == 0
+    pages = len(list((terminal.folder / "site").glob("*.html")))
+    assert result.output == f"site: {pages} pages; begin with site/index.html\n"
+    assert sorted(path.name for path in terminal.folder.glob("*.md")) == []
+
+
+def test_a_site_of_two_folders_is_wrong_usage(terminal: Terminal) -> None:
+    result = terminal.invoke("report", ".", ".", "--html", "site")
+    assert result.exit_code == 2
+    assert result.stderr == "Error: a site is made of one folder of reports\n"

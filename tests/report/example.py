@@ -20,7 +20,12 @@ PROGRAM = "import numpy as np\n\nprint(np.array([0.1, 1 / 3]))\n"
 
 def observed(number: str) -> Evidence:
     """Return the evidence that a gradient is this number."""
-    fact = Entry(
+    return Evidence(entry(number), 4)
+
+
+def entry(number: str) -> Entry:
+    """Return the fact that a gradient is this number, in place of 4.48."""
+    return Entry(
         subject=Subject("gradient", "x"),
         index=(),
         observed=number,
@@ -30,7 +35,6 @@ def observed(number: str) -> Evidence:
         budgets="inf",
         ulps="nan",
     )
-    return Evidence(fact, 4)
 
 
 def verdict(name: str, outcome: Outcome, message: str = "", *, level: Level = "MUST", shown: bool = False) -> Verdict:
@@ -73,7 +77,7 @@ def example_document() -> dict[str, Any]:
     """Return the report, as if it had been made by some version of Python and of refgrad."""
     verdicts = {row.id: row for row in VERDICTS}
     document = build_document(ADAPTER, Settings("smoke", 3), verdicts, [*verdicts, "graphs/not_run"])
-    document["engine"]["python"] = "3.0"
+    document["engine"] |= {"python": "3.0", "platform": "System machine"}
     document["refgrad"] = "0.0"
     return document
 

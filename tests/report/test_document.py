@@ -23,6 +23,7 @@ from refgrad.report.document import (
     verdicts_of,
     write_document,
 )
+from refgrad.report.severity import SEVERITIES
 from refgrad.specification import specs_directory
 from tests.report.example import ADAPTER, VERDICTS, example_document, verdict, write_example
 
@@ -37,7 +38,8 @@ def test_the_schema_is_one_of_json_schema_and_knows_the_words_of_the_code(schema
     row = schema["$defs"]["verdict"]["properties"]
     assert schema["$defs"]["outcome"]["enum"] == list(OUTCOMES)
     assert row["level"]["enum"] == list(get_args(Level))
-    assert list(row) == list(Verdict.__slots__)
+    assert [name for name in row if name != "severity"] == list(Verdict.__slots__)
+    assert schema["$defs"]["severity"]["enum"] == list(SEVERITIES)
     assert schema["properties"]["profile"]["enum"] == list(EFFORTS)
 
 
@@ -72,6 +74,8 @@ def test_a_report_counts_what_it_holds() -> None:
         name for name in OUTCOMES if name not in {"missing", "hung", "unexpected-error"}
     ]
     assert (document["summary"]["failed"], document["summary"]["must_failed"]) == (3, 2)
+    assert document["summary"]["severities"] == {"wrong first derivative": 1, "crash or hang": 1, "inaccurate": 1}
+    assert [row["id"] for row in document["verdicts"] if "severity" in row] == [v.id for v in VERDICTS if v.failed]
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_the_committed_pages_are_those_of_the_committed_results(tmp_path: Path) 
     results = sorted(REPORTS.glob("*.json"))
     if not results:
         pytest.skip("no results are committed")
-    for path in results:
+    for path in [*results, REPORTS / "upstream.toml"]:
         shutil.copy(path, tmp_path)
     for path in write_pages(tmp_path):
         committed = REPORTS / path.relative_to(tmp_path)

@@ -1,0 +1,175 @@
+"""Groups the findings on an engine by what causes them, as far as their evidence shows that.
+
+Two findings have one cause if they are of one operator, call one function of the library, give the same wrong number
+for the same truth, end with the same error, miss the same one, give the same dtype in place of the right one, both show
+memory that a backward shares or writes to, or are wrong from the second backward on.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from refgrad.errors import UserError
+from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, Silence, Written
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.report.document import verdicts_of
+from refgrad.report.findings.folding import last_name
+from refgrad.report.findings.script import Script
+from refgrad.report.findings.tidying import pieces
+from refgrad.report.severity import SEVERITIES, Severity
+from refgrad.scenario import Apply, Backward, parse
+
+TELLING: Final = 6
+"""A wrong number of so many digits is no coincidence."""
+
+NUMBERS: Final = re.compile(r"[\d.,\s\[\]()]+")
+
+MEMORY: Final = "memory that a backward shares or writes to"
+
+Link = tuple[str, str]
+"""A kind of evidence, and what two findings have in common."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Findings with one cause, the one that shows it best first, and what they have in common."""
+
+    findings: tuple[Script, ...]
+    links: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> Script:
+        """The finding that shows the cause."""
+        return self.findings[0]
+
+    @cached_property
+    def severity(self) -> Severity:
+        """How bad the worst of its findings is."""
+        return min((each.severity or SEVERITIES[-1] for each in self.findings), key=SEVERITIES.index)
+
+
+def causes(document: Mapping[str, Any]) -> list[Cause]:
+    """Return the causes of what an engine fails, the worst first, then those with the most findings."""
+    engine = document["engine"]
+    verdicts = verdicts_of(document)
+    given = (engine["name"], engine["version"])
+    failed = [Script(*given, v, engine["python"], engine.get("platform", "")) for v in verdicts if v.failed]
+    found = [_cause(group, verdicts) for group in _groups(failed)]
+    return sorted(found, key=lambda cause: (SEVERITIES.index(cause.severity), -len(cause.findings)))
+
+
+def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
+    """Return the operators that several engines get wrong, given the causes of each, with the cause in each engine."""
+    found: dict[str, list[Cause]] = {}
+    for given in engines:
+        for cause in given:
+            for operator in dict.fromkeys(each.verdict.operator for each in cause.findings):
+                if operator:
+                    found.setdefault(operator, []).append(cause)
+    return {
+        operator: each for operator, each in sorted(found.items()) if len({cause.best.engine for cause in each}) > 1
+    }
+
+
+def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
+    findings = tuple(sorted(group, key=_rank))
+    ids = {each.verdict.id for each in findings}
+    every = [set(links(each)) for each in findings]
+    shared = {link for links_of in every for link in links_of if sum(link in other for other in every) > 1}
+    hidden = tuple(v.id for v in verdicts if v.cause in ids and not v.failed)
+    return Cause(findings, tuple(sorted(f"{kind} {what}" for kind, what in shared)), hidden)
+
+
+def _groups(findings: Sequence[Script]) -> list[list[Script]]:
+    """Return the findings that links join, directly or by way of others."""
+    groups: list[list[Script]] = []
+    known: list[set[Link]] = []
+    for finding in findings:
+        group, given = [finding], set(links(finding))
+        for number in reversed(range(len(groups))):
+            if known[number] & given:
+                group = groups.pop(number) + group
+                given |= known.pop(number)
+        groups.append(group)
+        known.append(given)
+    return groups
+
+
+def links(finding: Script) -> Iterator[Link]:
+    """Yield what a finding may have in common with others."""
+    verdict = finding.verdict
+    fact = verdict.evidence.fact if verdict.evidence else None
+    operator = _operator(verdict)
+    if isinstance(fact, Dtype):
+        yield "dtype", f"{fact.seen} in place of {fact.expected}"
+        return
+    if isinstance(fact, Silence):
+        yield "no error:", " or ".join(fact.due)
+        return
+    if isinstance(fact, Written) or _shares_memory(verdict):
+        yield "memory:", MEMORY
+        return
+    if isinstance(fact, Error | Absent) and fact.error is not None:
+        yield "error", f"{fact.error.type}: {NUMBERS.sub(' ', fact.error.message)[:200].strip()}"
+    if isinstance(fact, Died) and fact.detail:
+        yield "ending", fact.detail[:200]
+    if isinstance(fact, Entry) and len(re.sub(r"\D|e.*", "", fact.observed).strip("0")) > TELLING:
+        yield "number", f"{fact.observed} in place of {fact.lower}"
+    if not verdict.operator and sum(isinstance(step, Backward) for step in _steps(verdict)) > 1:
+        yield "wrong from", "the second backward on"
+    if not operator:
+        return
+    if verdict.chapter in {"infinities", "exceptional"}:
+        yield "operator at NaN and infinities:", operator
+        return
+    kind = "inaccurate " if verdict.verdict == "inaccurate" else ""
+    yield f"{kind}operator", operator
+    yield from ((f"{kind}function", name) for name in _functions(finding, operator))
+
+
+def _shares_memory(verdict: Verdict) -> bool:
+    """Whether a finding is of the chapter that says what memory gradients may have."""
+    return verdict.chapter == "contracts"
+
+
+def _operator(verdict: Verdict) -> str:
+    """Return the operator that a finding is about: that of its check, or the only one of its scenario."""
+    if verdict.operator:
+        return verdict.operator
+    applied = {step.operator for step in _steps(verdict) if isinstance(step, Apply)}
+    return applied.pop() if len(applied) == 1 and verdict.chapter == "graphs" else ""
+
+
+def _steps(verdict: Verdict) -> tuple[object, ...]:
+    try:
+        return parse(verdict.scenario).steps if verdict.scenario else ()
+    except UserError:
+        return ()
+
+
+def _functions(finding: Script, operator: str) -> Iterator[str]:
+    """Yield the function of the library that a program calls for an operator, if it calls nothing else for it."""
+    try:
+        program = pieces(finding.program)
+    except ValueError:
+        return
+    names = {step.name for step in _steps(finding.verdict) if isinstance(step, Apply) and step.operator == operator}
+    for node in (each for piece in program for each in ast.walk(piece.node)):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute()) as call) if name in names:
+                if sum(isinstance(each, ast.Call) for each in ast.walk(call)) == 1:
+                    yield last_name(call.func)
+
+
+def _rank(finding: Script) -> tuple[int, float, int]:
+    """Order findings so that the worst number comes first, and of those the shortest program."""
+    fact = finding.verdict.evidence.fact if finding.verdict.evidence else None
+    error = float(fact.relative_error) if isinstance(fact, Entry) else 0.0
+    told = min(error, 1.0) if error == error else 1.0  # noqa: PLR0124 (NaN is as wrong as can be)
+    return SEVERITIES.index(finding.severity or SEVERITIES[-1]), -told, len(finding.program)

@@ -1,0 +1,195 @@
+"""Simplifies expressions of printed programs: what a code template leaves undecided, where the program decides it."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingProxyType({
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+})
+REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
+"""Functions for which libraries that follow NumPy have ``axis=None, keepdims=False``."""
+
+DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
+    "backward": MappingProxyType({"retain_graph": False, "create_graph": False}),
+    "tensor": MappingProxyType({"requires_grad": False, "constant": False}),
+    **dict.fromkeys(REDUCTIONS, MappingProxyType({"axis": None, "keepdims": False, "keepdim": False})),
+})
+"""What a call need not say, by the last name of the function."""
+
+
+class Unknown(Exception):  # noqa: N818 (it says that nothing is known, not that something is wrong)
+    """An expression is not decided by the text of the program."""
+
+
+class Folding(ast.NodeTransformer):
+    """Decides conditions, and leaves out arguments that say what a call does anyway."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Take the branch that a decided condition takes."""
+        test = self.visit(node.test)
+        try:
+            return self.visit(node.body if truth(test) else node.orelse)  # type: ignore[no-any-return]
+        except Unknown:
+            return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Return an expression where a function names it only to return it."""
+        self.generic_visit(node)
+        match node.body[-2:]:
+            case [ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=ast.Name(id=returned))]:
+                if name == returned:
+                    node.body[-2:] = [ast.Return(value)]
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Write ``x[i] = y`` for ``x.__setitem__(i, y)``, also where a helper is told to do it."""
+        self.generic_visit(node)
+        call = node.value
+        if isinstance(call, ast.Call) and len(call.args) == 2 and isinstance(call.args[1], ast.Lambda):  # noqa: PLR2004
+            inner, parameters = call.args[1].body, call.args[1].args.args
+            same = isinstance(call.args[0], ast.Name) and [each.arg for each in parameters] == ["x"]
+            call = _renamed(inner, "x", call.args[0]) if same else call
+        match call:
+            case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), value]):
+                if name.isidentifier():
+                    return ast.Assign([ast.Attribute(target, name, ast.Store())], value, lineno=node.lineno)
+            case ast.Call(func=ast.Attribute(value=target, attr="__setitem__"), args=[index, value]):
+                return ast.Assign([ast.Subscript(target, _alone(index), ast.Store())], value, lineno=node.lineno)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """Decide ``not True``."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Constant):
+            return ast.Constant(not node.operand.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Leave out defaults, and an array around the list that a tensor is made of."""
+        self.generic_visit(node)
+        node.args = [part for each in node.args for part in _unpacked(each)]
+        name = last_name(node.func)
+        defaults = DEFAULTS.get(name, {})
+        node.keywords = [each for each in node.keywords if not _is_default(each, defaults)]
+        if name == "backward" and len(node.args) == 1 and _is_none(node.args[0]):
+            node.args = []
+        if (name == "tensor" or ast.unparse(node.func) == "jnp.array") and node.args:
+            node.args[0] = _list_of(node.args[0], typed=any(each.arg == "dtype" for each in node.keywords))
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Dict() as table, attr="get"), args=[ast.Constant(value=key), default]
+            ):
+                return _entry(table, key, default)
+        if name == "list" and len(node.args) == 1 and isinstance(node.args[0], ast.Tuple):
+            return ast.List(node.args[0].elts, ast.Load())
+        if name == "tuple" and len(node.args) == 1 and (count := _counted(node.args[0])) is not None:
+            return ast.Tuple([ast.Constant(number) for number in range(count)], ast.Load())
+        return node
+
+
+def _is_default(keyword: ast.keyword, defaults: Mapping[str, object]) -> bool:
+    """Whether a keyword argument says what the call does anyway."""
+    if keyword.arg is None or not isinstance(keyword.value, ast.Constant):
+        return False
+    return keyword.arg in defaults and keyword.value.value is defaults[keyword.arg]
+
+
+def truth(test: ast.expr) -> bool:
+    """Return whether a condition holds. Raises Unknown where the text does not say."""
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Constant(value=value), ast.Name(id="int")]):
+            return isinstance(value, int)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in COMPARISONS:
+        compare = COMPARISONS[type(test.ops[0])]
+        left, right = test.left, test.comparators[0]
+        if isinstance(left, ast.Attribute) and left.attr == "dtype" and ast.unparse(right) == "bool":
+            return bool(compare(_is_boolean(left.value), True))  # noqa: FBT003 (operators have no keywords)
+        try:
+            return bool(compare(ast.literal_eval(left), ast.literal_eval(right)))
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise Unknown from None
+    raise Unknown
+
+
+def last_name(function: ast.expr) -> str:
+    """Return the last part of the name of a function, empty for what has none."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _entry(table: ast.Dict, key: object, default: ast.expr) -> ast.expr:
+    """Return what a dictionary that is written out has for a key."""
+    for name, value in zip(table.keys, table.values, strict=True):
+        if isinstance(name, ast.Constant) and name.value == key:
+            return value
+    return default
+
+
+def _renamed(expression: ast.expr, name: str, new: ast.expr) -> ast.expr:
+    """Return an expression with the receiver of its call, a name, replaced."""
+    match expression:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=receiver)) as method) if receiver == name:
+            method.value = new
+    return expression
+
+
+def _alone(index: ast.expr) -> ast.expr:
+    """Return the one index of a tuple of one."""
+    return index.elts[0] if isinstance(index, ast.Tuple) and len(index.elts) == 1 else index
+
+
+def _is_boolean(array: ast.expr) -> bool:
+    """Whether an array of numbers that stand in the program is one of truth values. Raises Unknown for others."""
+    if not (isinstance(array, ast.Call) and last_name(array.func) in {"array", "ones", "zeros"} and array.args):
+        raise Unknown
+    for each in array.keywords:
+        if each.arg == "dtype":
+            return last_name(each.value) in {"bool", "bool_"}
+    if last_name(array.func) != "array":
+        return False
+    if any(isinstance(node, ast.Name) and node.id != "np" for node in ast.walk(array.args[0])):
+        raise Unknown
+    entries = [node.value for node in ast.walk(array.args[0]) if isinstance(node, ast.Constant)]
+    return bool(entries) and all(isinstance(entry, bool) for entry in entries)
+
+
+def _unpacked(argument: ast.expr) -> list[ast.expr]:
+    """Return the arguments that ``*[a, b]`` stands for."""
+    if isinstance(argument, ast.Starred) and isinstance(argument.value, ast.List):
+        return argument.value.elts
+    return [argument]
+
+
+def _list_of(argument: ast.expr, *, typed: bool) -> ast.expr:
+    """Return the list in ``np.array([...])``, where the tensor of it is the same."""
+    if not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "np.array" and len(argument.args) == 1):
+        return argument
+    numbers = [node.value for node in ast.walk(argument.args[0]) if isinstance(node, ast.Constant)]
+    named = any(isinstance(node, ast.Attribute) for node in ast.walk(argument.args[0]))
+    floats = bool(numbers) and all(isinstance(number, float) for number in numbers)
+    return argument.args[0] if floats and not named and (typed or not argument.keywords) else argument
+
+
+def _counted(argument: ast.expr) -> int | None:
+    """Return the length of the list in ``range(len([a, b]))``."""
+    match argument:
+        case ast.Call(
+            func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[ast.List(elts=elements)])]
+        ):
+            return len(elements)
+    return None
+
+
+def _is_none(argument: ast.expr) -> bool:
+    return isinstance(argument, ast.Constant) and argument.value is None

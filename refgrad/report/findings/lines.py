@@ -1,0 +1,87 @@
+"""Printed programs as lines: the looks of their steps, and what is put in place of one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from refgrad.grading.judging.evidence import Evidence, Subject
+from refgrad.scenario import Read, Scenario
+
+LOOK: Final = re.compile(r"^(?P<margin> *)(?P<call>print\(.*\))  # (?P<what>.*)$")
+PRINTED: Final = re.compile(r"^ *print\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The lines of a printed program, with the scenario that it came from, and the evidence that it is to show."""
+
+    lines: Sequence[str]
+    evidence: Evidence
+    scenario: Scenario | None
+
+    def look(self, what: str) -> tuple[int, list[ast.expr], str]:
+        """Return where the look is that showed the fact, what it prints, and its margin. Raises LookupError."""
+        found = [
+            (number, match)
+            for number, line in enumerate(self.lines)
+            if (match := LOOK.match(line)) and match["what"] == what
+        ]
+        wanted = self._reads(what) or len(found)
+        number, match = found[wanted - 1]
+        call = ast.parse(match["call"], mode="eval").body
+        assert isinstance(call, ast.Call)
+        return number, call.args, match["margin"]
+
+    def _reads(self, what: str) -> int:
+        """Return how many steps up to the one of the fact look at this."""
+        steps = self.scenario.steps[: self.evidence.step] if self.scenario else ()
+        return sum(isinstance(step, Read) and label_of(step) == what for step in steps)
+
+    def ended(self, number: int, margin: str, lines: Sequence[str]) -> str:
+        """Return the program with these lines in place of a look, and without all other looks."""
+        before = [line for line in self.lines[:number] if not PRINTED.match(line)]
+        return "\n".join([*before, *(margin + line for line in lines)]) + "\n"
+
+
+def without_looks(program: Program) -> str:
+    """Return a program that shows nothing, since it ends with an error before anything could be shown."""
+    lines = (line for line in program.lines if not LOOK.match(line))
+    return "\n".join(re.sub(r"^print\((attempt\(.*\))\)$", r"\1", line) for line in lines) + "\n"
+
+
+def what_of(subject: Subject) -> str:
+    """Return what a look at an array is called, in the remark behind it."""
+    return f"what {subject.name} saw" if subject.of == "hook" else f"{subject.of} of {subject.name}"
+
+
+def label_of(step: Read) -> str:
+    """Return what the look of a step is called."""
+    if step.what == "hook":
+        return f"what {step.name} saw"
+    return f"{'gradient' if step.what == 'grad' else step.what} of {step.name}"
+
+
+def dtype_in(name: str, program: Program) -> str:
+    """Return how the library of a program spells a dtype."""
+    text = "\n".join(program.lines)
+    for module, bound in (("torch", r"^import torch$"), ("jnp", r"\bas jnp$"), ("np", r"\bas np$")):
+        if re.search(bound, text, re.MULTILINE):
+            return f"{module}.{name}"
+    return repr(name)
+
+
+def with_imports(text: str, imports: Sequence[str]) -> str:
+    """Return a program behind the imports that it lacks."""
+    known = text.splitlines()
+    bound = {line.rpartition(" ")[2] for line in known if line.startswith(("import ", "from "))}
+    lacking = [line for line in imports if line.rpartition(" ")[2] not in bound]
+    return "".join(f"{line}\n" for line in lacking) + text
+
+
+def quoted(text: str) -> str:
+    """Return a text in double quotes, for what may stand in an f-string."""
+    return '"' + text.replace("\\", "\\\\").replace('"', "'") + '"'

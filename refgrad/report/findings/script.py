@@ -1,0 +1,124 @@
+"""Scripts of an engine's own library that show what was found to somebody who has never heard of refgrad."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, Final
+
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.text import plain_line
+from refgrad.report.document import verdicts_of
+from refgrad.report.findings.assertion import asserting
+from refgrad.report.findings.sentence import sentence
+from refgrad.report.findings.tidying import pieces, tidied
+from refgrad.report.severity import Severity, severity
+
+MARKER: Final = "# A finding of refgrad"
+WIDTH: Final = 116
+LONGEST_NAME: Final = 100
+EVERY_DIGIT: Final = 'import numpy\n\nnumpy.set_printoptions(floatmode="unique")  # every digit\n\n'
+
+
+@dataclass(frozen=True)
+class Script:
+    """A program that shows a verdict on an engine of some name and version."""
+
+    engine: str
+    version: str
+    verdict: Verdict
+    python: str = ""
+    platform: str = ""
+
+    @property
+    def name(self) -> str:
+        """``ENGINE-CHAPTER-NAME``, which any file system accepts."""
+        return safe_name(f"{self.engine}-{self.verdict.id}")
+
+    @property
+    def file_name(self) -> str:
+        """``ENGINE-CHAPTER-NAME.py``."""
+        return f"{self.name}.py"
+
+    @property
+    def title(self) -> str:
+        """The engine's name and version."""
+        known = self.version != "unknown"
+        return plain_line(f"{self.engine} {self.version}" if known else self.engine, LONGEST_NAME)
+
+    @property
+    def environment(self) -> str:
+        """What the program was run with: engine, Python, platform."""
+        told = [self.title, f"Python {self.python}" if self.python else "", self.platform]
+        return plain_line(", ".join(part for part in told if part))
+
+    @cached_property
+    def sentence(self) -> str:
+        """What was computed, what is right, and what the engine gives."""
+        return sentence(self.verdict, self.title)
+
+    @property
+    def severity(self) -> Severity | None:
+        """How bad it is."""
+        return severity(self.verdict)
+
+    @cached_property
+    def asserting(self) -> str | None:
+        """The program with an assertion at its end, None where there is none: it ends with an error, or only prints."""
+        return asserting(self.verdict)
+
+    @cached_property
+    def program(self) -> str:
+        """The program as a user of the library would write it; one that is not Python, or odd, is left as it is."""
+        text = self.asserting or self.verdict.reproduction
+        try:
+            return tidied(pieces(text))
+        except (ValueError, RecursionError):
+            return text.rstrip() + "\n"
+
+    @property
+    def text(self) -> str:
+        """The program behind a head that says what is wrong."""
+        digits = "" if self.asserting or "print(" not in self.program else EVERY_DIGIT
+        return "\n".join(self._remarks()) + f"\n\n{digits}{self.program}"
+
+    def _remarks(self) -> Iterator[str]:
+        yield f"{MARKER}: {plain_line(self.verdict.id)}, {self.severity}."
+        statement = f"Violated ({self.verdict.level}): {self.verdict.statement}"
+        for text in (self.sentence, statement, f"Found on {self.environment}."):
+            lines = wrap(plain_line(text), WIDTH, break_long_words=False, break_on_hyphens=False)
+            yield from (f"# {line}" for line in lines)
+
+
+def safe_name(text: str) -> str:
+    """Return a text as the name of a file: of bounded length, of letters, digits and ``_ + - .``, none hidden."""
+    return re.sub(r"[^\w.+-]", "-", text, flags=re.ASCII).lstrip(".-")[:LONGEST_NAME] or "unnamed"
+
+
+def scripts(document: Mapping[str, Any]) -> list[Script]:
+    """Return what a report proves with a program, each program once, in the order of the report."""
+    engine = document["engine"]
+    given = (engine["name"], engine["version"])
+    shown: dict[str, Script] = {}
+    for verdict in verdicts_of(document):
+        if verdict.failed and verdict.reproduction:
+            found = Script(*given, verdict, engine["python"], engine.get("platform", ""))
+            shown.setdefault(verdict.reproduction, found)
+    return list(shown.values())
+
+
+def write_scripts(folder: Path, documents: Iterable[Mapping[str, Any]]) -> list[Path]:
+    """Write the scripts of some reports into a folder, in place of those that were written there before."""
+    for path in folder.glob("*.py"):
+        if path.read_text(encoding="utf-8").startswith(MARKER):
+            path.unlink()
+    found = [script for document in documents for script in scripts(document)]
+    if found:
+        folder.mkdir(parents=True, exist_ok=True)
+    for script in found:
+        (folder / script.file_name).write_bytes(script.text.encode("utf-8", "backslashreplace"))
+    return [folder / script.file_name for script in found]

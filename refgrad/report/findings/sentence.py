@@ -1,0 +1,241 @@
+"""Says in one plain sentence what was computed, what is right, and what the engine gives."""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import Final
+
+from refgrad.errors import UserError
+from refgrad.grading.judging.evidence import (
+    Absent,
+    Dtype,
+    Entry,
+    Error,
+    Fact,
+    Flag,
+    Measured,
+    Shape,
+    Silence,
+    Subject,
+    Uncoupled,
+)
+from refgrad.grading.judging.narration import name_of, said
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.text import plain_line
+from refgrad.report.findings.assertion import REASONS
+from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad, parse
+
+LONGEST: Final = 90
+"""Characters of an expression that is still written out."""
+
+MOST_PLACES: Final = 3
+"""Leaves whose values are still told."""
+
+LONGEST_SENTENCE: Final = 600
+
+
+def sentence(verdict: Verdict, title: str) -> str:
+    """Return the sentence for a verdict on the engine of this title (its name and version)."""
+    fact = None if verdict.evidence is None else verdict.evidence.fact
+    scenario = _scenario(verdict)
+    if fact is None or scenario is None:
+        told = f"{{engine}}: {_braced(verdict.message)}."
+    else:
+        step = verdict.evidence.step if verdict.evidence else 0
+        told = sentence_of(fact, Computed(scenario, step or len(scenario.steps)))
+    return plain_line(told.replace("{engine}", _braced(title)), LONGEST_SENTENCE).replace("{{", "{").replace("}}", "}")
+
+
+def _scenario(verdict: Verdict) -> Scenario | None:
+    try:
+        return parse(verdict.scenario) if verdict.scenario else None
+    except UserError:
+        return None
+
+
+class Computed:
+    """What a scenario computes up to a step, as expressions."""
+
+    def __init__(self, scenario: Scenario, step: int) -> None:
+        """Read the steps up to one, counted from 1."""
+        self.steps = scenario.steps[:step]
+        self.texts: dict[str, str] = {}
+        self.leaves: dict[str, Leaf] = {}
+        for each in self.steps:
+            self._read(each)
+
+    def _read(self, step: object) -> None:
+        match step:
+            case Leaf(name=name):
+                self.texts[name] = name
+                self.leaves[name] = step
+            case Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
+                parts = [self.texts.get(each, each) for each in arguments]
+                parts += [f"{key}={value!r}" for key, value in attributes]
+                self.texts[name] = self._short(f"{operator}({', '.join(parts)})", name)
+            case Grad(name=name, output=output, leaf=leaf):
+                self.texts[name] = self._short(f"d/d{leaf} [{self.texts.get(output, output)}]", name)
+            case Jvp(name=name, output=output):
+                self.texts[name] = self._short(f"jvp [{self.texts.get(output, output)}]", name)
+
+    @staticmethod
+    def _short(text: str, name: str) -> str:
+        return text if len(text) <= LONGEST else name
+
+    @property
+    def output(self) -> str:
+        """The output of the last backward, as an expression."""
+        outputs = [step.output for step in self.steps if isinstance(step, Backward)]
+        return self.texts.get(outputs[-1], outputs[-1]) if outputs else "the output"
+
+    @property
+    def backwards(self) -> int:
+        """How many backwards there are."""
+        return sum(isinstance(step, Backward) for step in self.steps)
+
+    @property
+    def resets(self) -> bool:
+        """Whether a gradient is reset somewhere."""
+        return any(isinstance(step, ZeroGrad) for step in self.steps)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing but one computation and one backward."""
+        return self.backwards <= 1 and all(
+            isinstance(s, Leaf | Apply | Backward | Read | Grad | Jvp) for s in self.steps
+        )
+
+    @property
+    def before(self) -> str:
+        """What stands before a subject where more happens than one computation."""
+        return "" if self.plain else "At the end of the program, "
+
+    @property
+    def place(self) -> str:
+        """The values of the leaves, if they are few numbers."""
+        if not self.plain or len(self.leaves) > MOST_PLACES:
+            return ""
+        shown = [_constant(leaf) for leaf in self.leaves.values()]
+        return f" at {', '.join(shown)}" if shown and all(shown) else ""
+
+    def subject(self, subject: Subject) -> str:
+        """Name an array by what it was computed as."""
+        text = self.texts.get(subject.name, subject.name)
+        if subject.of == "gradient" and self.backwards > 1:
+            added = "" if self.resets else f", added up over {self.backwards} backwards,"
+            return f"the gradient of `{subject.name}`{added}"
+        if subject.of == "gradient":
+            return f"the gradient of `{self.output}` with respect to `{subject.name}`"
+        if subject.of == "value" and text != subject.name:
+            return f"`{text}`"
+        return name_of(subject)
+
+
+def _constant(leaf: Leaf) -> str:
+    array = leaf.value.to_numpy()
+    if array.size > MOST_PLACES:
+        return ""
+    return f"{leaf.name} = {array.tolist()}"
+
+
+@singledispatch
+def sentence_of(fact: Fact, computed: Computed) -> str:
+    """Return the sentence for a fact, in which ``{engine}`` stands for the engine."""
+    return _capital(f"{computed.before}{{engine}}: {_braced(said(fact))}.")
+
+
+@sentence_of.register
+def _(fact: Entry, computed: Computed) -> str:
+    low, high, seen = float(fact.lower), float(fact.upper), float(fact.observed)
+    digits = 6 if not abs(seen - low) < 1e-4 * abs(low) else 17
+    right = (
+        _number(low, digits)
+        if low == high or math.isnan(low)
+        else f"between {_number(low, digits)} and {_number(high, digits)}"
+    )
+    index = f"[{', '.join(map(str, fact.index))}]" if fact.index else ""
+    what = f"{computed.subject(fact.subject)}{computed.place}{' in entry ' + index if index else ''}"
+    return _capital(f"{computed.before}{_braced(what)} is {right}; {{engine}} gives {_number(seen, digits)}.")
+
+
+@sentence_of.register
+def _(fact: Dtype, computed: Computed) -> str:
+    due = f"is of {fact.expected}" if fact.expected else "is an array of numbers"
+    what = f"{computed.subject(fact.subject)}{_dtypes(computed)}"
+    return _capital(f"{computed.before}{_braced(what)} {_braced(due)}; {{engine}} gives {_braced(fact.seen)}.")
+
+
+@sentence_of.register
+def _(fact: Shape, computed: Computed) -> str:
+    what = _braced(computed.subject(fact.subject))
+    return _capital(f"{computed.before}{what} has the shape {fact.expected}; {{engine}} gives {fact.seen}.")
+
+
+@sentence_of.register
+def _(fact: Absent, computed: Computed) -> str:
+    given = "none" if fact.error is None else f"none, but raises {fact.error.text}"
+    what = _braced(computed.subject(fact.subject)).replace("the gradient", "a gradient", 1)
+    return _capital(f"{computed.before}there is {what}; {{engine}} gives {_braced(given)}.")
+
+
+@sentence_of.register
+def _(fact: Error, computed: Computed) -> str:
+    what = f"`{computed.output}` has a gradient{computed.place}"
+    if computed.steps and isinstance(last := computed.steps[-1], Apply):
+        what = f"`{computed.texts[last.name]}` can be computed{computed.place}"
+    if fact.expected:
+        what = "an error is due here that says so: " + " or ".join(REASONS.get(kind, kind) for kind in fact.due)
+    return _capital(f"{computed.before}{_braced(what)}; {{engine}} raises {_braced(fact.error.text.rstrip('.'))}.")
+
+
+@sentence_of.register
+def _(fact: Silence, computed: Computed) -> str:
+    reason = " or ".join(REASONS.get(kind, kind) for kind in fact.due)
+    last = _braced(computed.steps[-1].to_text())
+    return f"At the end of the program, `{last}` is an error: {reason}; {{engine}} raises none."
+
+
+@sentence_of.register
+def _(fact: Flag, computed: Computed) -> str:
+    last = computed.steps[-1]
+    what = f"`{last.what}` of `{last.name}`" if isinstance(last, Read) else "the flag"
+    return _capital(f"{computed.before}{_braced(what)} is {fact.expected}; {{engine}} says {_braced(fact.seen)}.")
+
+
+@sentence_of.register
+def _(fact: Uncoupled, computed: Computed) -> str:
+    moved = " and ".join(f"`{each.name}` by {_entries(each.entries)}" for each in fact.direction)
+    low, high = float(fact.lower), float(fact.upper)
+    right = _number(low, 6) if low == high else f"between {_number(low, 6)} and {_number(high, 6)}"
+    given = _number(float(fact.rate), 6)
+    told = f"moving {moved} changes `{computed.output}` by {right}"
+    return _capital(f"{_braced(told)}; according to the gradient that {{engine}} gives, by {given}.")
+
+
+@sentence_of.register
+def _(fact: Measured, computed: Computed) -> str:  # noqa: ARG001 (a measurement has no scenario)
+    return _capital(f"{{engine}}: {said(fact)}.")
+
+
+def _dtypes(computed: Computed) -> str:
+    given = sorted({leaf.value.dtype for leaf in computed.leaves.values()})
+    return f" of {' and '.join(given)}" if given else ""
+
+
+def _entries(entries: tuple[str, ...]) -> str:
+    numbers = [_number(float(entry), 6) for entry in entries]
+    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+
+
+def _number(number: float, digits: int) -> str:
+    return repr(number + 0.0) if digits > 6 or not math.isfinite(number) else f"{number + 0.0:.6g}"  # noqa: PLR2004
+
+
+def _braced(text: str) -> str:
+    """Return a text in which braces stand for themselves."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if text[:1] not in {"{", "`"} else text

@@ -1,0 +1,74 @@
+"""How bad a finding is for somebody who relies on the number, decided by its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal, get_args
+
+from refgrad.errors import UserError
+from refgrad.grading.judging.evidence import Entry, Uncoupled, Unsent
+from refgrad.grading.judging.verdict import Outcome, Verdict
+from refgrad.scenario import Grad, Jvp, parse
+
+Severity = Literal[
+    "wrong first derivative", "wrong higher derivative", "wrong value", "missing", "crash or hang", "wrong error",
+    "other rule broken", "inaccurate",
+]  # fmt: skip
+"""The first three are silent: nothing tells a user that the number is wrong."""
+
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+"""The worst first."""
+
+BY_OUTCOME: Final[Mapping[Outcome, Severity]] = MappingProxyType({
+    "missing": "missing",
+    "crashed": "crash or hang",
+    "hung": "crash or hang",
+    "unexpected-error": "wrong error",
+    "inaccurate": "inaccurate",
+})
+
+MEANINGS: Final[Mapping[Severity, str]] = MappingProxyType({
+    "wrong first derivative": "a gradient is wrong, and nothing says so",
+    "wrong higher derivative": "a derivative of a derivative is wrong, and nothing says so",
+    "wrong value": "the value of an operator is wrong, and nothing says so",
+    "missing": "a gradient that is due is not there, or is not a number",
+    "crash or hang": "the process dies, or does not answer",
+    "wrong error": "an error where there should be none, or another one than is due",
+    "other rule broken": "a dtype, a shape, a graph, memory or time is not as it must be",
+    "inaccurate": "the leading digits are right, and fewer than could be",
+})
+
+
+def severity(verdict: Verdict) -> Severity | None:
+    """Return how bad a verdict is, None for one that accuses nobody."""
+    if not verdict.failed:
+        return None
+    if verdict.verdict in BY_OUTCOME:
+        return BY_OUTCOME[verdict.verdict]
+    fact = None if verdict.evidence is None else verdict.evidence.fact
+    if isinstance(fact, Uncoupled | Unsent):
+        return _order(verdict)
+    if isinstance(fact, Entry):
+        return _order(verdict) if fact.subject.of != "value" or _differentiates(verdict) else "wrong value"
+    return "other rule broken"
+
+
+def _order(verdict: Verdict) -> Severity:
+    higher = any(isinstance(step, Grad) for step in _steps(verdict))
+    return "wrong higher derivative" if higher else "wrong first derivative"
+
+
+def _differentiates(verdict: Verdict) -> bool:
+    """Whether the value that is looked at last is itself a derivative."""
+    fact = verdict.evidence.fact if verdict.evidence else None
+    return isinstance(fact, Entry) and any(
+        isinstance(step, Grad | Jvp) and step.name == fact.subject.name for step in _steps(verdict)
+    )
+
+
+def _steps(verdict: Verdict) -> tuple[object, ...]:
+    try:
+        return parse(verdict.scenario).steps if verdict.scenario else ()
+    except UserError:
+        return ()

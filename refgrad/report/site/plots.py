@@ -1,0 +1,74 @@
+"""What ``refgrad accuracy --json`` measured, as bars in inline SVG: the largest errors of an engine, in ulps."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from refgrad.report.document import ReportError
+
+FOLDER: Final = "accuracy"
+MOST_BARS: Final = 30
+LEFT, RIGHT, ROW, BAR = 190.0, 420.0, 22.0, 14.0  # in pixels
+DECADES: Final = 16
+"""An error of so many powers of ten fills the plot: no digit of a double is right."""
+
+LINE: Final = Markup(
+    '<text class="name" x="{name:.0f}" y="{line:.1f}">{label}</text><rect class="{kind}" x="{left:.0f}" y="{top:.1f}" '
+    'width="{width:.1f}" height="{height:.0f}"/><text x="{end:.1f}" y="{line:.1f}">{ulps}</text>'
+)
+PLOT: Final = Markup(
+    '<svg class="plot" role="img" aria-label="{label}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+    'height="{height:.0f}">{rows}</svg>'
+)
+
+
+def read_accuracy(folder: Path) -> list[dict[str, Any]]:
+    """Read what was measured: the files ``accuracy/*.json`` beside the reports, nothing where there is none.
+
+    Raises ReportError for a file that is something else.
+    """
+    found: list[dict[str, Any]] = []
+    for path in sorted((folder / FOLDER).glob("*.json")):
+        try:
+            for each in json.loads(path.read_text(encoding="utf-8")):
+                rows = [_row(row) for row in each["worst"]]
+                found.append({name: str(each[name]) for name in ("engine", "version", "dtype")} | {"worst": rows})
+        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ReportError(f"{path} is not what `refgrad accuracy --json` prints: {error!r}") from error
+    return found
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": f"{row['operator']}: {row['of']}",
+        "ulps": float(row["ulps"]),
+        "budgets": float(row["budgets"]),
+        "at": ", ".join(f"{name} = {number!r}" for name, number in row["at"].items()),
+        "seen": row["seen"],
+        "truth": row["truth"],
+    }
+
+
+def worst(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the largest errors, the largest first."""
+    rows: list[dict[str, Any]] = sorted(document["worst"], key=lambda row: -row["ulps"])
+    return rows[:MOST_BARS]
+
+
+def plot_of(rows: Sequence[Mapping[str, Any]], title: str) -> Markup:
+    """Return a bar an error, on a logarithmic scale; those that rounding does not explain are marked."""
+    shown = Markup()
+    for number, row in enumerate(rows):
+        width = (RIGHT / DECADES) * min(max(math.log10(max(row["ulps"], 1.0)), 0.05), DECADES)
+        top = number * ROW + (ROW - BAR) / 2
+        shown += LINE.format(
+            name=LEFT - 8, line=top + BAR - 3, label=row["name"][:28], kind="odd" if row["budgets"] > 4 else "fair",  # noqa: PLR2004 (what the page of accuracy has, too)
+            left=LEFT, top=top, width=width, height=BAR, end=LEFT + width + 6, ulps=f"{row['ulps']:.3g}",
+        )  # fmt: skip
+    return PLOT.format(label=title, width=LEFT + RIGHT + 90, height=len(rows) * ROW + 4, rows=shown)

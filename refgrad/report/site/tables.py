@@ -1,0 +1,107 @@
+"""The tables of the site: operators and conventions, each with a cell an engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from refgrad.grading.judging.evidence import Entry
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
+from refgrad.operators import operator_table
+from refgrad.report.pages import Graded
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What an engine does: the worst of its verdicts, how many fail, and what is shown of it."""
+
+    outcome: Outcome | None
+    failed: int = 0
+    text: str = ""
+
+    @property
+    def state(self) -> str:
+        """Whether that is good, bad, open, or nothing."""
+        if self.outcome is None or self.outcome == "unsupported":
+            return "none"
+        if self.outcome in FAILURES:
+            return "bad"
+        return "open" if self.outcome == "inconclusive" else "good"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An operator with a cell an engine."""
+
+    name: str
+    summary: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def states(self) -> str:
+        """The states of its cells, for filters."""
+        return " ".join(sorted({cell.state for cell in self.cells}))
+
+
+def operators_of(reports: Sequence[Graded]) -> list[Row]:
+    """Return a row an operator, in the order of the suite, with the worst verdict of each engine."""
+    names = dict.fromkeys(v.operator for report in reports for v in report.verdicts if v.operator)
+    found = [_by_operator(report.verdicts) for report in reports]
+    return [Row(name, summary_of(name), tuple(_worst(each.get(name, [])) for each in found)) for name in names]
+
+
+def conventions_of(reports: Sequence[Graded]) -> list[Row]:
+    """Return a row for each operator with edges at which some engine has a choice, with what each chose."""
+    rows = [[v for v in report.verdicts if v.chapter == "edges" and v.operator] for report in reports]
+    chosen = dict.fromkeys(v.operator for verdicts in rows for v in verdicts if v.verdict == "convention")
+    by_name = [{v.operator: v for v in verdicts} for verdicts in rows]
+    return [Row(name, edges_of(name), tuple(_choice(each.get(name)) for each in by_name)) for name in chosen]
+
+
+def summary_of(name: str) -> str:
+    """Return what an operator computes, nothing for one that the table does not have."""
+    operator = operator_table().get(name)
+    return "" if operator is None else operator.summary
+
+
+def edges_of(name: str) -> str:
+    """Return where an operator has edges."""
+    operator = operator_table().get(name)
+    return "" if operator is None else "; ".join(str(edge.where) for edge in operator.edges)
+
+
+def _by_operator(verdicts: Sequence[Verdict]) -> Mapping[str, list[Verdict]]:
+    found: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.operator, []).append(verdict)
+    return found
+
+
+def _worst(verdicts: Sequence[Verdict]) -> Cell:
+    if not verdicts:
+        return Cell(None)
+    offered = [v for v in verdicts if v.verdict != "unsupported"] or verdicts
+    worst = min(offered, key=lambda v: OUTCOMES.index(v.verdict))
+    return Cell(worst.verdict, sum(v.failed for v in verdicts), worst.verdict)
+
+
+def _choice(verdict: Verdict | None) -> Cell:
+    """Return which end of the legal interval was chosen."""
+    if verdict is None:
+        return Cell(None)
+    fact = verdict.evidence.fact if verdict.evidence else None
+    if verdict.verdict != "convention" or not isinstance(fact, Entry):
+        return Cell(verdict.verdict, int(verdict.failed), verdict.verdict)
+    seen, low, high = float(fact.observed), float(fact.lower), float(fact.upper)
+    return Cell("convention", 0, f"{_end(seen, low, high)}: {seen:.4g} of [{low:.4g}, {high:.4g}]")
+
+
+def _end(seen: float, low: float, high: float) -> str:
+    """Return where in an interval a number lies."""
+    near = 1e-6 * max(abs(low), abs(high))
+    if math.isnan(seen):
+        return "not a number"
+    if abs(seen - low) <= near:
+        return "lower end"
+    return "upper end" if abs(seen - high) <= near else "in between"

@@ -1,0 +1,190 @@
+"""Writes the pages of a site: self-contained, with no network, and with nothing active that comes from an engine.
+
+Every value is escaped, bounded and plain; style and script stand in each page, and a policy in its head allows them by
+their hashes and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from refgrad.grading.judging.verdict import OUTCOMES
+from refgrad.native.text import plain_text
+from refgrad.operators import Operator, operator_table
+from refgrad.operators.signature import domain, edge, signature
+from refgrad.report.document import ReportError
+from refgrad.report.findings import Script
+from refgrad.report.findings.causes import Cause, shared_operators
+from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
+from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
+from refgrad.report.site.graph import graph_of
+from refgrad.report.site.issue import issue_text, reason_of, source_of
+from refgrad.report.site.names import Names
+from refgrad.report.site.plots import plot_of, read_accuracy, worst
+from refgrad.report.site.tables import conventions_of, operators_of
+
+LONGEST: Final = 60_000
+"""Characters of one value on a page."""
+
+
+def write_site(folder: Path, target: Path) -> list[Path]:
+    """Write the site of all reports in a folder, and return its pages, the first one first.
+
+    Raises ReportError where there is no report, one is malformed, or nothing can be written.
+    """
+    reports = read_folder(folder)
+    writer = _Writer(reports, target)
+    writer.page("index.html", "index", title="What refgrad found", **_overview(reports))
+    writer.page("operators.html", "operators", title="Operators", rows=operators_of(reports))
+    writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(reports))
+    plots = [(each, worst(each)) for each in read_accuracy(folder)]
+    if plots:
+        drawn = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in plots]
+        writer.page("accuracy.html", "accuracy", title="Accuracy", plots=drawn)
+    writer.menu = ["index", "operators", "conventions", *(["accuracy"] if plots else [])]
+    for report in reports:
+        writer.engine(report)
+    for row in operators_of(reports):
+        writer.operator(row.name)
+    return writer.write()
+
+
+def _plotted(document: dict[str, Any]) -> str:
+    return f"The largest errors of {document['engine']} {document['version']} in {document['dtype']}, in ulps"
+
+
+def _overview(reports: Sequence[Graded]) -> dict[str, Any]:
+    chapters = list(dict.fromkeys(v.chapter for report in reports for v in report.verdicts))
+    return {"chapters": chapters, "shared": shared_operators(report.causes for report in reports)}
+
+
+class _Writer:
+    """Collects pages, and writes them when all names are known."""
+
+    def __init__(self, reports: Sequence[Graded], target: Path) -> None:
+        self.reports = reports
+        self.target = target
+        self.names = Names()
+        self.menu: list[str] = []
+        self.pages: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.templates = _templates()
+        self.templates.globals.update(
+            reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID, outcomes=OUTCOMES,
+            severity_choices=[(each.replace(" ", "-"), each) for each in SEVERITIES_SAID],
+            engine_page=self.engine_page, finding_page=self.finding_page, operator_page=self.operator_page,
+        )  # fmt: skip
+        for name in ("index", "operators", "conventions", "accuracy"):
+            self.names.page(name)
+
+    def engine_page(self, report: Graded) -> str:
+        """Return the file of an engine's page."""
+        return self.names.page("engine", report.file)
+
+    def finding_page(self, report: Graded, identifier: str) -> str:
+        """Return the file of a finding's page."""
+        return self.names.page("finding", report.file, identifier)
+
+    def operator_page(self, name: str) -> str:
+        """Return the file of an operator's page."""
+        return self.names.page("operator", name)
+
+    def page(self, file: str, template: str, **values: Any) -> None:
+        """Add a page."""
+        self.pages[file] = (template, values)
+
+    def engine(self, report: Graded) -> None:
+        """Add the page of an engine, and one for each of its findings."""
+        self.page(self.engine_page(report), "engine", title=report.title, report=report)
+        for cause in report.causes:
+            for found in cause.findings:
+                self.finding(report, cause, found)
+
+    def finding(self, report: Graded, cause: Cause, found: Script) -> None:
+        """Add the page of a finding."""
+        fact = found.verdict.evidence.fact if found.verdict.evidence else None
+        subject = getattr(getattr(fact, "subject", None), "name", "")
+        self.page(
+            self.finding_page(report, found.verdict.id), "finding", title=f"{report.title}: {found.verdict.id}",
+            report=report, cause=cause, found=found, graph=graph_of(found.verdict.scenario, subject),
+            issue=issue_text(found), source=source_of(found.verdict), reason=reason_of(found.verdict),
+        )  # fmt: skip
+
+    def operator(self, name: str) -> None:
+        """Add the page of an operator: what it is, and how each engine does in each chapter."""
+        row = operator_table().get(name)
+        by_report = [{v.chapter: v for v in report.verdicts if v.operator == name} for report in self.reports]
+        chapters = list(dict.fromkeys(chapter for found in by_report for chapter in found))
+        self.page(
+            self.operator_page(name),
+            "operator",
+            title=name,
+            row=None if row is None else _told(row),
+            chapters=chapters,
+            by_report=by_report,
+        )
+
+    def write(self) -> list[Path]:
+        """Write all pages. Raises ReportError where that cannot be done."""
+        try:
+            self.target.mkdir(parents=True, exist_ok=True)
+            return [self._write(file, *page) for file, page in self.pages.items()]
+        except OSError as error:
+            raise ReportError(f"{self.target} cannot be written: {error.strerror}") from error
+
+    def _write(self, file: str, template: str, values: dict[str, Any]) -> Path:
+        text = self.templates.get_template(f"{template}.html.jinja").render(menu=self.menu, here=template, **values)
+        path = self.target / file
+        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        return path
+
+
+def _told(row: Operator) -> dict[str, Any]:
+    """Return what the page of an operator says of its row."""
+    return {
+        "signature": row.name + signature(row),
+        "summary": row.summary,
+        "source": row.source,
+        "domain": domain(row),
+        "formula": "" if row.formula is None else row.formula.source,
+        "edges": [edge(each) for each in row.edges],
+        "partials": {argument: partial.source for argument, partial in row.partials.items()},
+    }
+
+
+def _templates() -> Environment:
+    loader = PackageLoader("refgrad.report.site")
+    templates = Environment(
+        loader=loader, undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_plain
+    )
+    templates.filters["coded"] = _coded
+    for name in ("style.css", "site.js"):
+        text = loader.get_source(templates, name)[0]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        part = name.partition(".")[2]
+        templates.globals[part] = Markup(text)  # noqa: S704 (our own file)
+        templates.globals[f"{part}_hash"] = f"sha256-{digest}"
+    return templates
+
+
+def _coded(text: str) -> Markup:
+    """Return a text in which what stands between backquotes is code."""
+    parts = plain_text(text, LONGEST).split("`")
+    if len(parts) % 2 == 0:  # one is left over
+        return escape("`".join(parts))
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as it may stand on a page: bounded, and without control characters."""
+    if isinstance(value, Markup):
+        return value
+    return plain_text(value, LONGEST) if isinstance(value, str) else value

@@ -1,0 +1,104 @@
+"""Findings with one cause are one row, by what their evidence has in common."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from refgrad.grading.judging.evidence import Died, Dtype, Error, Evidence, Fact, Silence, Subject
+from refgrad.grading.judging.verdict import Outcome, Verdict
+from refgrad.native.observation import Raised
+from refgrad.report.findings.causes import Cause, causes, shared_operators
+from tests.report.example import SCENARIO, VERDICTS, entry, example_document, verdict
+
+A = Subject("value", "a")
+SECOND = SCENARIO.text + "backward a\nread grad x\n"
+
+
+def made(
+    name: str, fact: Fact, *, outcome: Outcome = "wrong", scenario: str = SCENARIO.text, program: str = ""
+) -> Verdict:
+    row = verdict(name, outcome, shown=True)
+    return replace(row, evidence=Evidence(fact, 4), scenario=scenario, reproduction=program or f"x = '{name}'\n")
+
+
+def document(*verdicts: Verdict, engine: str = "example") -> dict[str, Any]:
+    given = json.loads(json.dumps(example_document() | {"verdicts": [each.to_json() for each in verdicts]}))
+    given["engine"]["name"] = engine
+    return dict(given)
+
+
+def groups(*verdicts: Verdict) -> list[set[str]]:
+    return [{each.verdict.id for each in cause.findings} for cause in causes(document(*verdicts))]
+
+
+def raised(message: str) -> Error:
+    return Error(error=Raised("ValueError", message, ("ValueError",)))
+
+
+NUMBER = replace(entry("1.6449340676383375"), lower="1.6449340668482264")
+
+
+def test_what_is_found_of_one_operator_has_one_cause() -> None:
+    wrong, other = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
+    assert groups(wrong, other) == [{"operators/exp"}, {"operators/log"}]
+    assert groups(wrong, made("edges/exp", entry("0.3")), other)[0] == {"operators/exp", "edges/exp"}
+
+
+def test_one_wrong_number_is_one_cause_if_it_has_many_digits() -> None:
+    assert groups(made("operators/digamma", NUMBER), made("operators/lgamma", NUMBER)) == [
+        {"operators/digamma", "operators/lgamma"}
+    ]
+    assert len(groups(made("operators/exp", entry("0.5")), made("operators/log", entry("0.5")))) == 2
+
+
+def test_errors_that_differ_in_numbers_alone_are_one_cause() -> None:
+    one, other = raised("shape (2, 3) is odd"), raised("shape (4,) is odd")
+    assert len(groups(made("operators/exp", one), made("operators/log", other))) == 1
+    assert len(groups(made("operators/exp", one), made("operators/log", raised("shape is even")))) == 2
+
+
+def test_one_dtype_one_silence_and_one_ending_are_one_cause_each() -> None:
+    dtype = Dtype(subject=A, seen="float64", expected="float32")
+    assert len(groups(made("operators/exp", dtype), made("operators/log", dtype))) == 1
+    silence = Silence(due=("freed-graph",))
+    assert len(groups(made("leaves/one", silence), made("leaves/two", silence))) == 1
+    died = Died(detail="killed by signal 11")
+    assert len(groups(made("leaves/one", died, outcome="crashed"), made("leaves/two", died, outcome="crashed"))) == 1
+
+
+def test_one_function_of_the_library_is_one_cause() -> None:
+    program = "import lib\n\na = lib.both({})\nprint(a)\n"
+    one = made("operators/exp", entry("0.1"), program=program.format(1))
+    log = SCENARIO.text.replace("exp", "log")
+    other = made("operators/log", entry("0.2"), program=program.format(2), scenario=log)
+    (cause,) = causes(document(one, other))
+    assert cause.links == ("function both",)
+    apart = replace(other, reproduction=other.reproduction.replace("both(2)", "both(lib.more(2))"))
+    assert len(groups(one, apart)) == 2
+
+
+def test_what_is_wrong_from_the_second_backward_on_is_one_cause() -> None:
+    assert len(groups(*(made(f"leaves/{name}", entry(name), scenario=SECOND) for name in ("1", "2")))) == 1
+    assert len(groups(*(made(f"leaves/{name}", entry(name)) for name in ("1", "2")))) == 2
+
+
+def test_the_worst_number_comes_first_and_what_it_hides_is_counted() -> None:
+    small = made("operators/exp", replace(entry("4.4"), relative_error="0.02"))
+    large = made("edges/exp", replace(entry("0.1"), relative_error="0.98"))
+    hidden = replace(verdict("second_order/exp", "inconclusive"), cause="operators/exp")
+    cause: Cause
+    (cause,) = causes(document(small, hidden, large))
+    assert cause.best.verdict.id == "edges/exp"
+    assert cause.hidden == ("second_order/exp",)
+
+
+def test_what_says_nothing_of_an_engine_has_no_cause() -> None:
+    assert causes(document(*(each for each in VERDICTS if not each.failed))) == []
+
+
+def test_an_operator_that_two_engines_get_wrong_is_told() -> None:
+    exp, log = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
+    shared = shared_operators(causes(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
+    assert {name: [cause.best.engine for cause in found] for name, found in shared.items()} == {"exp": ["one", "two"]}

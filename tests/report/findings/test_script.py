@@ -1,0 +1,201 @@
+"""Every script runs without refgrad, and fails as its verdict claims."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Absent, Entry, Error, Evidence, Silence
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.shared_verdicts import SharedVerdicts
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
+from refgrad.report import confirmation
+from refgrad.report.confirmation import confirm
+from refgrad.report.document import build_document, read_document, verdicts_of
+from refgrad.report.findings import Script, scripts
+from refgrad.report.pages import write_pages
+from tests.report.example import SILENT, VERDICTS, example_document, write_example
+from tests.report.forked_programs import ForkedPrograms
+
+REPORTS = Path(__file__).parents[3] / "reports"
+
+
+def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script where refgrad cannot be imported."""
+    (folder / "refgrad.py").write_text("raise ImportError('a finding is to be shown without refgrad')\n")
+    (folder / "finding.py").write_text(script, encoding="utf-8")
+    command = [sys.executable, "-W", "ignore", "finding.py"]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=100)
+
+
+def test_a_program_that_shows_two_verdicts_is_one_finding() -> None:
+    document = example_document()
+    document["verdicts"].append({**document["verdicts"][4], "id": "graphs/other"})
+    assert [script.file_name for script in scripts(document)] == ["example-operators-exp.py"]
+
+
+def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
+    verdict = replace(VERDICTS[4], reproduction="x_grad = 0.1\nprint(x_grad)  # gradient of x\n")
+    script = Script("example", "1", verdict, "3.12", "Linux x86_64").text
+    assert script.splitlines()[:4] == [
+        "# A finding of refgrad: operators/exp, wrong first derivative.",
+        "# The gradient of `exp(x)` with respect to `x` at x = 1.5 is 4.48; example 1 gives 0.1.",
+        "# Violated (MUST): exp is as it must be.",
+        "# Found on example 1, Python 3.12, Linux x86_64.",
+    ]
+    ended = run(script, tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("AssertionError: the gradient of x is 0.1, but it should be 4.48\n")
+
+
+def test_a_script_that_can_only_show_prints_every_digit(tmp_path: Path) -> None:
+    script = scripts(example_document())[0]
+    assert script.asserting is None
+    assert run(script.text, tmp_path).stdout == "[0.1                0.3333333333333333]\n"
+
+
+def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path) -> None:
+    evidence = Evidence(Silence(due=("freed-graph",)), 4)
+    verdict = replace(VERDICTS[4], scenario=SILENT.text, evidence=evidence, reproduction="print(1)\nx = 2\n")
+    ended = run(Script("example", "1", verdict).text, tmp_path)
+    assert ended.stdout == ""
+    assert ended.stderr.endswith("AssertionError: no error was raised, though the graph was freed\n")
+
+
+def test_what_is_no_python_is_left_as_it_is() -> None:
+    verdict = replace(VERDICTS[4], reproduction="const x = 1;\nconsole.log(x); // gradient of x\n")
+    assert Script("example", "1", verdict).program == verdict.reproduction
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [
+        ("a/../b", "a-..-b-operators-exp.py"),
+        ("../../etc", "etc-operators-exp.py"),
+        ("-rf", "rf-operators-exp.py"),
+        ("\ud800\n<b>", "b--operators-exp.py"),
+        ("é" * 10**6, None),
+    ],
+)
+def test_a_file_of_a_script_has_a_safe_name(engine: str, name: str | None) -> None:
+    given = Script(engine, "1", VERDICTS[4]).file_name
+    assert re.fullmatch(r"[A-Za-z0-9_+][\w.+-]{0,110}\.py", given, re.ASCII)
+    assert name is None or given == name
+
+
+def test_the_name_of_an_engine_never_becomes_code() -> None:
+    text = Script("evil\nimport os\r\x0cos.abort()", "1\u2028os.abort()", VERDICTS[4]).text
+    heads = text.partition("\n\n")[0].split("\n")
+    assert all(line.startswith("# ") for line in heads)
+    assert not any(isinstance(node, ast.Attribute) and node.attr == "abort" for node in ast.walk(ast.parse(text)))
+
+
+def test_scripts_of_findings_that_are_gone_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    write_example(tmp_path)
+    write_pages(tmp_path)
+    folder = tmp_path / "findings"
+    (folder / "example-operators-exp.py").rename(folder / "example-operators-old.py")
+    (folder / "mine.py").write_text("# mine\n")
+    write_pages(tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == ["example-operators-exp.py", "mine.py"]
+
+
+def committed() -> list[Script]:
+    return [script for path in sorted(REPORTS.glob("*.json")) for script in scripts(read_document(path))]
+
+
+def test_committed_programs_import_what_they_use_and_nothing_else() -> None:
+    for script in committed():
+        tree = ast.parse(script.program)
+        bound = {
+            (alias.asname or alias.name).partition(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert bound <= names, script.verdict.id
+        assert defined <= names, script.verdict.id
+        assert not re.search(r"if \(|not (True|False)|None is", script.program), script.verdict.id
+
+
+@pytest.mark.slow
+@pytest.mark.engines
+@pytest.mark.parametrize("name", sorted(path.stem for path in REPORTS.glob("*.json")))
+def test_every_committed_program_fails_as_it_is_told(name: str, tmp_path: Path) -> None:
+    found = [script for script in committed() if script.engine == name and script.asserting]
+    adapter = find_adapter(name)
+    if found and not (adapter.distribution and find_spec(name)):
+        pytest.skip(f"needs the extra refgrad[{name}]")
+    odd = [f"{script.file_name}: {ended}" for script in found if (ended := ending(script, tmp_path)) is not None]
+    assert odd == []
+
+
+def ending(script: Script, folder: Path) -> str | None:
+    """Return what a program that has not failed as its report tells said last, None of one that has."""
+    ended = run(script.text, folder)
+    fact = script.verdict.evidence.fact if script.verdict.evidence else None
+    error = fact.error if isinstance(fact, Error | Absent) else None
+    due = "AssertionError: " if error is None else f"{error.type}"
+    told = any(line.startswith(due) or f".{due}" in line for line in ended.stderr.splitlines())
+    right = float(fact.lower) if isinstance(fact, Entry) and fact.lower == fact.upper else None
+    named = right is None or abs(right) < sys.float_info.min or repr(right) in ended.stderr
+    return None if ended.returncode == 1 and told and named else ended.stdout + ended.stderr
+
+
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["autograd", "mygrad", "micrograd"])
+def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgrad(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(name, reason=f"needs the extra refgrad[{name}]")
+    found = scripts(graded(name, SharedVerdicts(tmp_path)))
+    for script in found:
+        imported = {
+            alias.name.partition(".")[0]
+            for node in ast.walk(ast.parse(script.text))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module or "")])
+        }
+        assert imported - sys.stdlib_module_names <= {"numpy", name}
+    assert confirm(found[0]).answer == "confirmed", found[0].verdict.id
+    forked = ForkedPrograms(find_adapter(name).setup, [script.text for script in found])
+    with monkeypatch.context() as patch:
+        patch.setattr(confirmation, "subprocess", forked)
+        odd = [script for script in found if confirm(script).answer != "confirmed"]
+    assert len(odd) < 3  # what takes time is measured once more, alone
+    assert [script.verdict.id for script in odd if confirm(script).answer != "confirmed"] == []
+
+
+def graded(name: str, shared: SharedVerdicts) -> dict[str, Any]:
+    """Return a report on what an engine failed in the committed one, judged again; the rest is as it says there."""
+    committed = verdicts_of(read_document(REPORTS / f"{name}.json"))
+    failed = {verdict.id for verdict in committed if verdict.failed}
+    for verdict in committed:
+        if verdict.id not in failed:
+            shared.made_once(verdict.id, partial(_given, verdict))
+    adapter = find_adapter(name)
+    settings = Settings("smoke")
+    bench = Bench(start(adapter), settings, shared)
+    verdicts = {check.id: bench.grade(check) for check in all_checks() if check.id in failed}
+    assert sum(verdict.failed for verdict in verdicts.values()) > len(failed) / 2
+    return build_document(adapter, settings, verdicts, list(verdicts))
+
+
+def _given(verdict: Verdict) -> Verdict:
+    return verdict

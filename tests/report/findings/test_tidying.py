@@ -1,0 +1,88 @@
+"""A tidied program has what it uses and nothing else, and does what it did."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refgrad.report.findings.tidying import MOST_TEXT, pieces, tidied
+
+PROGRAM = """\
+import math
+import os.path
+import numpy as np
+from fractions import Fraction, gcd
+
+def unused(x):
+    return used(x)
+
+def twice(x):  # a helper
+    return x + x
+
+def pulled(function, primals):
+    pullback, output = make(function, tuple(range(len(primals))))(*primals)
+    return output, pullback
+
+a = np.array(1.0)  # the point
+b = np.exp(a)
+
+def program_b(a):
+    b = np.exp(a)
+    return b
+
+output_b, pullback_of_b = pulled(program_b, [a])
+print(twice(a), Fraction(1))
+"""
+TIDY = """\
+import numpy as np
+from fractions import Fraction
+
+a = np.array(1.0)  # the point
+
+
+def program_b(a):
+    return np.exp(a)
+
+
+pullback_of_b, output_b = make(program_b, (0,))(a)
+print(a + a, Fraction(1))
+"""
+
+
+def test_a_program_keeps_what_it_uses() -> None:
+    assert tidied(pieces(PROGRAM)) == TIDY
+
+
+def test_an_argument_is_not_computed_twice() -> None:
+    text = "def twice(x):\n    return x + x\n\n\nprint(twice(next(numbers)))\n"
+    assert tidied(pieces(text)) == text
+
+
+def test_a_function_of_the_program_itself_stays() -> None:
+    text = "x = 1\n\n\ndef f(y):\n    return y + x\n\n\nx = 2\nprint(f(3))\n"
+    assert tidied(pieces(text)) == text
+
+
+@pytest.mark.parametrize("text", ["const x = 1;", "(" * 500, "x = 1\0", "x = 1\n" * MOST_TEXT])
+def test_what_is_no_program_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        pieces(text)
+
+
+@given(st.lists(st.sampled_from([
+    "import math", "x = 2", "y = x * 3", "x = y + 1  # more", "print(f(x))",
+    "print(y if 1 == 1 else x)", "print(*[x, y])",
+])))  # fmt: skip
+def test_a_tidied_program_prints_what_it_printed(lines: list[str]) -> None:
+    text = "\n".join(["def f(x):", "    z = -x", "    return z", "", "x, y = 5, 7", *lines]) + "\n"
+    assert printed(tidied(pieces(text))) == printed(text)
+
+
+def printed(text: str) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        exec(text, {})
+    return told.getvalue()

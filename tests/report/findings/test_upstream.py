@@ -1,0 +1,54 @@
+"""What is known upstream stands beside the reports, with a link and a date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refgrad.report.document import ReportError, read_document, verdicts_of
+from refgrad.report.findings.upstream import FILE, read_upstream
+from tests.repository.sources import ROOT
+
+ROW = """\
+[[known]]
+engine = "example"
+checks = ["operators/exp"]
+link = "https://example.org/1"
+date = 2026-01-02
+note = "open"
+"""
+
+
+def test_what_is_known_is_read(tmp_path: Path) -> None:
+    assert read_upstream(tmp_path) == []
+    (tmp_path / FILE).write_text(ROW)
+    (known,) = read_upstream(tmp_path)
+    assert (known.link, known.looked_up.isoformat()) == ("https://example.org/1", "2026-01-02")
+    assert known.explains("example", ["graphs/a", "operators/exp"])
+    assert not known.explains("other", ["operators/exp"])
+    assert not known.explains("example", ["operators/log"])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[", "cannot be read: "),
+        (ROW.replace("engine", "motor"), "row 1: 'engine' must be given, as str"),
+        (ROW.replace("2026-01-02", "'today'"), "row 1: 'date' must be given, as date"),
+        (ROW + "more = 1\n", "row 1: has the unknown key 'more'"),
+        (ROW.replace("https:", "javascript:"), "row 1: the link must begin with https://"),
+    ],
+)
+def test_what_is_malformed_is_named(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(ReportError) as caught:
+        read_upstream(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / FILE}")
+    assert told in str(caught.value)
+
+
+def test_what_is_committed_is_of_engines_and_checks_that_there_are() -> None:
+    for known in read_upstream(ROOT / "reports"):
+        ids = {verdict.id for verdict in verdicts_of(read_document(ROOT / "reports" / f"{known.engine}.json"))}
+        assert known.checks <= ids

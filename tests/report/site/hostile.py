@@ -1,0 +1,44 @@
+"""An engine whose every word is an attack: markup, quotes, newlines, terminal escapes, lone surrogates, 10 MB."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from refgrad.grading.judging.evidence import Died, Evidence
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.report.document import write_document
+from tests.report.example import VERDICTS, example_document, verdict
+
+ATTACK: Final = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    "' \" onmouseover='document.title=1' {{ 7 * 7 }} {% raw %} ](javascript:owned) ``` "
+    "\x1b]0;owned\x07 \u202e \ud800 \r\n"
+)
+HUGE: Final = "long <b>" * 1_250_000
+PROGRAM: Final = f"x = {ATTACK!r}\nprint(0.1)  # gradient of x\n"
+
+
+def verdicts() -> list[Verdict]:
+    """Return failures that say nothing but attacks, one of them of 10 MB."""
+    shown = replace(
+        VERDICTS[4], message=ATTACK, statement=ATTACK, reproduction=PROGRAM, scenario_id="", operator=f"../{ATTACK}"
+    )
+    odd = replace(shown, id="edges/relu", chapter="edges", operator="relu", scenario=ATTACK, reproduction=ATTACK)
+    died = Evidence(Died(detail=ATTACK, stderr=HUGE), 0)
+    large = replace(
+        odd, id="graphs/large", chapter="graphs", verdict="crashed", message=HUGE, statement=HUGE, evidence=died
+    )
+    choice = replace(verdict("edges/abs", "convention", ATTACK), statement=ATTACK)
+    return [shown, odd, replace(large, reproduction=HUGE), choice, verdict("leaves/unused", "passed")]
+
+
+def write_hostile(folder: Path) -> Path:
+    """Write the report on the engine into a folder."""
+    document: dict[str, Any] = json.loads(json.dumps(example_document()))
+    document["engine"] |= {"name": ATTACK, "version": HUGE, "python": ATTACK, "platform": ATTACK}
+    document |= {"refgrad": ATTACK, "verdicts": [each.to_json() for each in verdicts()]}
+    write_document(folder / "hostile.json", document)
+    return folder / "hostile.json"

@@ -1,0 +1,63 @@
+"""How bad a finding is follows from its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from refgrad.grading.judging.evidence import Dtype, Evidence, Fact, Silence, Subject
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome
+from refgrad.report.severity import MEANINGS, SEVERITIES, Severity, severity
+from tests.report.example import VERDICTS, entry
+
+WRONG = VERDICTS[4]
+SECOND = """\
+x = leaf float64[] {0x1.8p+0} requires_grad
+a = exp x
+g = grad a x
+backward g
+read grad x
+read value g
+"""
+
+
+def found(outcome: Outcome = "wrong", fact: Fact | None = None, scenario: str = WRONG.scenario) -> Severity | None:
+    evidence = WRONG.evidence if fact is None else Evidence(fact, 4)
+    return severity(replace(WRONG, verdict=outcome, evidence=evidence, scenario=scenario))
+
+
+def value(name: str) -> Fact:
+    return replace(entry("0.1"), subject=Subject("value", name))
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ("wrong first derivative", found()),
+        ("wrong higher derivative", found(scenario=SECOND)),
+        ("wrong higher derivative", found(fact=value("g"), scenario=SECOND)),
+        ("wrong value", found(fact=value("a"), scenario=SECOND)),
+        ("missing", found("missing")),
+        ("crash or hang", found("crashed")),
+        ("crash or hang", found("hung")),
+        ("wrong error", found("unexpected-error")),
+        ("other rule broken", found(fact=Dtype(subject=Subject("value", "a"), seen="float64", expected="float32"))),
+        ("other rule broken", found(fact=Silence(due=("freed-graph",)))),
+        ("inaccurate", found("inaccurate")),
+    ],
+)
+def test_evidence_decides(said: Severity, given: Severity | None) -> None:
+    assert given == said
+
+
+def test_every_failure_has_a_severity_and_nothing_else() -> None:
+    assert {outcome for outcome in OUTCOMES if found(outcome)} == FAILURES
+    assert set(MEANINGS) == set(SEVERITIES) == set(get_args(Severity))
+
+
+def test_a_value_that_is_a_first_derivative_is_one() -> None:
+    scenario = SECOND.replace("g = grad a x", "g = jvp a x float64[] {0x1p+0}").replace("backward g\nread grad x\n", "")
+    assert found(fact=value("g"), scenario=scenario) == "wrong first derivative"
+    assert found(scenario="not a scenario") == "wrong first derivative"
