@@ -19,7 +19,7 @@ from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 
 ENGINES = [
-    *("refgrad", "torch", "autograd", "mygrad", "micrograd", "paddle", "chainer", "dezero", "mlx", "mxnet", "neograd"),
+    *("refgrad", "torch", "autograd", "mygrad", "micrograd", "paddle", "chainer", "dezero", "mlx", "mxnet", "neograd", "pytensor"),
     *("smallpebble", "tensorflow"),
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("jax", "tinygrad")),
 ]
@@ -89,6 +89,7 @@ def test_every_further_spelling_is_right_too(engine: Engine) -> None:
         ("mlx", 120),
         ("mxnet", 100),
         ("neograd", 15),
+        ("pytensor", 110),
         ("smallpebble", 15),
         ("tensorflow", 150),
         ("tinygrad", 100),
