@@ -19,7 +19,20 @@ from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 
 ENGINES = [
-    *("refgrad", "torch", "autograd", "mygrad", "micrograd", "paddle", "chainer", "dezero", "mlx", "mxnet", "neograd", "pytensor"),
+    *(
+        "refgrad",
+        "torch",
+        "autograd",
+        "mygrad",
+        "micrograd",
+        "paddle",
+        "chainer",
+        "dezero",
+        "mlx",
+        "mxnet",
+        "neograd",
+        "pytensor",
+    ),
     *("smallpebble", "tensorflow"),
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("jax", "tinygrad")),
 ]

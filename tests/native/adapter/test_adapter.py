@@ -77,8 +77,10 @@ from tests.native.tiny_engine import tiny_adapter
         ),
         (
             {"refusals": ("(",)},
-            "adapter 'tiny': refusals[0]: '(' is no regular expression: missing ), unterminated subpattern "
-            "at position 0",
+            (
+                "adapter 'tiny': refusals[0]: '(' is no regular expression: missing ), unterminated subpattern "
+                "at position 0"
+            ),
         ),
         (
             {"refusals": ("Error: no gradient", "Error")},
