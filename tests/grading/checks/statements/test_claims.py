@@ -163,6 +163,11 @@ def test_bundled_adapters_say_all_that_is_so_and_nothing_else(name: str) -> None
     assert {v.id: v.message for v in map(bench.grade, CLAIMS.values()) if v.failed} == {}
 
 
+def test_a_policy_that_is_refuted_by_a_reshape_has_a_verdict() -> None:
+    found = verdict(reference(requires_grad="True"), "unrecorded_views")
+    assert (found.verdict, found.level) == ("missing", "MUST")
+
+
 def test_the_lies_are_about_every_feature() -> None:
     assert set(TOO_MUCH) == set(FEATURES) - UNTOLD
 
