@@ -93,6 +93,29 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
+@click.option("--python", metavar="PATH", help="The interpreter that has the engines [default: this one].")
+@click.option("--program", is_flag=True, help="Also print the whole program of each trial that fails.")
+def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> None:
+    """Try every template of adapters once: on a number, a vector, a matrix and an array without entries.
+
+    Of each that fails it says what was run, what came back and how to mend it. Exit status: 0 all work, 1 some fail,
+    2 wrong usage, 3 an engine could not be started.
+    """
+    from refgrad.cli.failure import Status, told_in_one_line
+    from refgrad.grading.trials import examined
+    from refgrad.report.doctor import doctor_text
+
+    failed = False
+    for name in engines:
+        with told_in_one_line():
+            trials = examined(name, python or sys.executable)
+        click.echo(doctor_text(name, trials, program=program))
+        failed = failed or any(trial.failed for trial in trials)
+    raise SystemExit(int(Status.FAILED if failed else Status.PASSED))
+
+
+@click.command()
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option(
     "--output", type=file_path, metavar="DIR", default="out", show_default=True, help="Folder for ENGINE.json."
 )
@@ -174,4 +197,4 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     raise SystemExit(int(run_scenario(file, engine, program=program)))
 
 
-COMMANDS: Final = (accuracy, confirm, coverage, diff, grade, listing, report, run)
+COMMANDS: Final = (accuracy, confirm, coverage, diff, doctor, grade, listing, report, run)

@@ -17,7 +17,7 @@ import numpy as np
 from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, spellings
 from refgrad.native.languages import language_of
-from refgrad.native.observation import Array, Ending, Observation, ProtocolError, read_answer
+from refgrad.native.observation import REFUSAL, Array, Ending, Observation, ProtocolError, Raised, read_answer
 from refgrad.native.printing import failing_steps, printed
 from refgrad.native.process import EndedError, Limits, RunnerProcess
 from refgrad.native.program import Program, program_of
@@ -301,7 +301,22 @@ class Engine:
 
     def run_all(self, programs: Sequence[Program]) -> list[tuple[Observation, ...]]:
         """Return what each step of several programs showed."""
-        return [_read(program, answers) for program, answers in zip(programs, self.runner.run(programs), strict=True)]
+        return [
+            self.read(program, answers) for program, answers in zip(programs, self.runner.run(programs), strict=True)
+        ]
+
+    def read(self, program: Program, answers: Answers | Ending) -> tuple[Observation, ...]:
+        """Return what the steps of a program showed, with the refusals that the adapter declares marked as such."""
+        seen = _read(program, answers)
+        return tuple(map(self._marked, seen)) if self.adapter.refusals else seen
+
+    def _marked(self, seen: Observation) -> Observation:
+        return seen if seen.error is None else replace(seen, error=self.told(seen.error))
+
+    def told(self, error: Raised) -> Raised:
+        """Return an error, which is a refusal too if the adapter says so."""
+        refused = not error.is_refusal and self.adapter.refuses(error.text)
+        return replace(error, bases=(*error.bases, REFUSAL)) if refused else error
 
 
 def _read(program: Program, answers: Answers | Ending) -> tuple[Observation, ...]:
@@ -375,7 +390,7 @@ def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = Fals
     programs = [engine.program(scenario, watch_seeds=seeds) for scenario in unknown]
     answers = engine.runner.run_until_ended(programs)  # what ends the process once ends it time and again
     for scenario, program, each in zip(unknown, programs, answers, strict=False):
-        engine.prepared[scenario, seeds] = _read(program, each)
+        engine.prepared[scenario, seeds] = engine.read(program, each)
 
 
 def _completed(step: Step, seen: Observation) -> Observation:

@@ -17,6 +17,9 @@ Array = npt.NDArray[Any]
 EXHAUSTION: Final = frozenset({"MemoryError", "RecursionError"})
 """The errors that say that memory or the stack was used up."""
 
+REFUSAL: Final = "NotImplementedError"
+"""The class of the errors that say that something is not offered."""
+
 
 class ProtocolError(Exception):
     """A runner answers with something that the protocol does not have; the message says with what."""
@@ -43,7 +46,7 @@ class Raised:
     @property
     def is_refusal(self) -> bool:
         """Whether it says that something is not implemented, by its class or, as PyTorch's, in its last words."""
-        return "NotImplementedError" in self.bases or self.message.rstrip(".").endswith("is not implemented")
+        return REFUSAL in self.bases or self.message.rstrip(".").endswith("is not implemented")
 
 
 @dataclass(frozen=True, slots=True)

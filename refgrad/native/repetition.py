@@ -76,7 +76,15 @@ class Repetition:
         if counted.ending is not None:
             raise EndingError(counted.ending)
         pairs = zip(self.scenarios, counted.data, strict=True)
-        return [tuple(_repeated(scenario, *each) for each in found) for scenario, found in pairs]
+        return [tuple(self._repeated(scenario, *each) for each in found) for scenario, found in pairs]
+
+    def _repeated(self, scenario: Scenario, seen: int, shown: list[Any]) -> Repeated:
+        if shown and isinstance(shown[0], str):
+            kind, message, bases = shown
+            return Repeated(seen, error=self.engine.told(Raised(kind, message, tuple(bases))))
+        arrays = iter(shown)
+        observed = (_observed(next(arrays)) if isinstance(step, Read) else Observation() for step in scenario.steps)
+        return Repeated(seen, tuple(observed))
 
     def printed(self, rounds: int) -> str:
         """Return a program that runs them so many times and prints how often each showed what."""
@@ -168,15 +176,6 @@ class _Writer:
         reads = [step for step in self.scenario.steps if isinstance(step, Read)]
         looks = (gradients[each.name] if each.what == "grad" else calls.value(adapter, each.name) for each in reads)
         return f"[{', '.join(map(LANGUAGE.called, looks))}]"
-
-
-def _repeated(scenario: Scenario, seen: int, shown: list[Any]) -> Repeated:
-    if shown and isinstance(shown[0], str):
-        kind, message, bases = shown
-        return Repeated(seen, error=Raised(kind, message, tuple(bases)))
-    arrays = iter(shown)
-    observed = (_observed(next(arrays)) if isinstance(step, Read) else Observation() for step in scenario.steps)
-    return Repeated(seen, tuple(observed))
 
 
 def _observed(array: Any) -> Observation:

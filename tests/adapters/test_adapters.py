@@ -18,7 +18,24 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 
-ENGINES = ["refgrad", "torch", "autograd", "mygrad", "micrograd", "paddle", pytest.param("jax", marks=pytest.mark.slow)]
+ENGINES = [
+    *(
+        "refgrad",
+        "torch",
+        "autograd",
+        "mygrad",
+        "micrograd",
+        "paddle",
+        "chainer",
+        "dezero",
+        "mlx",
+        "mxnet",
+        "neograd",
+        "pytensor",
+    ),
+    *("smallpebble", "tensorflow"),
+    pytest.param("jax", marks=pytest.mark.slow),
+]
 """JAX compiles every operator anew for every shape."""
 
 REPORTS = Path(__file__).parents[2] / "reports"
@@ -80,6 +97,14 @@ def test_every_further_spelling_is_right_too(engine: Engine) -> None:
         ("mygrad", 60),
         ("micrograd", 8),
         ("paddle", 100),
+        ("chainer", 100),
+        ("dezero", 25),
+        ("mlx", 120),
+        ("mxnet", 100),
+        ("neograd", 15),
+        ("pytensor", 110),
+        ("smallpebble", 15),
+        ("tensorflow", 150),
     ],
 )
 def test_adapters_spell_what_their_engines_have(name: str, least: int) -> None:

@@ -134,5 +134,41 @@ def test_the_programs_on_tape_engines_show_what_is_wrong(program: str) -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == PROGRAMS[program]
 
 
+FURTHER = {
+    "chainer": ("chainer", "7.8.1"),
+    "dezero": ("dezero", "0.0.13"),
+    "mlx": ("mlx", "0.32.4"),
+    "mxnet": ("mxnet", "1.9.1"),
+    "neograd": ("neograd", "0.0.4"),
+    "pytensor": ("pytensor", "3.0.7"),
+    "smallpebble": ("smallpebble", "3.0.5"),
+    "tensorflow": ("tensorflow-cpu", "2.21.0"),
+    "tinygrad": ("tinygrad", "0.14.0"),
+}
+"""The packages whose programs print what the page shows of them, and their versions."""
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("engine", FURTHER)
+def test_the_programs_on_further_engines_print_what_the_page_shows(engine: str) -> None:
+    package, known = FURTHER[engine]
+    try:
+        installed = version(package)
+    except PackageNotFoundError:
+        pytest.skip(f"needs {package}")
+    if installed != known:
+        pytest.skip(f"the findings are about {package} {known}")
+    program = FINDINGS / f"{engine}_gradients_that_are_wrong.py"
+    command = [sys.executable, "-W", "ignore", str(program)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert f"```text\n{printed}```" in (FINDINGS / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("engine", FURTHER)
+def test_programs_of_findings_import_nothing_of_refgrad(engine: str) -> None:
+    text = (FINDINGS / f"{engine}_gradients_that_are_wrong.py").read_text(encoding="utf-8")
+    assert "refgrad" not in text.split('"""', 2)[2]
+
+
 def test_the_reference_engine_keeps_leaf_gradients_apart() -> None:
     assert examine(parse(SHARED_MEMORY), start(find_adapter("refgrad"))).outcome == "passed"

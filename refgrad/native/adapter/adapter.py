@@ -146,6 +146,15 @@ class Adapter:
             '{ freed-graph = "RuntimeError: .*second time" }',
         ),
     )
+    refusals: tuple[str, ...] = field(
+        default=(),
+        metadata=plain(
+            values.WORDS,
+            "Regular expressions that are searched in `Type: message`: errors by which the engine says that it does "
+            "not offer something, as others do by a `NotImplementedError`. What was asked for is `unsupported`.",
+            '["ValueError: .*no gradient is defined"]',
+        ),
+    )
     lacks: frozenset[str] = field(
         default=frozenset(),
         metadata=plain(
@@ -225,18 +234,28 @@ class Adapter:
                 raise self.error(f"coarser[{name!r}]: {dtype!r} is not among {sorted(FORMATS)}")
         for feature in sorted(self.lacks - FEATURES.keys()):
             raise self.error(f"lacks {feature!r}, which is not a feature; there are {sorted(FEATURES)}")
-        for kind, pattern in self.errors.items():
-            self._check_pattern(kind, pattern)
+        self._check_patterns()
         if self.inventory is not None and not all(self.inventory.partition(":")):
             raise self.error(f"inventory: {self.inventory!r} is not of the form module:function")
 
-    def _check_pattern(self, kind: str, pattern: str) -> None:
+    def _check_patterns(self) -> None:
+        for kind, pattern in self.errors.items():
+            self._check_kind(kind)
+            self._check_pattern(f"errors[{kind!r}]", pattern)
+        for number, pattern in enumerate(self.refusals):
+            self._check_pattern(f"refusals[{number}]", pattern)
+            if re.search(pattern, "Error: "):
+                raise self.error(f"refusals[{number}]: {pattern!r} fits errors that say nothing")
+
+    def _check_kind(self, kind: str) -> None:
         if kind not in values.ERRORS["properties"]:
             raise self.error(f"errors[{kind!r}]: no kind of error; there are {list(values.ERRORS['properties'])}")
+
+    def _check_pattern(self, where: str, pattern: str) -> None:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise self.error(f"errors[{kind!r}]: {pattern!r} is no regular expression: {error}") from error
+            raise self.error(f"{where}: {pattern!r} is no regular expression: {error}") from error
 
     @property
     def constant_text(self) -> str:
@@ -260,6 +279,10 @@ class Adapter:
     def _declared(self) -> Iterator[str]:
         """Yield the features that follow from something else than templates."""
         yield from ()
+
+    def refuses(self, said: str) -> bool:
+        """Whether an error, as ``Type: message``, says that the engine does not offer something."""
+        return any(re.search(pattern, said) for pattern in self.refusals)
 
     def error(self, problem: str) -> AdapterError:
         """Return the error that names this engine."""

@@ -75,6 +75,17 @@ from tests.native.tiny_engine import tiny_adapter
             {"errors": {"no-graph": "*"}},
             "adapter 'tiny': errors['no-graph']: '*' is no regular expression: nothing to repeat at position 0",
         ),
+        (
+            {"refusals": ("(",)},
+            (
+                "adapter 'tiny': refusals[0]: '(' is no regular expression: missing ), unterminated subpattern "
+                "at position 0"
+            ),
+        ),
+        (
+            {"refusals": ("Error: no gradient", "Error")},
+            "adapter 'tiny': refusals[1]: 'Error' fits errors that say nothing",
+        ),
         ({"dtypes": ("float8",)}, f"adapter 'tiny': dtypes: 'float8' is not among {sorted(FORMATS)}"),
         ({"inventory": "mine"}, "adapter 'tiny': inventory: 'mine' is not of the form module:function"),
     ],

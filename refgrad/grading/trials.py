@@ -1,0 +1,237 @@
+"""Trials of an adapter's templates, each alone, on a number, a vector, a matrix and an array without entries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.generation import corner_scenarios
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.narration import message
+from refgrad.grading.judging.verdict import Finding
+from refgrad.lifecycle import required_features
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, Isolation, launch, reproduce
+from refgrad.native.observation import Raised
+from refgrad.native.process import Limits
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
+
+KINDS: Final = MappingProxyType({
+    "a number": np.array(1.5),
+    "a vector": np.array([1.5, 0.75, 2.25]),
+    "a matrix": np.array([[1.5, 0.75, 2.25], [0.5, 1.25, 1.75]]),
+    "an empty array": np.zeros((0, 2)),
+})
+"""What each template is tried on."""
+
+CORNERS: Final = 24
+"""How many of an operator's corners are looked through for one of each kind."""
+
+LARGEST: Final = 24
+"""The most numbers of a scenario that a reader can follow."""
+
+LEAF: Final = ("leaf", "value")
+FIXED: Final = ("constant", "value")
+GRADIENT: Final = ("seed", "backward", "gradient", "vjp")
+"""The fields that a tensor, a constant and a gradient are made and read by."""
+
+PATIENCE: Final = 20.0
+"""The seconds that one template has."""
+
+PLAIN: Final = ("multiply", "add", "exp", "sin", "tanh", "square", "negative")
+"""What a gradient is tried with: the first that the engine has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One template, or those that belong together, on one kind of array: what was run, and what was found.
+
+    ``fields`` are the adapter's fields that it is about, by what each says.
+    """
+
+    fields: Mapping[str, str]
+    kind: str
+    scenario: Scenario
+    engine: Engine
+    finding: Finding
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is to be mended; digits are no affair of templates."""
+        return self.finding.failed and self.finding.outcome != "inaccurate"
+
+    @property
+    def program(self) -> str:
+        """What was run."""
+        return reproduce(self.scenario, self.engine)
+
+    @property
+    def came_back(self) -> str:
+        """What was found."""
+        evidence = self.finding.evidence
+        said = "" if evidence is None else message(evidence, self.scenario)
+        return f"{self.finding.outcome}: {said}"
+
+    @property
+    def remedy(self) -> str:
+        """How to mend it."""
+        return remedy(self.finding, self.kind, operator=all(name.startswith("operators.") for name in self.fields))
+
+
+def examined(name: str, python: str) -> list[Trial]:
+    """Start an engine, in the interpreter that has it, and try the templates of its adapter.
+
+    Raises UserError where there is no such adapter, or the engine cannot be started.
+    """
+    engine = launch(find_adapter(name), Isolation(python=python, limits=Limits(program=PATIENCE)))
+    return list(trials(engine))
+
+
+def trials(engine: Engine) -> Iterator[Trial]:
+    """Try what every program needs, and then every spelling where that works; of the other kinds nothing is known."""
+    sound = []
+    for kind, array in KINDS.items():
+        if engine.adapter.scalars_only and array.ndim:
+            continue
+        tried = list(_foundations(engine, kind, array))
+        yield from tried
+        if not any(trial.failed for trial in tried):
+            sound.append(kind)
+    for name, texts in engine.spellings.items():
+        operator = operator_table()[name]
+        if engine.offers(operator):
+            for kind, scenario in _of_each_kind(operator, sound, engine):
+                yield from (_spelled(engine, name, text, kind, scenario) for text in texts)
+
+
+def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> Iterator[Trial]:
+    """Try how tensors are made and read, and then how gradients come about; what fails ends it."""
+    constant = Constant.of(array)
+    leaf, fixed = Leaf("x", constant, requires_grad=True), Leaf("x", constant, requires_grad=False)
+    made = (
+        _tried(engine, names, kind, Scenario((step, Read("value", "x"))))
+        for names, step in ((LEAF, leaf), (FIXED, fixed))
+    )
+    for trial in chain(made, _gradients(engine, kind, leaf)):
+        yield trial
+        if trial.failed:
+            return
+
+
+def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[Trial]:
+    """Try a gradient of the first operator that has one, so that no spelling is to blame, and how it is reset."""
+    walks = [(name, walk) for name in PLAIN if name in engine.operators and (walk := _walk(engine, leaf, name))]
+    tried = [_tried(engine, (*GRADIENT, f"operators.{name}"), kind, Scenario(walk)) for name, walk in walks]
+    if not tried:
+        return
+    best = next((at for at, trial in enumerate(tried) if not trial.failed), 0)
+    yield tried[best]
+    if "zero_grad" in engine.adapter.features:
+        name, walk = walks[best]
+        again = Scenario((*walk, ZeroGrad("x"), Read("grad", "x")))
+        yield _tried(engine, (*GRADIENT, "zero_grad", f"operators.{name}"), kind, again)
+
+
+def _walk(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
+    """Return the steps of a backward through one operator; none where that needs a seed which the engine takes not."""
+    array = leaf.value.to_numpy()
+    seeded = "seed" in engine.adapter.features
+    if array.ndim and not seeded:
+        return ()
+    seed = Constant.of(np.arange(1.0, array.size + 1).reshape(array.shape)) if seeded else None
+    made = Apply("y", name, ("x",) * len(operator_table()[name].argument_names))
+    return (leaf, made, Backward("y", seed), Read("grad", "x"))
+
+
+def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> Trial:
+    """Try a scenario with the first spelling of its operators."""
+    alone = _with_spellings(engine, {name: engine.operators[name] for name in scenario.operators})
+    return Trial(_said(engine, names), kind, scenario, alone, examine(scenario, alone))
+
+
+def _with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
+    """Return the engine with these spellings alone, in the same process."""
+    return Engine(replace(engine.adapter, operators=spelled, aliases={}, alike=()), engine.runner)
+
+
+def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
+    """Return what the adapter says in these fields, as far as it has them."""
+    adapter = engine.adapter
+    texts = {name: getattr(adapter, name, None) for name in names if not name.startswith("operators.")}
+    spelled = {name: engine.operators[name.partition(".")[2]] for name in names if name.startswith("operators.")}
+    if "constant" in texts:
+        texts["constant"] = adapter.constant_text
+    return {name: text for name, text in {**texts, **spelled}.items() if text is not None}
+
+
+def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
+    """Yield the first small corner of an operator that is about each kind of array, and about no kind that fails."""
+    wanted = list(kinds)
+    for scenario in corner_scenarios(operator.name, most=CORNERS):
+        found = {_kind(leaf.value.shape) for leaf in scenario.leaves}
+        kind = max(found, key=list(KINDS).index, default="")
+        small = sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST
+        offered = required_features(scenario) <= engine.adapter.features
+        if kind in wanted and small and offered and found <= set(kinds):
+            wanted.remove(kind)
+            yield kind, scenario
+
+
+def _kind(shape: tuple[int, ...]) -> str:
+    """Say what a tensor of a shape is; more axes than two are as two."""
+    return "an empty array" if 0 in shape else tuple(KINDS)[min(len(shape), 2)]
+
+
+def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> Trial:
+    """Try one spelling, whatever the others are."""
+    alone = _with_spellings(engine, {other: engine.operators[other] for other in scenario.operators} | {name: text})
+    return Trial({f"operators.{name}": text}, kind, scenario, alone, examine(scenario, alone))
+
+
+MENDING: Final = (
+    (r"NameError|ReferenceError|is not defined", "the template uses a name that `setup` does not make"),
+    (
+        r"AttributeError|is not a function|has no attribute",
+        "the library has nothing of that name there: correct it, or take the spelling out",
+    ),
+    (
+        r"TypeError: .*(argument|parameter|positional)",
+        "the function takes other arguments: write the template as the library's documentation calls it",
+    ),
+)
+"""What an error's text points to."""
+
+OTHER_MEANING: Final = (
+    "compare the row of `refgrad list operators` with the library's documentation: the order of arguments, what an "
+    "attribute means, or another function of that name (then `unlike`)"
+)
+SHAPES: Final = "mend `leaf`, `constant`, `value` or `seed`, which may lose the shape or the dtype"
+
+
+def remedy(finding: Finding, kind: str, *, operator: bool) -> str:
+    """Say how to mend what a trial found."""
+    error = getattr(finding.fact, "error", None)
+    if error is not None:
+        return _of_error(error)
+    if finding.outcome in {"crashed", "hung"}:
+        return f"run the program by itself; if {kind} is more than the library takes, raise NotImplementedError for it"
+    if finding.outcome == "missing":
+        without = "take the spelling out, or put the operator into `unlike`, if the library gives it no gradient"
+        return without if operator else "no gradient, or one that is not a number, came back: mend `gradient`"
+    return OTHER_MEANING if operator else f"{kind} must come back as it was given: {SHAPES}"
+
+
+def _of_error(error: Raised) -> str:
+    known = next((advice for pattern, advice in MENDING if re.search(pattern, error.text)), None)
+    first = error.message.strip().partition("\n")[0][:60]
+    refusal = re.sub(r"([][().*+?^$|{}\\])", r"\\\1", f"{error.type}: {first}")
+    offered = f"if it says that it does not offer this, add '{refusal}' to `refusals`"
+    return f"{known}; {offered}" if known else offered

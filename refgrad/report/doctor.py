@@ -1,0 +1,72 @@
+"""What the trials of an adapter's templates showed, as text: what was run, what came back and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from refgrad.grading.trials import Trial
+from refgrad.native.languages import language_of
+from refgrad.native.text import plain_line, plain_text
+
+LONGEST_TEMPLATE = 110
+LONGEST_LINE = 160
+MOST_LINES = 8
+"""How much of what was run is shown; the option for whole programs shows all."""
+
+
+def doctor_text(name: str, trials: Sequence[Trial], *, program: bool) -> str:
+    """Return what failed, template by template, and what to do next."""
+    failing = [trial for trial in trials if trial.failed]
+    groups = [list(group) for _, group in groupby(failing, key=lambda trial: tuple(trial.fields.items()))]
+    lines = [line for group in groups for line in _group(group, program=program)]
+    return "\n".join([*lines, _summary(name, trials, len(groups)), _next(name, failed=bool(groups))])
+
+
+def _group(group: Sequence[Trial], *, program: bool) -> Iterator[str]:
+    """Yield the first trial that fails in full, and of the others what they were about."""
+    first = group[0]
+    yield from _fields(first.fields)
+    yield f"  on {', '.join(dict.fromkeys(trial.kind for trial in group))}"
+    yield from _block("ran: ", _ran(first))
+    yield from _block("got: ", [plain_line(first.came_back, 2 * LONGEST_LINE)])
+    yield from _block("mend:", [first.remedy])
+    if program:
+        yield from (f"    {line}" for line in plain_text(first.program, 20_000).splitlines())
+    yield ""
+
+
+def _fields(fields: Mapping[str, str]) -> Iterator[str]:
+    for name, text in fields.items():
+        yield f"{name} = {plain_line(text, LONGEST_TEMPLATE)}"
+
+
+def _block(head: str, lines: Sequence[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield f"  {head if number == 0 else ' ' * len(head)} {line}"
+
+
+def _ran(trial: Trial) -> list[str]:
+    """Return the step that failed, in the engine's own language."""
+    at = max(trial.finding.step - 1, 0)
+    language = language_of(trial.engine.adapter.language)
+    statements = trial.engine.program(trial.scenario).groups[at]
+    told = "\n".join(line for statement in statements for line in language.lines(statement)).strip("\n").split("\n")
+    return [_cut(line) for line in told if line.strip()][-MOST_LINES:] or [trial.scenario.steps[at].to_text()]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
+
+
+def _summary(name: str, trials: Sequence[Trial], failing: int) -> str:
+    tried = len({item for trial in trials for item in trial.fields.items()})
+    refused = sum(trial.finding.outcome == "unsupported" for trial in trials)
+    told = f"{failing} fail" if failing else "none fails"
+    return f"{name}: {tried} templates in {len(trials)} trials, {refused} of which it refuses; {told}"
+
+
+def _next(name: str, *, failed: bool) -> str:
+    if failed:
+        return "next: mend the first, and try again; what is the library's own fault stays, and is for a report to tell"
+    return f"next: refgrad grade {name} --profile smoke"
