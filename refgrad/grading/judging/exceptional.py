@@ -131,7 +131,8 @@ def _contained(
     """Judge entries by the truth with an ordinary number in the place; the others count as right."""
     assert seen.array is not None
     due = dependence.due(read)
-    array = np.where(free, seen.array, due.certified().midpoint).astype(seen.array.dtype)
+    judged = np.where(free, seen.array, due.certified().midpoint)
+    array = judged.astype(seen.array.dtype) if seen.array.dtype.kind == "f" else judged  # a whole number stands for it
     return compare_array(subject, replace(seen, array=array), due)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.generation import exceptional_places
+from refgrad.generation import Profile, exceptional_places
 from refgrad.generation.single_operators.always.exceptional import SUBNORMAL
 from refgrad.grading.judging.evidence import Entry, Error
 from refgrad.grading.judging.exceptional import PASSES_NAN_OVER, examine_exceptional, examine_limits
@@ -68,3 +68,12 @@ def test_limits_are_looked_at_by_themselves(number: float) -> None:
 )
 def test_functions_are_named_for_passing_nan_over(spelling: str, *, passes: bool) -> None:
     assert bool(PASSES_NAN_OVER.search(spelling)) is passes
+
+
+def test_whole_numbers_stand_for_floating_ones() -> None:
+    """An engine of Python numbers answers a 0 that is an integer, where others have a 0.0."""
+    whole = "import numpy as np\ndef shown(x):\n    return x.astype(int) if np.all(np.mod(x, 1) == 0) else x\n"
+    answering = replace(ADAPTER, setup=f"{ADAPTER.setup}\n{whole}", value=f"shown({ADAPTER.value})")
+    profile = Profile(scalars_only=True, operators=frozenset({"relu"}))
+    for place in exceptional_places("relu", profile):
+        assert examine_exceptional(place, -math.inf, start(answering)).outcome == "passed"
