@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import Entry, Uncoupled, Unsent
 from refgrad.grading.judging.verdict import Outcome, Verdict
-from refgrad.scenario import Grad, Jvp, parse
+from refgrad.scenario import Grad, Jvp, Scenario, parse
 
 Severity = Literal[
     "wrong first derivative", "wrong higher derivative", "wrong value", "missing", "crash or hang", "wrong error",
@@ -55,7 +55,7 @@ def severity(verdict: Verdict) -> Severity | None:
 
 
 def _order(verdict: Verdict) -> Severity:
-    higher = any(isinstance(step, Grad) for step in _steps(verdict))
+    higher = any(isinstance(step, Grad) for step in steps_of(verdict))
     return "wrong higher derivative" if higher else "wrong first derivative"
 
 
@@ -63,12 +63,19 @@ def _differentiates(verdict: Verdict) -> bool:
     """Whether the value that is looked at last is itself a derivative."""
     fact = verdict.evidence.fact if verdict.evidence else None
     return isinstance(fact, Entry) and any(
-        isinstance(step, Grad | Jvp) and step.name == fact.subject.name for step in _steps(verdict)
+        isinstance(step, Grad | Jvp) and step.name == fact.subject.name for step in steps_of(verdict)
     )
 
 
-def _steps(verdict: Verdict) -> tuple[object, ...]:
+def steps_of(verdict: Verdict) -> tuple[object, ...]:
+    """Return the steps of a verdict's scenario; none where it has none, or one that cannot be read."""
+    scenario = scenario_of(verdict)
+    return () if scenario is None else scenario.steps
+
+
+def scenario_of(verdict: Verdict) -> Scenario | None:
+    """Return a verdict's scenario; None where it has none, or one that cannot be read."""
     try:
-        return parse(verdict.scenario).steps if verdict.scenario else ()
+        return parse(verdict.scenario) if verdict.scenario else None
     except UserError:
-        return ()
+        return None

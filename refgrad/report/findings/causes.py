@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, Silence, Written
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.document import verdicts_of
 from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.script import Script
 from refgrad.report.findings.tidying import pieces
-from refgrad.report.severity import SEVERITIES, Severity
-from refgrad.scenario import Apply, Backward, parse
+from refgrad.report.severity import SEVERITIES, Severity, steps_of
+from refgrad.scenario import Apply, Backward
 
 TELLING: Final = 6
 """A wrong number of so many digits is no coincidence."""
@@ -121,7 +120,7 @@ def links(finding: Script) -> Iterator[Link]:
         yield "ending", fact.detail[:200]
     if isinstance(fact, Entry) and len(re.sub(r"\D|e.*", "", fact.observed).strip("0")) > TELLING:
         yield "number", f"{fact.observed} in place of {fact.lower}"
-    if not verdict.operator and sum(isinstance(step, Backward) for step in _steps(verdict)) > 1:
+    if not verdict.operator and sum(isinstance(step, Backward) for step in steps_of(verdict)) > 1:
         yield "wrong from", "the second backward on"
     if not operator:
         return
@@ -142,15 +141,8 @@ def _operator(verdict: Verdict) -> str:
     """Return the operator that a finding is about: that of its check, or the only one of its scenario."""
     if verdict.operator:
         return verdict.operator
-    applied = {step.operator for step in _steps(verdict) if isinstance(step, Apply)}
+    applied = {step.operator for step in steps_of(verdict) if isinstance(step, Apply)}
     return applied.pop() if len(applied) == 1 and verdict.chapter == "graphs" else ""
-
-
-def _steps(verdict: Verdict) -> tuple[object, ...]:
-    try:
-        return parse(verdict.scenario).steps if verdict.scenario else ()
-    except UserError:
-        return ()
 
 
 def _functions(finding: Script, operator: str) -> Iterator[str]:
@@ -159,7 +151,7 @@ def _functions(finding: Script, operator: str) -> Iterator[str]:
         program = pieces(finding.program)
     except ValueError:
         return
-    names = {step.name for step in _steps(finding.verdict) if isinstance(step, Apply) and step.operator == operator}
+    names = {step.name for step in steps_of(finding.verdict) if isinstance(step, Apply) and step.operator == operator}
     for node in (each for piece in program for each in ast.walk(piece.node)):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute()) as call) if name in names:

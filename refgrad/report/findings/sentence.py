@@ -6,7 +6,6 @@ import math
 from functools import singledispatch
 from typing import Final
 
-from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import (
     Absent,
     Dtype,
@@ -24,7 +23,8 @@ from refgrad.grading.judging.narration import name_of, said
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
 from refgrad.report.findings.assertion import REASONS
-from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad, parse
+from refgrad.report.severity import scenario_of
+from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad
 
 LONGEST: Final = 90
 """Characters of an expression that is still written out."""
@@ -38,20 +38,13 @@ LONGEST_SENTENCE: Final = 600
 def sentence(verdict: Verdict, title: str) -> str:
     """Return the sentence for a verdict on the engine of this title (its name and version)."""
     fact = None if verdict.evidence is None else verdict.evidence.fact
-    scenario = _scenario(verdict)
+    scenario = scenario_of(verdict)
     if fact is None or scenario is None:
         told = f"{{engine}}: {_braced(verdict.message)}."
     else:
         step = verdict.evidence.step if verdict.evidence else 0
         told = sentence_of(fact, Computed(scenario, step or len(scenario.steps)))
     return plain_line(told.replace("{engine}", _braced(title)), LONGEST_SENTENCE).replace("{{", "{").replace("}}", "}")
-
-
-def _scenario(verdict: Verdict) -> Scenario | None:
-    try:
-        return parse(verdict.scenario) if verdict.scenario else None
-    except UserError:
-        return None
 
 
 class Computed:
