@@ -88,8 +88,8 @@ CONTRACT_FAULTS: tuple[Fault, ...] = (
         "computes the rule of tan in the memory of its cotangent",
         "chainer/chainer#2062",
         MultipliesTheCotangent,
-        frozenset({"operators/tan"}),
-        SEVERAL | {"contracts/tan"},
+        frozenset({"contracts/tan"}),
+        SEVERAL,
         ALONE,
     ),
     Fault(
