@@ -1,7 +1,7 @@
 # A finding of refgrad: edges/i1e, wrong first derivative.
 # The gradient of `i1e(a)` with respect to `a` at a = -0.0 is 0.5; autograd 1.9.1 gives nan.
 # Violated (MUST): i1e: at its edges the gradient is an element of the subdifferential.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import math
 import autograd

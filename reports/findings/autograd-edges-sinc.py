@@ -1,7 +1,7 @@
 # A finding of refgrad: edges/sinc, missing.
 # The gradient of `sinc(a)` with respect to `a` at a = -0.0 is 0; autograd 1.9.1 gives nan.
 # Violated (MUST): sinc: at its edges the gradient is an element of the subdifferential.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -2,7 +2,7 @@
 # `the output` has a gradient at a = [[1.0]]; autograd 1.9.1 raises AxisError: axis -2 is out of bounds for array of
 # dimension 1.
 # Violated (SHOULD): logsumexp: forward mode gives its directional derivatives, whichever operands move.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -1,7 +1,7 @@
 # A finding of refgrad: forward_mode/var, wrong error.
 # `the output` has a gradient at a = [1.0]; autograd 1.9.1 raises NameError: name 'np' is not defined.
 # Violated (SHOULD): var: forward mode gives its directional derivatives, whichever operands move.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

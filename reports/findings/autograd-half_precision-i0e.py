@@ -1,7 +1,7 @@
 # A finding of refgrad: half_precision/i0e, other rule broken.
 # `i0e(a)` of float16 is of float16; autograd 1.9.1 gives float32.
 # Violated (SHOULD): i0e: in float16 and bfloat16, as far as it is offered in them, value and gradient are right.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -1,7 +1,7 @@
 # A finding of refgrad: infinities/i1e, wrong first derivative.
 # The gradient of `i1e(x1)` with respect to `x1` in entry [0, 1] is 0; autograd 1.9.1 gives nan.
 # Violated (SHOULD): i1e: where an operand is infinite, value and gradient are their limits, if formulas reach them.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

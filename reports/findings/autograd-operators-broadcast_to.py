@@ -2,7 +2,7 @@
 # `broadcast_to(a, shape=(1,))` has a gradient at a = 1.0; autograd 1.9.1 raises AssertionError: Can't handle extra
 # leading dims.
 # Violated (MUST): broadcast_to: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/det, wrong error.
 # `det(a)` has a gradient; autograd 1.9.1 raises LinAlgError: Singular matrix.
 # Violated (MUST): det: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/diag, wrong first derivative.
 # The gradient of `diag(a)` with respect to `a` at a = [[1.0, 1.0]] in entry [0, 1] is 0; autograd 1.9.1 gives 1.
 # Violated (MUST): diag: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -2,7 +2,7 @@
 # `diagonal(a, axes=(-1, -2))` has a gradient; autograd 1.9.1 raises ValueError: operands could not be broadcast
 # together with shapes (3,2) (2,2) (3,2) .
 # Violated (MUST): diagonal: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

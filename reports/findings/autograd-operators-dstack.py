@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/dstack, wrong first derivative.
 # The gradient of `dstack(a)` with respect to `a` at a = 1.0 is 1; autograd 1.9.1 gives 0.
 # Violated (MUST): dstack: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import math
 import autograd

@@ -2,7 +2,7 @@
 # `einsum(a, a, subscripts='ij,jj->i')` has a gradient at a = [[1.0]]; autograd 1.9.1 raises ValueError: einstein sum
 # subscripts string includes output subscript 'j' multiple times.
 # Violated (MUST): einsum: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

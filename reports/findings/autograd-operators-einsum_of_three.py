@@ -2,7 +2,7 @@
 # `einsum_of_three(a, a, a, subscripts='ij,jk,kk->i')` has a gradient at a = [[1.0]]; autograd 1.9.1 raises
 # ValueError: einstein sum subscripts string includes output subscript 'k' multiple times.
 # Violated (MUST): einsum_of_three: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/i0, wrong first derivative.
 # The gradient of `i0(a)` with respect to `a` at a = 1e-310 is 5e-311; autograd 1.9.1 gives nan.
 # Violated (MUST): i0: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

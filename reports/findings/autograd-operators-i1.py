@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/i1, wrong first derivative.
 # The gradient of `i1(a)` with respect to `a` at a = 1e-310 is 0.5; autograd 1.9.1 gives nan.
 # Violated (MUST): i1: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import math
 import autograd

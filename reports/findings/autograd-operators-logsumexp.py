@@ -2,7 +2,7 @@
 # `logsumexp(a, axis=(-3, 3))` can be computed at a = []; autograd 1.9.1 raises IndexError: too many indices for
 # array: array is 1-dimensional, but 2 were indexed.
 # Violated (MUST): logsumexp: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/prod, missing.
 # The gradient of `prod(a)` with respect to `a` at a = 0.0 is 1; autograd 1.9.1 gives nan.
 # Violated (MUST): prod: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import math
 import autograd

@@ -2,7 +2,7 @@
 # `roll(a, axis=(0,), shift=(0,))` has a gradient at a = [1.0]; autograd 1.9.1 raises TypeError: bad operand type for
 # unary -: 'tuple'.
 # Violated (MUST): roll: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

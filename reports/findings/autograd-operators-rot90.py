@@ -2,7 +2,7 @@
 # `rot90(a, axes=(1, 0))` has a gradient at a = [[1.0]]; autograd 1.9.1 raises TypeError: <lambda>() takes from 2 to 3
 # positional arguments but 4 were given.
 # Violated (MUST): rot90: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

@@ -2,7 +2,7 @@
 # The gradient of `tile(a, reps=(2,))` with respect to `a` at a = [[1.0], [1.0]] in entry [0, 0] is 2; autograd 1.9.1
 # gives 3.
 # Violated (MUST): tile: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import math
 import autograd

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/transpose, wrong first derivative.
 # The gradient of `transpose(a, axes=(0, -1))` with respect to `a` in entry [0, 1] is 1; autograd 1.9.1 gives 2.
 # Violated (MUST): transpose: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import math
 import autograd

@@ -2,7 +2,7 @@
 # `where_number(a, b)` has a gradient at a = [True], b = 1.0; autograd 1.9.1 raises ValueError: non-broadcastable
 # output operand with shape () doesn't match the broadcast shape (1,).
 # Violated (MUST): where_number: value and gradient are right, for any shape, attribute and seed.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

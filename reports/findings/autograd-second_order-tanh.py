@@ -1,7 +1,7 @@
 # A finding of refgrad: second_order/tanh, wrong higher derivative.
 # The gradient of `d/da [tanh(a)]` with respect to `a` at a = 800.0 is 0; autograd 1.9.1 gives nan.
 # Violated (MUST): tanh: its gradient can be differentiated, and the second derivatives are right.
-# Found on autograd 1.9.1, Python 3.11.7.
+# Found on autograd 1.9.1, Python 3.11.7, Linux x86_64.
 
 import autograd
 import autograd.numpy as np

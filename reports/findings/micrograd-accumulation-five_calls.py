@@ -3,7 +3,7 @@
 # -1.77778.
 # Violated (MUST): The n-th backward through a retained graph adds the same gradient once more, never the total so
 # far.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 import math
 from micrograd.engine import Value

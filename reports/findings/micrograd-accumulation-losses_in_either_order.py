@@ -2,7 +2,7 @@
 # At the end of the program, the gradient of `x`, added up over 2 backwards, is -0.148148; micrograd 0.1.0 gives
 # -0.740741.
 # Violated (MUST): Two losses over a shared part give the same gradient in either order.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 import math
 from micrograd.engine import Value

@@ -1,7 +1,7 @@
 # A finding of refgrad: graphs/several_backwards, wrong first derivative.
 # At the end of the program, the gradient of `a`, added up over 2 backwards, is 0; micrograd 0.1.0 gives -1.
 # Violated (MUST): Random graphs with several losses and kept graphs have the right gradients.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 from micrograd.engine import Value
 

@@ -1,7 +1,7 @@
 # A finding of refgrad: introspection/constants_have_no_nodes, other rule broken.
 # micrograd 0.1.0: the node of a leads to [x, something else], not to [x].
 # Violated (SHOULD): No edge leads to a constant, nor to what was computed from constants alone.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 from micrograd.engine import Value
 

@@ -1,7 +1,7 @@
 # A finding of refgrad: introspection/each_use_is_an_edge, other rule broken.
 # micrograd 0.1.0: the node of a leads to [x], not to [x, x].
 # Violated (SHOULD): An operand that is used twice is led to twice.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 from micrograd.engine import Value
 

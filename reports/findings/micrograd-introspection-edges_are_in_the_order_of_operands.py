@@ -1,7 +1,7 @@
 # A finding of refgrad: introspection/edges_are_in_the_order_of_operands, other rule broken.
-# micrograd 0.1.0: the node of b leads to [a, y], not to [y, a].
+# micrograd 0.1.0: the node of a leads to [y, x], not to [x, y].
 # Violated (SHOULD): Edges come in the order of the operands.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 from micrograd.engine import Value
 

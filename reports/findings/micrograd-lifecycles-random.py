@@ -2,7 +2,7 @@
 # At the end of the program, the gradient of `a`, added up over 2 backwards, is 2; micrograd 0.1.0 gives 1.
 # Violated (MUST): Whatever is built, freed, detached, overwritten, hooked and switched in whatever order, every step
 # shows what it must, and fails where it must.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 import math
 from micrograd.engine import Value

@@ -2,7 +2,7 @@
 # micrograd 0.1.0: once its output is dropped, before the garbage collector has run, 100 % of a graph of scalars are
 # still held.
 # Violated (SHOULD): That needs no garbage collection: a graph holds no reference cycles.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 from micrograd.engine import Value

@@ -2,7 +2,7 @@
 # At the end of the program, the gradient of `x`, added up over 2 backwards, is -1.18519; micrograd 0.1.0 gives
 # -1.77778.
 # Violated (MUST): A backward frees what it walked, and nothing beside it.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 import math
 from micrograd.engine import Value

@@ -2,7 +2,7 @@
 # micrograd 0.1.0: a recurrence of n steps with one weight, n = 1,562: RecursionError; 390 went well.
 # Violated (MUST): 100,000 steps that use one weight again and again accumulate its gradient without recursion and in
 # linear time.
-# Found on micrograd 0.1.0, Python 3.11.7.
+# Found on micrograd 0.1.0, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 from micrograd.engine import Value

@@ -1,7 +1,7 @@
 # A finding of refgrad: edges/maximum, wrong first derivative.
 # Moving `a` by 1 changes `maximum(a, a)` by 1; according to the gradient that mygrad 2.5.0 gives, by 0.
 # Violated (MUST): maximum: at its edges the gradient is an element of the subdifferential.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import mygrad as mg
 

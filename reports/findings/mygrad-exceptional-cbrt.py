@@ -2,7 +2,7 @@
 # The gradient of `cbrt(x1)` with respect to `x1` in entry [0, 1] is 4.74891e+204; mygrad 2.5.0 gives inf.
 # Violated (MUST): cbrt: NaN and infinities reach what depends on them and nothing else; subnormals, the largest
 # number and -0.0 are numbers like others.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

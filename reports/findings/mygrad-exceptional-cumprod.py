@@ -2,7 +2,7 @@
 # The gradient of `cumprod(x1, axis=-1)` with respect to `x1` in entry [1, 1] is -2.17533; mygrad 2.5.0 gives 1.274.
 # Violated (MUST): cumprod: NaN and infinities reach what depends on them and nothing else; subnormals, the largest
 # number and -0.0 are numbers like others.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

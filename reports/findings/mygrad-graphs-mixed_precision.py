@@ -2,7 +2,7 @@
 # The gradient of `arctan2(a, b)` with respect to `a` at a = 1.0, b = 1.847000002861023 is 0.41868709032331364; mygrad
 # 2.5.0 gives 0.41868710070211035.
 # Violated (SHOULD): Random graphs of float32 and float64 have the right gradients, each in its leaf's dtype.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

@@ -3,7 +3,7 @@
 # 0.
 # Violated (SHOULD): logaddexp: in float16 and bfloat16, as far as it is offered in them, value and gradient are
 # right.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

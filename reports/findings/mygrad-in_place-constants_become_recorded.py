@@ -1,7 +1,7 @@
 # A finding of refgrad: in_place/constants_become_recorded, missing.
 # At the end of the program, there is a gradient of `multiply(b, b)` with respect to `x`; mygrad 2.5.0 gives none.
 # Violated (MUST): A constant onto which something is written that requires grad requires grad from then on.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import mygrad as mg

@@ -2,7 +2,7 @@
 # The gradient of `multiply(x1, x2)` with respect to `x1` in entry [0, 1] is -10.6316; mygrad 2.5.0 gives nan.
 # Violated (SHOULD): multiply: where an operand is infinite, value and gradient are their limits, if formulas reach
 # them.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

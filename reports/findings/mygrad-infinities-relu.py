@@ -1,7 +1,7 @@
 # A finding of refgrad: infinities/relu, wrong value.
 # `relu(x1)` in entry [0, 2] is 0; mygrad 2.5.0 gives nan.
 # Violated (SHOULD): relu: where an operand is infinite, value and gradient are their limits, if formulas reach them.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import mygrad as mg

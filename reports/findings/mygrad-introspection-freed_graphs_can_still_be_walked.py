@@ -1,7 +1,7 @@
 # A finding of refgrad: introspection/freed_graphs_can_still_be_walked, other rule broken.
 # mygrad 2.5.0: the node of a leads to [], not to [x, x].
 # Violated (MAY): After a backward that frees what was saved, nodes and edges are still there to look at.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import mygrad as mg
 

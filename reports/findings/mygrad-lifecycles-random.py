@@ -3,7 +3,7 @@
 # freed; mygrad 2.5.0 raises none.
 # Violated (MUST): Whatever is built, freed, detached, overwritten, hooked and switched in whatever order, every step
 # shows what it must, and fails where it must.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import mygrad as mg

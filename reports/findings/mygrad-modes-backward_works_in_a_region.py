@@ -1,7 +1,7 @@
 # A finding of refgrad: modes/backward_works_in_a_region, missing.
 # At the end of the program, there is a gradient of `exp(x)` with respect to `x`; mygrad 2.5.0 gives none.
 # Violated (MUST): A backward in a no_grad region walks what was recorded before it, and adds to the leaves.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import mygrad as mg
 

@@ -3,7 +3,7 @@
 # be 0.0.
 # Violated (SHOULD): A generator that is made one in which nothing is recorded records nothing in its body, and leaves
 # the mode as it is between its values.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import mygrad as mg

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/leaky_relu, other rule broken.
 # `leaky_relu(a)` of float32 is of float32; mygrad 2.5.0 gives float64.
 # Violated (MUST): leaky_relu: value and gradient are right, for any shape, attribute and seed.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import mygrad as mg

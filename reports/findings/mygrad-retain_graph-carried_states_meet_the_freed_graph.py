@@ -2,7 +2,7 @@
 # At the end of the program, `backward k` is an error: the graph was freed; mygrad 2.5.0 raises none.
 # Violated (MUST): A state that is carried on from step to step leads every backward into the graph of the steps
 # before, which is freed.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import mygrad as mg
 

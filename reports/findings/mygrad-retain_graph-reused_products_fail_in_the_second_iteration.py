@@ -1,7 +1,7 @@
 # A finding of refgrad: retain_graph/reused_products_fail_in_the_second_iteration, other rule broken.
 # At the end of the program, `backward k` is an error: the graph was freed; mygrad 2.5.0 raises none.
 # Violated (MUST): A result that was computed once, before a loop, fails in the second iteration's backward.
-# Found on mygrad 2.5.0, Python 3.11.7.
+# Found on mygrad 2.5.0, Python 3.11.7, Linux x86_64.
 
 import mygrad as mg
 

@@ -2,7 +2,7 @@
 # At the end of the program, the gradient of `y`, added up over 2 backwards, in entry [0] is 1; torch 2.13.0+cpu gives
 # 4.
 # Violated (MUST): The gradients of two leaves share no memory: what is added to one is not added to the other.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

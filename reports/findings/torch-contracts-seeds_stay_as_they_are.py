@@ -1,7 +1,7 @@
 # A finding of refgrad: contracts/seeds_stay_as_they_are, other rule broken.
 # At the end of the program, torch 2.13.0+cpu: wrote to a seed: seed 1 is entry (0, 0): 2.0, and was 1.0.
 # Violated (MUST): A backward does not write to its seed, and no later one does.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import torch

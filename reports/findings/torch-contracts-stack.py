@@ -2,7 +2,7 @@
 # At the end of the program, the gradient of `a`, added up over 2 backwards, is 2; torch 2.13.0+cpu gives 3.
 # Violated (MUST): stack: its backward leaves operands and seeds as they are, gives the same when it is walked again,
 # and no two gradients share memory.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

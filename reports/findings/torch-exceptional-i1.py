@@ -2,7 +2,7 @@
 # The gradient of `i1(x1)` with respect to `x1` in entry [0, 1] is nan; torch 2.13.0+cpu gives 0.355.
 # Violated (MUST): i1: NaN and infinities reach what depends on them and nothing else; subnormals, the largest number
 # and -0.0 are numbers like others.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

@@ -2,7 +2,7 @@
 # `multi_margin_loss(x1, margin=2.317, p=2, reduction='mean', target=(1, 0))` is nan; torch 2.13.0+cpu gives 4.54091.
 # Violated (MUST): multi_margin_loss: NaN and infinities reach what depends on them and nothing else; subnormals, the
 # largest number and -0.0 are numbers like others.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

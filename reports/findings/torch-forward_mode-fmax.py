@@ -1,7 +1,7 @@
 # A finding of refgrad: forward_mode/fmax, inaccurate.
 # `jvp [fmax(a, b)]` at a = 2.0, b = [1.0, 1.0] in entry [1] is 0.014; torch 2.13.0+cpu gives 0.01399999999999979.
 # Violated (SHOULD): fmax: forward mode gives its directional derivatives, whichever operands move.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

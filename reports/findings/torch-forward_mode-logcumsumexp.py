@@ -1,7 +1,7 @@
 # A finding of refgrad: forward_mode/logcumsumexp, wrong first derivative.
 # `jvp [logcumsumexp(a)]` at a = [1.0, 800.0] in entry [0] is 1; torch 2.13.0+cpu gives 0.
 # Violated (SHOULD): logcumsumexp: forward mode gives its directional derivatives, whichever operands move.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

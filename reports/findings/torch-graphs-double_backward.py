@@ -2,7 +2,7 @@
 # The gradient of `d/da [multiply(squared_error(logcumsumexp(a), logcumsumexp(a)), d)]` with respect to `d` at a =
 # [1.0], d = 1.0 is 0; torch 2.13.0+cpu gives nan.
 # Violated (MUST): Gradients of random graphs' gradients are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

@@ -1,7 +1,7 @@
 # A finding of refgrad: half_precision/erf, wrong value.
 # `erf(a)` at a = 1.0005576689441423e-20 is 1.12901e-20; torch 2.13.0+cpu gives 0.
 # Violated (SHOULD): erf: in float16 and bfloat16, as far as it is offered in them, value and gradient are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

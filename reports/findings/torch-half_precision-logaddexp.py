@@ -3,7 +3,7 @@
 # gives 0.
 # Violated (SHOULD): logaddexp: in float16 and bfloat16, as far as it is offered in them, value and gradient are
 # right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

@@ -1,7 +1,7 @@
 # A finding of refgrad: half_precision/prod, wrong first derivative.
 # The gradient of `prod(a)` with respect to `a` in entry [9] is 4.52994e-06; torch 2.13.0+cpu gives 3.15905e-06.
 # Violated (SHOULD): prod: in float16 and bfloat16, as far as it is offered in them, value and gradient are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

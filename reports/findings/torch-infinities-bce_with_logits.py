@@ -2,7 +2,7 @@
 # `bce_with_logits(x1, x2)` in entry [0, 1] is inf; torch 2.13.0+cpu gives nan.
 # Violated (SHOULD): bce_with_logits: where an operand is infinite, value and gradient are their limits, if formulas
 # reach them.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import torch

@@ -2,7 +2,7 @@
 # The gradient of `copysign(x1, x2)` with respect to `x1` in entry [0, 1] is -2.8; torch 2.13.0+cpu gives nan.
 # Violated (SHOULD): copysign: where an operand is infinite, value and gradient are their limits, if formulas reach
 # them.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

@@ -2,7 +2,7 @@
 # The gradient of `polygamma(x1, n=2)` with respect to `x1` in entry [0, 1] is 0; torch 2.13.0+cpu gives nan.
 # Violated (SHOULD): polygamma: where an operand is infinite, value and gradient are their limits, if formulas reach
 # them.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import torch

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/bce_with_logits, inaccurate.
 # `bce_with_logits(a, b)` at a = -5.0, b = 0.0 is 0.006715348489118068; torch 2.13.0+cpu gives 0.006715348489118256.
 # Violated (SHOULD): bce_with_logits: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

@@ -3,7 +3,7 @@
 # 0.006715348489118256.
 # Violated (SHOULD): binary_cross_entropy_with_logits: value and gradient are right, for any shape, attribute and
 # seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/block_diag, wrong first derivative.
 # The gradient of `block_diag(a, b)` with respect to `b` at a = [], b = 1.0 is 2; torch 2.13.0+cpu gives 1.
 # Violated (MUST): block_diag: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

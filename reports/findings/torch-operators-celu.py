@@ -2,7 +2,7 @@
 # The gradient of `celu(a, alpha=1.3)` with respect to `a` at a = -1.0 is 0.46336936923117533; torch 2.13.0+cpu gives
 # 0.46336937315339527.
 # Violated (SHOULD): celu: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

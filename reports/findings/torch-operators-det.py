@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/det, wrong first derivative.
 # The gradient of `det(a)` with respect to `a` in entry [0, 0] is 1; torch 2.13.0+cpu gives 0.
 # Violated (MUST): det: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

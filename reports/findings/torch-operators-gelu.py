@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/gelu, inaccurate.
 # `gelu(a)` at a = [1.0, -3.0] in entry [1] is -0.00404969; torch 2.13.0+cpu gives -0.00405023.
 # Violated (SHOULD): gelu: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

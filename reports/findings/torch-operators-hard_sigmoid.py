@@ -2,7 +2,7 @@
 # The gradient of `hard_sigmoid(a)` with respect to `a` at a = 1.0 is 0.16666666666666666; torch 2.13.0+cpu gives
 # 0.1666666716337204.
 # Violated (SHOULD): hard_sigmoid: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

@@ -3,7 +3,7 @@
 # input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...)
 # instead.
 # Violated (MUST): matrix_exp: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

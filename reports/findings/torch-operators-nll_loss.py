@@ -2,7 +2,7 @@
 # `nll_loss(transpose(a), target=(((0, 0), (0, 0)), ((0, 0), (0, 0))))` has a gradient; torch 2.13.0+cpu raises
 # RuntimeError: grad_input must be contiguous.
 # Violated (MUST): nll_loss: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

@@ -3,7 +3,7 @@
 # PixelShuffleBackward0 returned an invalid gradient at index 0 - got [1, 0, 4] but expected shape compatible with [4,
 # 0, 2].
 # Violated (MUST): pixel_shuffle: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import torch

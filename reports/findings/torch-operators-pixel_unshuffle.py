@@ -2,7 +2,7 @@
 # `pixel_unshuffle(a, factor=2)` has a gradient at a = []; torch 2.13.0+cpu raises RuntimeError: Mismatch in shape:
 # grad_output[0] has a shape of torch.Size([0, 1, 2]) and output[0] has a shape of torch.Size([0, 2, 4]).
 # Violated (MUST): pixel_unshuffle: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import numpy as np
 import torch

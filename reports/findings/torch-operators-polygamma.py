@@ -1,7 +1,7 @@
 # A finding of refgrad: operators/polygamma, inaccurate.
 # `polygamma(a, n=1)` at a = 1.0 is 1.6449340668482264; torch 2.13.0+cpu gives 1.6449340676383375.
 # Violated (SHOULD): polygamma: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

@@ -2,7 +2,7 @@
 # The gradient of `scatter_reduce(a, a, axis=0, include_self=False, indices=((0,),), reduce='min')` with respect to
 # `a` at a = [[1.0]] in entry [0, 0] is 1; torch 2.13.0+cpu gives 0.5.
 # Violated (MUST): scatter_reduce: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

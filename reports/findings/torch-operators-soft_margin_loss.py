@@ -2,7 +2,7 @@
 # The gradient of `soft_margin_loss(a, b)` with respect to `a` at a = 800.0, b = False is 1; torch 2.13.0+cpu gives
 # nan.
 # Violated (MUST): soft_margin_loss: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import numpy as np

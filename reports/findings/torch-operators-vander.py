@@ -4,7 +4,7 @@
 # output 0 of AsStrided, is at version 3; expected version 2 instead. Hint: enable anomaly detection to find the
 # operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).
 # Violated (MUST): vander: value and gradient are right, for any shape, attribute and seed.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

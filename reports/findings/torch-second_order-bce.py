@@ -2,7 +2,7 @@
 # The gradient of `d/da [bce(a, a)]` with respect to `a` at a = 0.5 is -4.0; torch 2.13.0+cpu gives
 # -4.000000000031999.
 # Violated (SHOULD): bce: its gradient can be differentiated, and the second derivatives are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

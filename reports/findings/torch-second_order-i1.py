@@ -1,7 +1,7 @@
 # A finding of refgrad: second_order/i1, wrong higher derivative.
 # The gradient of `d/da [i1(a)]` with respect to `a` at a = -1e-160 is -3.75e-161; torch 2.13.0+cpu gives 0.
 # Violated (MUST): i1: its gradient can be differentiated, and the second derivatives are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

@@ -1,7 +1,7 @@
 # A finding of refgrad: second_order/logaddexp, wrong higher derivative.
 # The gradient of `d/db [logaddexp(a, b)]` with respect to `b` at a = 800.0, b = 1.0 is 0; torch 2.13.0+cpu gives nan.
 # Violated (MUST): logaddexp: its gradient can be differentiated, and the second derivatives are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

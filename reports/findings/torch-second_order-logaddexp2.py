@@ -2,7 +2,7 @@
 # The gradient of `d/db [logaddexp2(a, b)]` with respect to `b` at a = 1200.0, b = 1.0 is 0; torch 2.13.0+cpu gives
 # nan.
 # Violated (MUST): logaddexp2: its gradient can be differentiated, and the second derivatives are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

@@ -2,7 +2,7 @@
 # The gradient of `d/da [d/db [multiply(batch_norm(a, b, b, eps=1.0), a)]]` with respect to `a` at a = [[[1.0, 1.0]]],
 # b = [1.0] in entry [0, 0, 0] is 0; torch 2.13.0+cpu gives 1.
 # Violated (SHOULD): batch_norm: its second derivatives can be differentiated, and the third ones are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

@@ -2,7 +2,7 @@
 # There is a gradient of `d/db [d/da [multiply(d, d)]]` with respect to `a`; torch 2.13.0+cpu gives none, but raises
 # RuntimeError: output_padding is not supported for non-transposed convolutions; got: 1 1.
 # Violated (SHOULD): conv_transpose2d: its second derivatives can be differentiated, and the third ones are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

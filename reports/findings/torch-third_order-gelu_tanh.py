@@ -1,7 +1,7 @@
 # A finding of refgrad: third_order/gelu_tanh, wrong higher derivative.
 # The gradient of `d/da [d/da [gelu_tanh(a)]]` with respect to `a` at a = 800.0 is 0; torch 2.13.0+cpu gives nan.
 # Violated (SHOULD): gelu_tanh: its second derivatives can be differentiated, and the third ones are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

@@ -2,7 +2,7 @@
 # The gradient of `d/da [d/db [multiply(layer_norm(a, b, c, eps=1.0), a)]]` with respect to `a` at a = [1.0], b =
 # [1.0], c = [1.0] in entry [0] is 0; torch 2.13.0+cpu gives 1.
 # Violated (SHOULD): layer_norm: its second derivatives can be differentiated, and the third ones are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

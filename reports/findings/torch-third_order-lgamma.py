@@ -2,7 +2,7 @@
 # The gradient of `d/da [lgamma(a)]` with respect to `a` at a = 1.0 is 1.6449340668482264; torch 2.13.0+cpu gives
 # 1.6449340676383375.
 # Violated (SHOULD): lgamma: its second derivatives can be differentiated, and the third ones are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import math
 import torch

@@ -2,7 +2,7 @@
 # The gradient of `d/da [d/da [multiply(logcumsumexp(a), logcumsumexp(a))]]` with respect to `a` at a = [1.0] in entry
 # [0] is 0; torch 2.13.0+cpu gives nan.
 # Violated (SHOULD): logcumsumexp: its second derivatives can be differentiated, and the third ones are right.
-# Found on torch 2.13.0+cpu, Python 3.11.7.
+# Found on torch 2.13.0+cpu, Python 3.11.7, Linux x86_64.
 
 import torch
 

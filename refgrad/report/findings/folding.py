@@ -14,6 +14,9 @@ COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = Mappin
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 })
+ARRAYS: Final = frozenset({"array", "ones", "zeros"})
+"""Functions that make an array of what stands in the program."""
+
 REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
 """Functions for which libraries that follow NumPy have ``axis=None, keepdims=False``."""
 
@@ -114,6 +117,8 @@ def truth(test: ast.expr) -> bool:
         left, right = test.left, test.comparators[0]
         if isinstance(left, ast.Attribute) and left.attr == "dtype" and ast.unparse(right) == "bool":
             return bool(compare(_is_boolean(left.value), True))  # noqa: FBT003 (operators have no keywords)
+        if _is_none(right) and isinstance(left, ast.Call) and last_name(left.func) in ARRAYS:
+            return bool(compare(True, None))  # noqa: FBT003 (operators have no keywords)
         try:
             return bool(compare(ast.literal_eval(left), ast.literal_eval(right)))
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -151,7 +156,7 @@ def _alone(index: ast.expr) -> ast.expr:
 
 def _is_boolean(array: ast.expr) -> bool:
     """Whether an array of numbers that stand in the program is one of truth values. Raises Unknown for others."""
-    if not (isinstance(array, ast.Call) and last_name(array.func) in {"array", "ones", "zeros"} and array.args):
+    if not (isinstance(array, ast.Call) and last_name(array.func) in ARRAYS and array.args):
         raise Unknown
     for each in array.keywords:
         if each.arg == "dtype":

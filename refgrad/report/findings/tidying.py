@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from refgrad.report.findings.folding import Folding
@@ -14,6 +15,9 @@ MOST_TEXT: Final = 200_000
 """Longer programs are left as they are."""
 
 IMPORTS: Final = (ast.Import, ast.ImportFrom)
+
+MOVABLE: Final = (*IMPORTS, ast.FunctionDef, ast.ClassDef)
+"""Statements that do nothing by themselves."""
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load)
 
@@ -57,7 +61,13 @@ def tidied(program: Sequence[Piece]) -> str:
     """Return the text of a program: folded, with its helpers in place, and with what it uses alone."""
     folded = [_folded(piece) for piece in _without_dead(program)]
     needed = _needed(_inlined(folded))
-    return _laid_out(sorted(needed, key=lambda piece: not isinstance(piece.node, IMPORTS)))
+    return _laid_out(list(_imports_first(needed)))
+
+
+def _imports_first(program: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the imports before functions and classes, but behind what else is done before: they may need it."""
+    for _, group in groupby(program, key=lambda piece: isinstance(piece.node, MOVABLE)):
+        yield from sorted(group, key=lambda piece: not isinstance(piece.node, IMPORTS))
 
 
 def _folded(piece: Piece) -> Piece:

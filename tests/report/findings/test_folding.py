@@ -21,6 +21,7 @@ def folded(text: str) -> str:
     [
         ("b = np.rot90(a, 1) if (1, 0) == (0, 1) else np.rot90(a, 1, (1, 0))", "b = np.rot90(a, 1, (1, 0))"),
         ("b = f(None if None is not None else tuple(a))", "b = f(tuple(a))"),
+        ("b.go(np.array(1.0)) if np.array(1.0) is not None else b.go()", "b.go(np.array(1.0))"),
         ("x = mg.tensor(np.array(1.5), constant=not True)", "x = mg.tensor(1.5)"),
         ("x = mg.tensor(np.array(1), constant=not False)", "x = mg.tensor(np.array(1), constant=True)"),
         (

@@ -86,3 +86,9 @@ def printed(text: str) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as told:
         exec(text, {})
     return told.getvalue()
+
+
+def test_an_import_stays_behind_what_it_needs() -> None:
+    program = "import math\nmath.one = 1\ndef shown(x):\n    y = x\n    print(y)\nfrom math import one\nshown(one)\n"
+    lines = tidied(pieces(program)).splitlines()
+    assert lines.index("math.one = 1") < lines.index("from math import one") < lines.index("def shown(x):")

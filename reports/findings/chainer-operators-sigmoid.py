@@ -1,0 +1,25 @@
+# A finding of refgrad: operators/sigmoid, inaccurate.
+# The gradient of `sigmoid(a)` with respect to `a` at a = -5.7 is 0.003323686367635767; chainer 7.8.1 gives
+# 0.003323686367635735.
+# Violated (SHOULD): sigmoid: value and gradient are right, for any shape, attribute and seed.
+# Found on chainer 7.8.1, Python 3.11.7, Linux x86_64.
+
+import math
+import numpy as np
+import chainer
+import chainer.functions as F
+
+
+def backward(output, seed):
+    if output.creator is None:
+        raise NotImplementedError("a backward from what was not computed")
+    if seed is not None:
+        output.grad = seed
+    output.backward()
+
+
+a = chainer.Variable(np.array(-5.7), requires_grad=True)
+b = F.sigmoid(a)
+backward(b, None)
+got = float(a.grad)
+assert math.isclose(got, 0.003323686367635767, rel_tol=4e-15), f"the gradient of a is {got}, but it should be 0.003323686367635767"

@@ -1,0 +1,30 @@
+# A finding of refgrad: operators/silu, inaccurate.
+# The gradient of `silu(a)` with respect to `a` at a = -3.0 is -0.08810410601516962; mlx 0.32.4 gives
+# -0.08810411324484674.
+# Violated (SHOULD): silu: value and gradient are right, for any shape, attribute and seed.
+# Found on mlx 0.32.4, Python 3.11.7, Linux x86_64.
+
+import math
+import numpy as np
+import mlx.core as mx
+import mlx.nn as nn
+
+mx.set_default_device(mx.cpu)
+
+
+def vjp(function, primals):
+    output = function(*primals)
+    return output, lambda seed: mx.vjp(lambda *x: [function(*x)], primals, [seed])[1]
+
+
+a = mx.array(np.array(-3.0), dtype=mx.float64)
+
+
+def program_b(a):
+    return nn.silu(a)
+
+
+output_b, pullback_of_b = vjp(program_b, [a])
+[gradient_of_a] = pullback_of_b(mx.array(np.array(1.0), dtype=mx.float64))
+got = float(gradient_of_a)
+assert math.isclose(got, -0.08810410601516962, rel_tol=1e-09), f"the gradient of a is {got}, but it should be -0.08810410601516962"

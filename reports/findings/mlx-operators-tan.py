@@ -1,0 +1,28 @@
+# A finding of refgrad: operators/tan, inaccurate.
+# The gradient of `tan(a)` with respect to `a` at a = 1.0 is 3.42551882081476; mlx 0.32.4 gives 3.425519191791399.
+# Violated (SHOULD): tan: value and gradient are right, for any shape, attribute and seed.
+# Found on mlx 0.32.4, Python 3.11.7, Linux x86_64.
+
+import math
+import numpy as np
+import mlx.core as mx
+
+mx.set_default_device(mx.cpu)
+
+
+def vjp(function, primals):
+    output = function(*primals)
+    return output, lambda seed: mx.vjp(lambda *x: [function(*x)], primals, [seed])[1]
+
+
+a = mx.array(np.array(1.0), dtype=mx.float64)
+
+
+def program_b(a):
+    return mx.tan(a)
+
+
+output_b, pullback_of_b = vjp(program_b, [a])
+[gradient_of_a] = pullback_of_b(mx.array(np.array(1.0), dtype=mx.float64))
+got = float(gradient_of_a)
+assert math.isclose(got, 3.42551882081476, rel_tol=1e-09), f"the gradient of a is {got}, but it should be 3.42551882081476"

@@ -1,0 +1,62 @@
+# A finding of refgrad: third_order/exp2, wrong higher derivative.
+# The gradient of `d/da [d/da [exp2(a)]]` with respect to `a` at a = 1.0 is 0.666049; mlx 0.32.4 gives 2.05234.
+# Violated (SHOULD): exp2: its second derivatives can be differentiated, and the third ones are right.
+# Found on mlx 0.32.4, Python 3.11.7, Linux x86_64.
+
+import math
+import numpy as np
+import mlx.core as mx
+
+mx.set_default_device(mx.cpu)
+
+
+def vjp(function, primals):
+    output = function(*primals)
+    return output, lambda seed: mx.vjp(lambda *x: [function(*x)], primals, [seed])[1]
+
+
+a = mx.array(np.array(1.0), dtype=mx.float64)
+
+
+def program_b(a):
+    return 2.0 ** a
+
+
+output_b, pullback_of_b = vjp(program_b, [a])
+
+
+def program_c(a):
+    b = 2.0 ** a
+
+    def program_b_2(a):
+        return 2.0 ** a
+    output_b_2, pullback_of_b_2 = vjp(program_b_2, [a])
+    return pullback_of_b_2(mx.array(np.array(1.0), dtype=mx.float64))[0]
+
+
+output_c, pullback_of_c = vjp(program_c, [a])
+
+
+def program_d(a):
+    b = 2.0 ** a
+
+    def program_b_3(a):
+        return 2.0 ** a
+    output_b_3, pullback_of_b_3 = vjp(program_b_3, [a])
+    c = pullback_of_b_3(mx.array(np.array(1.0), dtype=mx.float64))[0]
+
+    def program_c_2(a):
+        b = 2.0 ** a
+
+        def program_b_4(a):
+            return 2.0 ** a
+        output_b_4, pullback_of_b_4 = vjp(program_b_4, [a])
+        return pullback_of_b_4(mx.array(np.array(1.0), dtype=mx.float64))[0]
+    output_c_2, pullback_of_c_2 = vjp(program_c_2, [a])
+    return pullback_of_c_2(mx.array(np.array(1.0), dtype=mx.float64))[0]
+
+
+output_d, pullback_of_d = vjp(program_d, [a])
+[gradient_of_a] = pullback_of_d(mx.array(np.array(1.0), dtype=mx.float64))
+got = float(gradient_of_a)
+assert math.isclose(got, 0.666049303977859, rel_tol=0.001), f"the gradient of a is {got}, but it should be 0.666049303977859"

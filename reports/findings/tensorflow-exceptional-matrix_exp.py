@@ -1,0 +1,37 @@
+# A finding of refgrad: exceptional/matrix_exp, wrong first derivative.
+# The gradient of `matrix_exp(x1)` with respect to `x1` in entry [0, 0] is nan; tensorflow 2.21.0 gives 0.
+# Violated (MUST): matrix_exp: NaN and infinities reach what depends on them and nothing else; subnormals, the largest
+# number and -0.0 are numbers like others.
+# Found on tensorflow 2.21.0, Python 3.11.7, Linux x86_64.
+
+import math
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+import numpy as np
+import tensorflow as tf
+
+
+def vjp(function, primals):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(primals)
+        output = function(*primals)
+    def pullback(seed):
+        found = tape.gradient(output, primals, seed, tf.UnconnectedGradients.ZERO)
+        return [tf.convert_to_tensor(each) for each in found]  # slices of a gradient are one as well
+    return output, pullback
+
+
+x1 = tf.constant(np.array([[0.034, np.nan], [0.852, -0.59]]), dtype=tf.float64)
+
+
+def program_a1(x1):
+    return tf.linalg.expm(x1)
+
+
+output_a1, pullback_of_a1 = vjp(program_a1, [x1])
+[gradient_of_x1] = pullback_of_a1(tf.constant(np.array([[0.028, -1.309], [1.535, 0.71]]), dtype=tf.float64))
+got = float(gradient_of_x1[0, 0])
+assert math.isnan(got), f"the gradient of x1 at [0, 0] is {got}, but it should be nan"

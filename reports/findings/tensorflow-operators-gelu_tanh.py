@@ -1,0 +1,37 @@
+# A finding of refgrad: operators/gelu_tanh, inaccurate.
+# The gradient of `gelu_tanh(a)` with respect to `a` at a = 1.0 is 1.0829640838457826; tensorflow 2.21.0 gives
+# 1.082964082934438.
+# Violated (SHOULD): gelu_tanh: value and gradient are right, for any shape, attribute and seed.
+# Found on tensorflow 2.21.0, Python 3.11.7, Linux x86_64.
+
+import math
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+import numpy as np
+import tensorflow as tf
+
+
+def vjp(function, primals):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(primals)
+        output = function(*primals)
+    def pullback(seed):
+        found = tape.gradient(output, primals, seed, tf.UnconnectedGradients.ZERO)
+        return [tf.convert_to_tensor(each) for each in found]  # slices of a gradient are one as well
+    return output, pullback
+
+
+a = tf.constant(np.array(1.0), dtype=tf.float64)
+
+
+def program_b(a):
+    return tf.nn.gelu(a, approximate=True)
+
+
+output_b, pullback_of_b = vjp(program_b, [a])
+[gradient_of_a] = pullback_of_b(tf.constant(np.array(1.0), dtype=tf.float64))
+got = float(gradient_of_a)
+assert math.isclose(got, 1.0829640838457826, rel_tol=1e-12), f"the gradient of a is {got}, but it should be 1.0829640838457826"

@@ -1,0 +1,39 @@
+# A finding of refgrad: operators/logaddexp2, wrong first derivative.
+# The gradient of `logaddexp2(a, b)` with respect to `a` at a = -1200.0, b = -1200.0 is 0.5; tensorflow 2.21.0 gives
+# 1.
+# Violated (MUST): logaddexp2: value and gradient are right, for any shape, attribute and seed.
+# Found on tensorflow 2.21.0, Python 3.11.7, Linux x86_64.
+
+import math
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+import numpy as np
+import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
+
+
+def vjp(function, primals):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(primals)
+        output = function(*primals)
+    def pullback(seed):
+        found = tape.gradient(output, primals, seed, tf.UnconnectedGradients.ZERO)
+        return [tf.convert_to_tensor(each) for each in found]  # slices of a gradient are one as well
+    return output, pullback
+
+
+a = tf.constant(np.array(-1200.0), dtype=tf.float64)
+b = tf.constant(np.array(-1200.0), dtype=tf.float64)
+
+
+def program_c(a):
+    return tnp.logaddexp2(a, b)
+
+
+output_c, pullback_of_c = vjp(program_c, [a])
+[gradient_of_a] = pullback_of_c(tf.constant(np.array(1.0), dtype=tf.float64))
+got = float(gradient_of_a)
+assert math.isclose(got, 0.5, rel_tol=0.001), f"the gradient of a is {got}, but it should be 0.5"
