@@ -118,8 +118,12 @@ class Graded:
 
     def operator(self, chapter: str, name: str) -> str:
         """Return the symbol of an operator in a chapter; nothing where it was not graded."""
-        found = [SYMBOLS[v.verdict] for v in self.verdicts if (v.chapter, v.operator) == (chapter, name)]
-        return found[0] if found else ""
+        return self._symbols.get((chapter, name), "")
+
+    @cached_property
+    def _symbols(self) -> Mapping[tuple[str, str], str]:
+        """The symbols of operators by chapter and name, of the first check where there are several."""
+        return {(v.chapter, v.operator): SYMBOLS[v.verdict] for v in reversed(self.verdicts)}
 
 
 def write_pages(folder: Path) -> list[Path]:
@@ -130,7 +134,7 @@ def write_pages(folder: Path) -> list[Path]:
     graded = read_folder(folder)
     templates = markdown_templates()
     templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
-    written = write_scripts(folder / "findings", [report.document for report in graded])
+    written = write_scripts(folder / "findings", [script for report in graded for script in report.scripts.values()])
     for report in graded:
         written.append(folder / f"{report.file}.md")
         _write(written[-1], templates.get_template("engine.md.jinja").render(report=report))

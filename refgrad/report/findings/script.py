@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -111,12 +111,11 @@ def scripts(document: Mapping[str, Any]) -> list[Script]:
     return list(shown.values())
 
 
-def write_scripts(folder: Path, documents: Iterable[Mapping[str, Any]]) -> list[Path]:
-    """Write the scripts of some reports into a folder, in place of those that were written there before."""
+def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:
+    """Write scripts into a folder, in place of those that were written there before."""
     for path in folder.glob("*.py"):
         if path.read_text(encoding="utf-8").startswith(MARKER):
             path.unlink()
-    found = [script for document in documents for script in scripts(document)]
     if found:
         folder.mkdir(parents=True, exist_ok=True)
     for script in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -38,6 +39,7 @@ class NotingBench(Bench):
         return self.verdict(check, "passed", examples=examples)
 
 
+@cache
 def tried(kind: type[CheckOfOperator], operator: str, seed: int = 0) -> NotingBench:
     """Return what a check tries."""
     bench = NotingBench(start(find_adapter("refgrad")), Settings(seed=SINGLE_NUMBERS * seed))
