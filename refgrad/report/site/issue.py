@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviours
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_text
 from refgrad.operators import operator_table
 from refgrad.report.findings import Script
+
+LONGEST: Final = 60_000
+"""Characters of an issue, and of one value on a page."""
 
 
 def issue_text(found: Script) -> str:
@@ -20,7 +24,7 @@ def issue_text(found: Script) -> str:
         [f"{found.verdict.statement}" + (f" Source: {source}" if source else "")] if found.verdict.statement else []
     )
     parts = [found.sentence, f"{ticks}python\n{program}\n{ticks}", *because, f"Found with {found.environment}."]
-    return plain_text("\n\n".join(parts), 60_000) + "\n"
+    return plain_text("\n\n".join(parts), LONGEST) + "\n"
 
 
 def source_of(verdict: Verdict) -> str:

@@ -10,7 +10,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -25,13 +25,10 @@ from refgrad.report.findings.causes import Cause, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.site.graph import graph_of
-from refgrad.report.site.issue import issue_text, reason_of, source_of
+from refgrad.report.site.issue import LONGEST, issue_text, reason_of, source_of
 from refgrad.report.site.names import Names
 from refgrad.report.site.plots import plot_of, read_accuracy, worst
 from refgrad.report.site.tables import conventions_of, operators_of
-
-LONGEST: Final = 60_000
-"""Characters of one value on a page."""
 
 
 def write_site(folder: Path, target: Path) -> list[Path]:

@@ -104,8 +104,8 @@ class OperatorCheck(CheckOfOperator):
         """Yield as many of the operator's corners as the run's profile has."""
         name, effort = self.operator.name, bench.settings.effort
         corners = corner_scenarios(name, profile, effort.corners)
-        made = (memory_scenarios, applied_twice) if effort.large_arrays else ()
-        others = (scenario for make in made for scenario in make(name, profile, effort.corners))
+        makers = (memory_scenarios, applied_twice)
+        others = (scenario for make in makers for scenario in self.always(make, profile, bench))
         runnable = filter(bench.reliance.runnable, others)
         met = (*corners[:FIRST_CORNERS], *runnable, *corners[FIRST_CORNERS:])[: effort.corners]
         return (bench.reliance.isolated(scenario) for scenario in met)
@@ -203,18 +203,13 @@ class SecondOrderCheck(DependentCheck):
         def made(seed: int, profile: Profile) -> Scenario:
             return bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted))
 
-        effort = bench.settings.effort
         always = (
-            (
-                *memory_scenarios_of_second_order(name, profile, effort.corners, weighted=weighted),
-                *subsets_of_second_order(name, profile, effort.corners, weighted=weighted),
-                *second_order_corners(name, profile, effort.corners, weighted=weighted),
-            )
-            if effort.large_arrays
-            else ()
+            scenario
+            for make in (memory_scenarios_of_second_order, subsets_of_second_order, second_order_corners)
+            for scenario in self.always(make, profile, bench, weighted=weighted)
         )
         certain = filter(bench.reliance.runnable, map(bench.reliance.seeded, always))
-        return self.tried(made, profile, bench, effort.per_second_order, without.cause, certain=certain)
+        return self.tried(made, profile, bench, bench.settings.effort.per_second_order, without.cause, certain=certain)
 
     def _weighted(self, bench: Bench) -> bool | None:
         """Whether the output is multiplied by a leaf: always where the operator bends nowhere, None for sometimes."""

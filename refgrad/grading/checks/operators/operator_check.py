@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
@@ -71,6 +71,13 @@ class CheckOfOperator(Check):
         """
         given = [*self.of_single_numbers(make, profile, bench, examples), *certain]
         return bench.search(self, lambda seed: make(seed, profile), examples, given=given, cause=cause)
+
+    def always(
+        self, make: Callable[..., tuple[Scenario, ...]], profile: Profile, bench: Bench, **options: Any
+    ) -> tuple[Scenario, ...]:
+        """Return what ``make`` gives of the operator's corners whatever the seed; nothing in the smoke profile."""
+        effort = bench.settings.effort
+        return make(self.operator.name, profile, effort.corners, **options) if effort.large_arrays else ()
 
     def of_single_numbers(
         self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int

@@ -77,14 +77,10 @@ class ContractCheck(DependentCheck):
             self,
             lambda seed: bench.reliance.seeded(contract_scenario(seed, name, profile)),
             bench.settings.effort.per_contract,
-            given=map(bench.reliance.seeded, self._of_ones(profile, bench)),
+            given=map(bench.reliance.seeded, self.always(contract_scenarios_of_ones, profile, bench)),
             cause=without.cause,
         )
         return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
-
-    def _of_ones(self, profile: Profile, bench: Bench) -> tuple[Scenario, ...]:
-        effort = bench.settings.effort
-        return contract_scenarios_of_ones(self.operator.name, profile, effort.corners) if effort.large_arrays else ()
 
     def _obstacle(self, bench: Bench) -> str:
         cause = obstacle(bench, self.operator, ())
@@ -130,10 +126,8 @@ class ThirdOrderCheck(DependentCheck):
             scenario = third_order_scenario(seed, name, profile, weighted_gradient=WEIGHTED_GRADIENT)
             return bench.reliance.seeded(scenario)
 
-        effort = bench.settings.effort
-        always = third_order_corners(name, profile, effort.corners) if effort.large_arrays else ()
-        certain = map(bench.reliance.seeded, always)
-        return self.tried(made, profile, bench, effort.per_third_order, without.cause, certain=certain)
+        certain = map(bench.reliance.seeded, self.always(third_order_corners, profile, bench))
+        return self.tried(made, profile, bench, bench.settings.effort.per_third_order, without.cause, certain=certain)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether a gradient of a gradient is recorded."""
@@ -164,10 +158,8 @@ class ForwardModeCheck(DependentCheck):
         def made(seed: int, profile: Profile) -> Scenario:
             return bench.reliance.seeded(forward_scenario(seed, name, profile))
 
-        effort = bench.settings.effort
-        always = forward_corners(name, profile, effort.corners) if effort.large_arrays else ()
-        certain = map(bench.reliance.seeded, always)
-        return self.tried(made, profile, bench, effort.per_forward_mode, without.cause, certain=certain)
+        certain = map(bench.reliance.seeded, self.always(forward_corners, profile, bench))
+        return self.tried(made, profile, bench, bench.settings.effort.per_forward_mode, without.cause, certain=certain)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Whether it is about forward mode: what fails without tangents, too, is for others to tell."""
