@@ -1,4 +1,4 @@
-"""Supervision of pytest-xdist's workers: one that dies is replaced, and the check in which it died is run again.
+"""Supervision of pytest-xdist's workers: what each is told and does; one that dies is replaced, its check run again.
 
 An engine has a process of its own, so that a worker seldom dies of it: only what is part of refgrad, and what is asked
 to, runs in the worker. A check in which workers die time and again has the verdict ``crashed``.
@@ -19,6 +19,7 @@ from refgrad.grading.judging.evidence import Died, Evidence
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE
+from refgrad.pytest_plugin.distribution import OperatorScheduling
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.report.narration import failure_text
 
@@ -52,6 +53,10 @@ class WorkerSupervision:
         self._ready: set[str] = set()
         self._deaths: Counter[str] = Counter()
         self._stillborn = 0
+
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> OperatorScheduling | None:
+        """Keep the checks of an operator on one worker, unless another way to distribute them was asked for."""
+        return OperatorScheduling(config, log, self.recorder.plan.checks) if config.option.dist == "load" else None
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what is known."""

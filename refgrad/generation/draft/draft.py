@@ -104,10 +104,11 @@ class Draft:
         arrays = [argument.array for argument in arguments]
         bound = operator.bind({name: _native(value) for name, value in attributes.items()})
         try:
-            inside = None if operator.composite is None else inside_of(operator, arrays, bound)
+            inside = [] if operator.composite is None else inside_of(operator, arrays, bound)
             if not in_domain(operator, arrays, bound, inside):
                 return None
-            array = np.asarray(numpy_forward(operator)(*arrays, **bound))
+            computed = bool(inside) and bool(np.isfinite(inside[-1][3]).all())
+            array = inside[-1][3] if computed else np.asarray(numpy_forward(operator)(*arrays, **bound))
         except (ValueError, IndexError, TypeError):
             return None
         fresh = [value.array for value in arguments if value.step is None]

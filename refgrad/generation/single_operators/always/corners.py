@@ -64,15 +64,19 @@ MOST_SUBSETS: Final = 15
 """Of this many subsets of the operands, those of one, of two and of all but one come first."""
 
 
-@lru_cache(maxsize=1024)
 def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return the operator's corners that it and the profile admit, of every kind one before the next of any.
 
     ``most`` is how many are wanted; others are not drawn. Nothing follows from a run's seed: two runs have the same.
     """
+    certain = replace(profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0, empty=0.0)
+    own = frozenset({operator}) if profile.seeds else profile.operators  # others make a scalar where no seed may be
+    return _corners(operator, replace(certain, operators=own, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER), most)
+
+
+@lru_cache(maxsize=1024)
+def _corners(operator: str, wide: Profile, most: int | None) -> tuple[Scenario, ...]:
     row = operator_table()[operator]
-    certain = replace(profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0)
-    wide = replace(certain, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER)
     if _is_about_pairs(row, wide):
         wide = replace(wide, largest_size=LARGEST_OF_PAIRS)
     kinds: list[Iterable[Corner]] = [shaped(row, shapes, wide) for shapes in SHAPES]
