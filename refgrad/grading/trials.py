@@ -179,8 +179,8 @@ def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) ->
         found = {_kind(leaf.value.shape) for leaf in scenario.leaves}
         kind = max(found, key=list(KINDS).index, default="")
         small = sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST
-        offered = required_features(scenario) <= engine.adapter.features
-        if kind in wanted and small and offered and found <= set(kinds):
+        fits = kind in wanted and small and found <= set(kinds)
+        if fits and required_features(scenario) <= engine.adapter.features:
             wanted.remove(kind)
             yield kind, scenario
 
