@@ -89,8 +89,9 @@ def _checked(verdict: Verdict) -> Verdict:
             raise ValueError(f"{name} is no text")  # noqa: TRY004 (of a file, not of an argument)
     if verdict.verdict not in OUTCOMES or verdict.level not in get_args(Level):
         raise ValueError("there is no such verdict or level")
-    if type(verdict.examples) is not int:
-        raise ValueError("examples is no whole number")
+    for name in ("examples", "screened"):
+        if type(getattr(verdict, name)) is not int:
+            raise ValueError(f"{name} is no whole number")
     return verdict
 
 

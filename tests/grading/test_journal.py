@@ -81,6 +81,7 @@ ROW = FIRST.to_json()
                 {"id": 3},
                 {"message": None},
                 {"examples": "3"},
+                {"screened": "3"},
                 {"surplus": 1},
             )
         ),

@@ -64,9 +64,10 @@ class Verdict:
     """What a check found on an engine.
 
     ``scenario`` is the text of the scenario that shows it, ``reproduction`` the same as a program of the engine's
-    library, both empty where there is nothing to show; ``examples`` counts the scenarios that were run. ``message`` is
-    what is said of ``evidence``, which is what anything but a reader looks at. ``cause`` is the id of the check whose
-    failure keeps this one from saying more, and ``further`` holds faults of other kinds that the check found, too.
+    library, both empty where there is nothing to show; ``examples`` counts the scenarios that were run, of which those
+    that ``screened`` counts agree with what is known of large arrays and were not certified. ``message`` is what is
+    said of ``evidence``, which is what anything but a reader looks at. ``cause`` is the id of the check whose failure
+    keeps this one from saying more, and ``further`` holds faults of other kinds that the check found, too.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Verdict:
     scenario_id: str = ""
     reproduction: str = ""
     examples: int = 0
+    screened: int = 0
     evidence: Evidence | None = None
     cause: str = ""
     further: tuple[Shown, ...] = ()

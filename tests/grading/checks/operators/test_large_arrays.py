@@ -125,7 +125,7 @@ def test_what_differs_is_certified_on_a_smaller_scenario(fault: str) -> None:
     check, broken = CHECKS[f"operators/{operator}"], graded(operator, text)
     first = large_scenarios(operator)[0]
     found = on_large_arrays(check, broken.verdict(check, "passed", examples=7), broken, [first])
-    assert (found.verdict, found.examples) == ("wrong", 8)
+    assert (found.verdict, found.examples, found.screened) == ("wrong", 8, 0)
     assert entries(parse(found.scenario)) < entries(first)
 
 
@@ -133,8 +133,8 @@ def entries(scenario: Scenario) -> int:
     return sum(leaf.value.size for leaf in scenario.leaves)
 
 
-def test_what_agrees_is_counted_and_passes() -> None:
+def test_what_agrees_passes_and_is_counted_as_screened() -> None:
     check, right = CHECKS["operators/mean"], bench()
     passed = right.verdict(check, "passed", examples=7)
     found: Any = on_large_arrays(check, passed, right, large_scenarios("mean"))
-    assert (found.verdict, found.examples) == ("passed", 9)
+    assert (found.verdict, found.examples, found.screened) == ("passed", 9, 2)
