@@ -4,6 +4,7 @@ from refgrad.oracles.certified.certified import Certified, CertifiedOracle
 from refgrad.oracles.certified.directional import directional_derivative
 from refgrad.oracles.cross_checks.ball_series import derivatives_along
 from refgrad.oracles.cross_checks.finite_differences import Difference, finite_differences
+from refgrad.oracles.judgement.acceptance import accepted
 from refgrad.oracles.judgement.definedness import undefined_between
 from refgrad.oracles.judgement.judgement import EntryError, Judgement, judge
 from refgrad.oracles.judgement.limits import answered_by_nan, limits_met
@@ -16,6 +17,7 @@ __all__ = [
     "EntryError",
     "Judgement",
     "Violation",
+    "accepted",
     "answered_by_nan",
     "derivatives_along",
     "directional_derivative",

@@ -133,7 +133,7 @@ def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Du
 
 
 def _of_no_number(entry: Entry, due: Due) -> Finding:
-    undefined = _undefined(due)
+    undefined = undefined_for(due)
     if undefined is not None:
         return Finding("inconclusive", replace(entry, remark="undefined", reason=undefined))
     convention = answered_by_nan(due.oracle.given, at_kink=entry.lower != entry.upper)
@@ -200,7 +200,7 @@ def _may_cancel(error: EntryError, oracle: CertifiedOracle) -> bool:
     return abs(error.observed) <= ALLOWANCE * oracle.form.unit * largest
 
 
-def _undefined(due: Due) -> str | None:
+def undefined_for(due: Due) -> str | None:
     """Return a name without a value that a gradient, or a directional derivative, passes by, if any."""
     oracle, prediction = due.oracle, due.prediction
     if isinstance(prediction, Gradient):

@@ -124,10 +124,15 @@ def confront(
 def _excused(finding: Finding, oracle: CertifiedOracle, number: int) -> Finding:
     """Return the finding on an error, inconclusive where the step may raise one, in truth."""
     assert isinstance(finding.fact, Error)
+    excuse = excuse_of(oracle, number)
+    return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
+
+
+def excuse_of(oracle: CertifiedOracle, number: int) -> Excuse | None:
+    """Return why a step of a scenario in which no tensor changes, counted from 1, may raise an error, if it may."""
     reasons: Mapping[Excuse, Callable[[CertifiedOracle, int], bool]]
     reasons = {"zero": _is_zero, "valueless": _has_no_value, "outside": _is_outside}
-    excuse = next((excuse for excuse, applies in reasons.items() if applies(oracle, number)), None)
-    return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
+    return next((excuse for excuse, applies in reasons.items() if applies(oracle, number)), None)
 
 
 def _is_zero(oracle: CertifiedOracle, number: int) -> bool:

@@ -148,14 +148,28 @@ def _outcomes(
         close = error <= inaccurate_below(form) * np.abs(truth)
         outcome = np.where(within, "passed", np.where(close, "inaccurate", "wrong")).astype("<U12")
         outcome[within & (budget > vague * size) & (error > vague * size)] = "inconclusive"
-        several = radius > VAGUE_ABOVE * size
+        several = has_choices(certified)
         legal = error <= radius + vague * size
         explained = error <= radius + ALLOWANCE * np.maximum(budget - radius, 0.0)
         chosen = np.where(legal, "convention", np.where(explained, "inconclusive", "wrong"))
         outcome[several] = chosen[several]
-        outcome[~np.isfinite(radius) | ~np.isfinite(budget) | ~np.isfinite(truth)] = "inconclusive"
+        outcome[undecided(certified)] = "inconclusive"
     outcome[_infinite(certified) & (observed == truth)] = "passed"
     return outcome, error
+
+
+def has_choices(certified: Certified) -> npt.NDArray[np.bool_]:
+    """Return where the truth is an interval, any element of which is legal: at a kink."""
+    with np.errstate(all="ignore"):
+        several: npt.NDArray[np.bool_] = certified.radius > VAGUE_ABOVE * np.maximum(1.0, np.abs(certified.midpoint))
+    return several
+
+
+def undecided(certified: Certified) -> npt.NDArray[np.bool_]:
+    """Return where no number is called wrong: the truth is not known, or what rounding may do to it has no bound."""
+    parts = (certified.radius, certified.budget, certified.midpoint)
+    finite: npt.NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(part) for part in parts])
+    return ~finite
 
 
 def _infinite(certified: Certified) -> npt.NDArray[np.bool_]:

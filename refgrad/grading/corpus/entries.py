@@ -1,0 +1,209 @@
+"""Entries of the corpus: a scenario, what an engine must have to run it, and what each of its steps must show."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from functools import cache
+from hashlib import sha256
+from itertools import islice, product
+from types import MappingProxyType
+from typing import Any, Final, get_args, get_type_hints
+
+import numpy as np
+
+from refgrad.grading.judging.comparison import Due, undefined_for
+from refgrad.grading.judging.examination import excuse_of
+from refgrad.grading.judging.own_precision import in_float64
+from refgrad.lifecycle import (
+    Fails,
+    Flag,
+    Gradient,
+    Lowered,
+    NoGradient,
+    Open,
+    Policy,
+    Prediction,
+    Seen,
+    Value,
+    lower,
+    required_features,
+)
+from refgrad.native.adapter import find_adapter
+from refgrad.oracles import CertifiedOracle, accepted, answered_by_nan
+from refgrad.oracles.certified.certified import HIGHEST_BITS
+from refgrad.oracles.judgement.judgement import has_choices
+from refgrad.scenario import Scenario
+
+Entry = dict[str, Any]
+Row = dict[str, Any]
+Box = dict[str, tuple[Any, ...]]
+
+CHOICES: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType({
+    field.name: get_args(get_type_hints(Policy)[field.name]) for field in fields(Policy)
+})
+"""What each field of a policy may be, the usual first."""
+
+WIDER: Final = 0.05
+MOST_WIDER: Final = 1e-7
+"""By what part of its width, and how much at most, an interval may be made wider to be written in fewer digits."""
+
+DIGITS: Final = 16
+"""How many hex digits an entry's id has."""
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def entries_of(check: str, scenario: Scenario, *, every_policy: bool = True) -> Iterator[Entry]:
+    """Yield entries that differ in what is due, each with the policies that it is for; the usual one comes first.
+
+    Without ``every_policy`` there is only that one.
+    """
+    boxes = boxes_of({policy: lower(scenario, policy) for policy in all_policies()})
+    for box in islice(boxes, None if every_policy else 1):
+        lowered = lower(scenario, Policy(**{name: values[0] for name, values in box.items()}))
+        said = {name: values for name, values in box.items() if len(values) < len(CHOICES[name])}
+        yield _numbered({
+            "check": check,
+            "needs": sorted(_needs(scenario, lowered)),
+            **({"policy": said} if said else {}),
+            "steps": scenario.to_json()["steps"],
+            **_that_may_fail(scenario, lowered),
+            "due": list(_due(scenario, lowered)),
+        })
+
+
+@cache
+def all_policies() -> tuple[Policy, ...]:
+    """Return every policy, the usual one first."""
+    return tuple(Policy(**dict(zip(CHOICES, values, strict=True))) for values in product(*CHOICES.values()))
+
+
+def boxes_of(outcomes: Mapping[Policy, object]) -> Iterator[Box]:
+    """Yield boxes of policies of one outcome that cover all: for each field the values that it may have."""
+    covered: set[Policy] = set()
+    for policy in outcomes:
+        if policy not in covered:
+            box = _box_around(policy, outcomes)
+            covered |= set(_policies_in(box))
+            yield box
+
+
+def _box_around(policy: Policy, outcomes: Mapping[Policy, object]) -> Box:
+    box: Box = {name: (value,) for name, value in asdict(policy).items()}
+    for name, values in CHOICES.items():
+        for value in values:
+            wider = {**box, name: (*box[name], value)}
+            if value not in box[name] and all(outcomes[each] == outcomes[policy] for each in _policies_in(wider)):
+                box = wider
+    return box
+
+
+def _policies_in(box: Box) -> Iterator[Policy]:
+    return (Policy(**dict(zip(box, values, strict=True))) for values in product(*box.values()))
+
+
+def line_of(entry: Entry) -> str:
+    """Return an entry as a line, the same one on every machine."""
+    return json.dumps(entry, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _numbered(entry: Entry) -> Entry:
+    return {"id": sha256(line_of(entry).encode()).hexdigest()[:DIGITS], **entry}
+
+
+def _needs(scenario: Scenario, lowered: Lowered) -> set[str]:
+    """Return the features that an engine of the policy needs: other errors may be due than by the usual one."""
+    kinds = {kind for due in lowered.predictions if isinstance(due, Fails) for kind in (due.kind, *due.others)}
+    others = {feature for feature in required_features(scenario) if not feature.startswith("error:")}
+    return others | {f"error:{kind}" for kind in kinds}
+
+
+def _that_may_fail(scenario: Scenario, lowered: Lowered) -> Mapping[str, list[int]]:
+    """Return the steps at which an engine may end by an error, where nothing behind them is due then."""
+    if lowered.scenario is not scenario:
+        return {}
+    oracle = CertifiedOracle(scenario)
+    found = [number for number in range(1, len(scenario.steps) + 1) if excuse_of(oracle, number) is not None]
+    return {"may_fail": found} if found else {}
+
+
+def _due(scenario: Scenario, lowered: Lowered) -> Iterator[Row]:
+    """Yield a row for each step that must show something, or must fail, or may do anything."""
+    oracle = CertifiedOracle(lowered.scenario)
+    for number, prediction in enumerate(lowered.predictions[: len(scenario.steps)], 1):
+        row = _row(prediction, oracle)
+        if row is not None:
+            yield {"step": number, **row}
+
+
+def _row(prediction: Prediction, oracle: CertifiedOracle) -> Row | None:  # noqa: PLR0911 (one for each prediction)
+    match prediction:
+        case Open():
+            return {"shows": "anything"}
+        case Fails():
+            return {"shows": "error", "kinds": [prediction.kind, *prediction.others]}
+        case Flag():
+            return {"shows": "flag", "holds": prediction.holds}
+        case NoGradient():
+            return {"shows": "nothing"}
+        case Value():
+            return {"shows": "value", **_array(_due_of(prediction, oracle))}
+        case Gradient():
+            own = in_float64(oracle, prediction.leaf, {each[0] for each in prediction.contributions})
+            return {"shows": "gradient", **_array(_due_of(prediction, own))}
+        case Seen():
+            calls = [_array(_due_of(Gradient(prediction.tensor, (call,)), oracle)) for call in prediction.calls]
+            return {"shows": "calls", "calls": calls}
+    return None
+
+
+def _due_of(prediction: Value | Gradient, oracle: CertifiedOracle) -> Due:
+    return Due(oracle, prediction, find_adapter("refgrad"))
+
+
+def _array(due: Due) -> Row:
+    """Return the shape, the dtype and the bounds of an array that is due, and what is legal in its place."""
+    certified = due.narrowest
+    if np.any(has_choices(certified)):
+        certified = due.certified(HIGHEST_BITS)
+    low, high = accepted(certified)
+    if len(due.oracle.given.gradients) > 1:  # how much of a zero rounding leaves there, its budget does not tell
+        low, high = (np.where(certified.midpoint == 0, np.nan, end) for end in (low, high))
+    width = high - low
+    return {
+        "shape": list(certified.shape),
+        **({} if due.dtype is None else {"dtype": due.dtype}),
+        "lower": _numbers(low, width, ROUND_FLOOR),
+        "upper": _numbers(high, width, ROUND_CEILING),
+        **_alternatives(due, at_kink=bool(np.any(has_choices(certified)))),
+    }
+
+
+def _alternatives(due: Due, *, at_kink: bool) -> Row:
+    """Say whether none at all is as good as the array, and whether NaN is a legal entry of it."""
+    given = due.oracle.given
+    nan = (
+        undefined_for(due)
+        or answered_by_nan(given, at_kink=False)
+        or (at_kink and answered_by_nan(given, at_kink=True))
+    )
+    none = not due.is_certain and (due.narrowest.is_zero or not due.narrowest.is_finite)
+    return {**({"none": True} if none else {}), **({"nan": True} if nan else {})}
+
+
+def _numbers(ends: Floats, widths: Floats, rounding: str) -> list[float | None]:
+    """Return ends of intervals in as few digits as make none wider by more than a part of it."""
+    pairs = zip(ends.ravel().tolist(), widths.ravel().tolist(), strict=True)
+    return [None if math.isnan(end) else _shortened(end, width, rounding) for end, width in pairs]
+
+
+def _shortened(end: float, width: float, rounding: str) -> float:
+    if not (math.isfinite(end) and math.isfinite(width) and width > 0):
+        return end
+    digit = Decimal(1).scaleb(math.floor(math.log10(min(width * WIDER, MOST_WIDER))))
+    with localcontext(prec=1100):
+        return float(Decimal(end).quantize(digit, rounding))

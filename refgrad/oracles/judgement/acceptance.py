@@ -1,0 +1,28 @@
+"""The interval of numbers that do not fail for each entry of an array, for judges that have no certified oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.oracles.certified.certified import Certified
+from refgrad.oracles.judgement.judgement import ALLOWANCE, has_choices, undecided, vague_above
+
+Floats = npt.NDArray[np.float64]
+
+
+def accepted(certified: Certified) -> tuple[Floats, Floats]:
+    """Return the least and the largest number that do not fail, rounded outwards, for each entry.
+
+    They are not numbers where nothing can be said of an entry.
+    """
+    truth, radius, budget, form = certified.midpoint, certified.radius, certified.budget, certified.form
+    with np.errstate(all="ignore"):
+        number = radius + ALLOWANCE * (budget + form.unit * np.abs(truth)) + form.underflow
+        choice = radius + np.maximum(
+            vague_above(form) * np.maximum(1.0, np.abs(truth)), ALLOWANCE * np.maximum(budget - radius, 0.0)
+        )
+        away = np.where(has_choices(certified), choice, number)
+        ends = (np.nextafter(truth + sign * away, sign * np.inf) for sign in (-1, 1))
+        lower, upper = (np.where(undecided(certified), np.nan, end) for end in ends)
+    return lower, upper
