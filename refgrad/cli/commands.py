@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TextIO, get_args
 
 import click
 
+from refgrad.cli.adapters.new import new
 from refgrad.cli.parameters import engine_name, existing_path, file_path
 from refgrad.grading.checks.settings import EFFORTS
 
@@ -197,4 +198,4 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     raise SystemExit(int(run_scenario(file, engine, program=program)))
 
 
-COMMANDS: Final = (accuracy, confirm, coverage, diff, doctor, grade, listing, report, run)
+COMMANDS: Final = (accuracy, confirm, coverage, diff, doctor, grade, listing, new, report, run)

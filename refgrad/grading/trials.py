@@ -108,7 +108,7 @@ def trials(engine: Engine) -> Iterator[Trial]:
     for name, texts in engine.spellings.items():
         operator = operator_table()[name]
         if engine.offers(operator):
-            for kind, scenario in _of_each_kind(operator, sound, engine):
+            for kind, scenario in of_each_kind(operator, sound, engine):
                 yield from (_spelled(engine, name, text, kind, scenario) for text in texts)
 
 
@@ -128,22 +128,25 @@ def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> I
 
 def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[Trial]:
     """Try a gradient of the first operator that has one, so that no spelling is to blame, and how it is reset."""
-    walks = [(name, walk) for name in PLAIN if name in engine.operators and (walk := _walk(engine, leaf, name))]
+    walks = [(name, walk) for name in PLAIN if name in engine.operators and (walk := walk_through(engine, leaf, name))]
     tried = [_tried(engine, (*GRADIENT, f"operators.{name}"), kind, Scenario(walk)) for name, walk in walks]
     if not tried:
         return
     best = next((at for at, trial in enumerate(tried) if not trial.failed), 0)
     yield tried[best]
+    if not leaf.value.shape:
+        name, walk = walks[best]
+        yield _tried(engine, (*GRADIENT, f"operators.{name}"), kind, Scenario(without_seed(walk)))
     if "zero_grad" in engine.adapter.features:
         name, walk = walks[best]
         again = Scenario((*walk, ZeroGrad("x"), Read("grad", "x")))
         yield _tried(engine, (*GRADIENT, "zero_grad", f"operators.{name}"), kind, again)
 
 
-def _walk(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
+def walk_through(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
     """Return the steps of a backward through one operator; none where that needs a seed which the engine takes not."""
-    array = leaf.value.to_numpy()
     seeded = "seed" in engine.adapter.features
+    array = leaf.value.to_numpy()
     if array.ndim and not seeded:
         return ()
     seed = Constant.of(np.arange(1.0, array.size + 1).reshape(array.shape)) if seeded else None
@@ -151,13 +154,18 @@ def _walk(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
     return (leaf, made, Backward("y", seed), Read("grad", "x"))
 
 
+def without_seed(walk: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps of a backward from a number, which needs no seed."""
+    return tuple(replace(step, seed=None) if isinstance(step, Backward) else step for step in walk)
+
+
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> Trial:
     """Try a scenario with the first spelling of its operators."""
-    alone = _with_spellings(engine, {name: engine.operators[name] for name in scenario.operators})
+    alone = with_spellings(engine, {name: engine.operators[name] for name in scenario.operators})
     return Trial(_said(engine, names), kind, scenario, alone, examine(scenario, alone))
 
 
-def _with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
+def with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
     """Return the engine with these spellings alone, in the same process."""
     return Engine(replace(engine.adapter, operators=spelled, aliases={}, alike=()), engine.runner)
 
@@ -172,17 +180,27 @@ def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
     return {name: text for name, text in {**texts, **spelled}.items() if text is not None}
 
 
-def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
+def of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
     """Yield the first small corner of an operator that is about each kind of array, and about no kind that fails."""
     wanted = list(kinds)
-    for scenario in corner_scenarios(operator.name, most=CORNERS):
-        found = {_kind(leaf.value.shape) for leaf in scenario.leaves}
-        kind = max(found, key=list(KINDS).index, default="")
-        small = sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST
-        fits = kind in wanted and small and found <= set(kinds)
-        if fits and required_features(scenario) <= engine.adapter.features:
+    for kind, scenario in _about(operator, kinds):
+        if kind in wanted and required_features(scenario) <= engine.adapter.features:
             wanted.remove(kind)
             yield kind, scenario
+
+
+def small_corners(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
+    """Yield the small corners of an operator that are about no other kinds of arrays."""
+    corners = (scenario for _, scenario in _about(operator, kinds))
+    return (scenario for scenario in corners if required_features(scenario) <= engine.adapter.features)
+
+
+def _about(operator: Operator, kinds: Collection[str]) -> Iterator[tuple[str, Scenario]]:
+    """Yield the small corners of an operator that are about no other kinds of arrays, each with its largest kind."""
+    for scenario in corner_scenarios(operator.name, most=CORNERS):
+        found = {_kind(leaf.value.shape) for leaf in scenario.leaves}
+        if sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST and found <= set(kinds):
+            yield max(found, key=list(KINDS).index, default=""), scenario
 
 
 def _kind(shape: tuple[int, ...]) -> str:
@@ -192,7 +210,7 @@ def _kind(shape: tuple[int, ...]) -> str:
 
 def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> Trial:
     """Try one spelling, whatever the others are."""
-    alone = _with_spellings(engine, {other: engine.operators[other] for other in scenario.operators} | {name: text})
+    alone = with_spellings(engine, {other: engine.operators[other] for other in scenario.operators} | {name: text})
     return Trial({f"operators.{name}": text}, kind, scenario, alone, examine(scenario, alone))
 
 

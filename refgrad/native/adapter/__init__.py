@@ -3,7 +3,7 @@
 from refgrad.errors import EngineStartError
 from refgrad.native.adapter.adapter import Adapter, AdapterError
 from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
-from refgrad.native.adapter.files import read_adapter
+from refgrad.native.adapter.files import family_rows, read_adapter
 from refgrad.native.adapter.inventory import Inventory, inventories_of
 from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
 from refgrad.native.adapter.registry import engine_version, find_adapter, try_import
@@ -26,6 +26,7 @@ __all__ = [
     "checked_adapter",
     "chosen",
     "engine_version",
+    "family_rows",
     "find_adapter",
     "inventories_of",
     "read_adapter",

@@ -60,6 +60,13 @@ def _read_adapter(path: Path) -> AnyAdapter:
         raise _error(path, str(error)) from error
 
 
+def family_rows(name: str) -> Mapping[str, Sequence[str]]:
+    """Return the spellings of a family that comes with refgrad, with its placeholders of modules."""
+    path = engines_directory() / "families" / f"{name}.toml"
+    rows: Mapping[str, Sequence[str]] = _merged(path.resolve(), ())["operators"]
+    return rows
+
+
 def _error(path: Path, problem: str) -> AdapterError:
     return AdapterError(f"{path}: {problem}")
 

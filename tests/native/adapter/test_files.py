@@ -310,7 +310,7 @@ HOW_TO = (ROOT / "docs" / "how-to" / "plug-in-an-engine.md").read_text(encoding=
 EXAMPLES = [block for block in re.findall(r"```toml\n(.*?)```", HOW_TO, re.DOTALL) if "kind = " in block]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=["tape", "javascript", "functional"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=["tape", "javascript", "functional", "symbolic"])
 def test_the_examples_of_the_how_to_are_engine_files(example: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(example, encoding="utf-8")

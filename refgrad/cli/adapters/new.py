@@ -1,0 +1,93 @@
+"""``refgrad new``: write a first adapter of a library, each template of which was tried."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+
+from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.parameters import file_path
+from refgrad.errors import UserError
+
+EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
+"""What is shown of a field that is no field of adapters."""
+
+
+@click.command()
+@click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
+@click.option("--name", metavar="NAME", help="The engine's name in reports [default: of the first module].")
+@click.option("--output", type=file_path, metavar="FILE", help="The file to write [default: NAME.toml].")
+@click.option("--python", metavar="PATH", help="The interpreter that has the library [default: this one].")
+@click.option(
+    "--set", "given", multiple=True, metavar="FIELD=TEMPLATE", help="What a field says, such as 'leaf=me.T({array})'."
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: take what was found.")
+def new(  # noqa: PLR0913 (one an option)
+    modules: tuple[str, ...],
+    name: str | None,
+    output: Path | None,
+    python: str | None,
+    given: tuple[str, ...],
+    *,
+    yes: bool,
+) -> None:
+    """Write a first adapter of a library: MODULE is what is imported, and further ones have more of its functions.
+
+    What libraries usually call their functions is tried at once, on numbers, vectors, matrices and empty arrays, and
+    what shows the right values is taken. You are asked about what matters; what was found is the default. It takes a
+    minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
+    imported.
+    """
+    from refgrad.grading.first_adapter.choosing import Library, choose
+    from refgrad.grading.first_adapter.writing import engine_file
+
+    called = name or modules[0].partition(".")[0]
+    path = output or Path(f"{called}.toml")
+    if path.exists():
+        raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
+    with told_in_one_line():
+        chosen = choose(Library(called, modules, python or sys.executable), _found if yes else _asked, _fields(given))
+        text = engine_file(chosen)
+        path.write_text(text, encoding="utf-8")
+    operators = len(chosen.bench.engine.operators)
+    click.echo(f"{path}: {len(text.splitlines())} lines, {operators} operators")
+    if chosen.untaught:
+        click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
+    elsewhere = f" --python {python}" if python else ""
+    shown = path if path.is_absolute() else f"./{path}"
+    click.echo(f"next: refgrad doctor {shown}{elsewhere}")
+    click.echo(f"then: refgrad grade {shown}{elsewhere} --profile smoke --output out")
+
+
+def _fields(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    for field, equals, _ in pairs:
+        if not equals:
+            raise Failure(f"--set {field}: write FIELD=TEMPLATE", Status.WRONG_USAGE)
+    return {field.strip(): template.strip() for field, _, template in pairs}
+
+
+def _asked(field: str, found: str | None) -> str:
+    hint = "" if found else f" (such as {_example(field)})"
+    answer: str = click.prompt(f"{field}{hint}", default=found, err=True)
+    return answer
+
+
+def _found(field: str, found: str | None) -> str:
+    if found is None:
+        raise UserError(
+            f"nothing that was tried works for {field}; say it with --set '{field}=...', as {_example(field)}"
+        )
+    return found
+
+
+def _example(field: str) -> str:
+    from refgrad.native.adapter.fields import rows
+    from refgrad.native.adapter.kinds import KINDS
+
+    known = {name: row.example for kind in KINDS.values() for name, row in rows(kind).items()}
+    return EXAMPLES.get(field) or str(known[field])

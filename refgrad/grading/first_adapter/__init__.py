@@ -1,0 +1,1 @@
+"""A first adapter for a library: what its namespace has of what adapters spell, each spelling tried at once."""

@@ -1,0 +1,136 @@
+"""How libraries spell what an adapter needs: what is tried, the likeliest first. `{m}` is a module of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from types import MappingProxyType
+from typing import Final
+
+from refgrad.native.adapter import family_rows
+from refgrad.native.adapter.files import ALIKE
+from refgrad.operators import Operator
+
+SUBMODULES: Final = ("linalg", "nn", "functional", "special", "nnet", "math", "random", "numpy", "nn.functional")
+"""Where libraries keep further operators, beneath the module that is named."""
+
+MAKERS: Final = (
+    "tensor", "Tensor", "to_tensor", "Variable", "variable", "Value", "Var", "Parameter", "Scalar", "Node", "Array",
+    "array", "asarray",
+)  # fmt: skip
+"""What makes a tensor."""
+
+ARGUMENTS: Final = (
+    "{array}, requires_grad={requires_grad}", "{array}, constant=not {requires_grad}",
+    "{array}, stop_gradient=not {requires_grad}", "{array}", "{array}, dtype={m}.{dtype}",
+    "{scalar}, requires_grad={requires_grad}", "{scalar}",
+)  # fmt: skip
+"""With what it is called."""
+
+PLAIN_LEAF: Final = "{array}"
+"""A leaf of libraries that differentiate functions of numpy's arrays."""
+
+VALUES: Final = (
+    "np.asarray({x})", "{x}.detach().numpy()", "{x}.numpy()", "{x}.data", "{x}.array", "{x}.value",
+    "np.array({x}.data)",
+    "np.array({x}.value)", "np.array({x}.item())",
+)  # fmt: skip
+
+BACKWARDS: Final = (
+    "{output}.backward({seed}, retain_graph={retain_graph})",
+    "{output}.backward(1.0 if {seed} is None else {seed}, retain_graph={retain_graph})",
+    "{output}.backward({seed})", "{output}.backward(1.0 if {seed} is None else {seed})",
+    "[setattr({output}, 'grad', {seed}), {output}.backward()]", "{m}.backward({output}, {seed})",
+    "{output}.backward()", "{m}.backward({output})",
+)  # fmt: skip
+
+GRADIENTS: Final = ("{leaf}.grad", "{leaf}.gradient")
+
+ZERO_GRADS: Final = (
+    "{leaf}.zero_grad()", "{leaf}.null_grad()", "{leaf}.cleargrad()", "{leaf}.clear_gradient()",
+    "setattr({leaf}, 'grad', None)", "setattr({leaf}, 'grad', 0)", "setattr({leaf}, 'grad', 0 * {leaf}.grad)",
+)  # fmt: skip
+
+PULLBACKS: Final = (
+    "{m}.vjp({function}, *{primals})", "{m}.vjp({function}, {primals})",
+    "(lambda found: (found[1], found[0]))({m}.make_vjp({function}, tuple(range(len({primals}))))(*{primals}))",
+    "({function}(*{primals}), lambda seed: {m}.vjp(lambda *x: [{function}(*x)], {primals}, [seed])[1])",
+)  # fmt: skip
+
+OPTIONAL: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType({
+    "tape": MappingProxyType({
+        "grad": (
+            "{m}.grad({output}, {leaf}, {seed}, create_graph=True)[0]",
+            "{m}.grad({output}, {leaf}, {seed}, create_graph=True)",
+        ),
+        "detach": ("{x}.detach()",),
+        "no_grad": ("{m}.no_grad()", "{m}.no_grad", "{m}.no_autodiff"),
+        "requires_grad": ("{x}.requires_grad", "not {x}.constant", "not {x}.stop_gradient"),
+        "is_leaf": ("{x}.is_leaf",),
+        "retain_grad": ("{x}.retain_grad()", "{x}.retain_grads()"),
+        "hook": ("{x}.register_hook({function})",),
+    }),
+    "functional": MappingProxyType({
+        "jvp": (
+            "{m}.jvp({function}, tuple({primals}), tuple({tangents}))",
+            "{m}.make_jvp(lambda both: {function}(*both))(tuple({primals}))(tuple({tangents}))",
+        ),
+    }),
+})
+"""Further fields, each of which is kept if the features that it gives can be seen."""
+
+FAMILIES: Final = ("numpy-methods", "numpy-like", "python-operators")
+"""The families that a first adapter may extend."""
+
+RENAMED: Final = MappingProxyType({"axis": "dim", "keepdims": "keepdim"})
+"""Attributes as PyTorch names them."""
+
+
+def with_module(texts: Iterable[str], modules: Sequence[str]) -> list[str]:
+    """Return the texts with each of the modules in the place of `{m}`."""
+    return list(dict.fromkeys(text.replace("{m}", module) for text, module in product(texts, modules)))
+
+
+def leaves(found: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return how tensors may be made, given which makers each module has; plain arrays come last."""
+    makers = [(module, name) for module, names in found.items() for name in MAKERS if name in names]
+    made = [f"{module}.{name}({text})".replace("{m}", module) for text in ARGUMENTS for module, name in makers]
+    return [*made, PLAIN_LEAF]
+
+
+def gradients(value: str) -> list[str]:
+    """Return how the gradient of a leaf may be read, given how a tensor is."""
+    read = [f"None if {text} is None else {value.replace('{x}', text)}" for text in GRADIENTS]
+    return [*GRADIENTS, *read, *(f"{text}.data" for text in GRADIENTS)]
+
+
+def spellings_of(operator: Operator, modules: Sequence[str]) -> Iterator[str]:
+    """Yield how an operator may be spelled: by its names in a module, as families do, and by those of a method."""
+    names = (operator.name, *operator.aliases)
+    for module in modules:
+        yield from (text for name in names for text in _calls(f"{module}.{name}", operator, ()))
+    for family in (*FAMILIES, "torch-like"):
+        rows = family_rows(family).get(operator.name, ())
+        yield from (text.replace("{np}", modules[0]).replace("{torch}", modules[0]) for text in rows if text != ALIKE)
+    first, *others = operator.arguments
+    if not first.variadic and not others:
+        methods = (f"{{{first.name}}}.{name}" for name in names)
+        yield from (text for method in methods for text in _calls(method, operator, (first.name,)))
+
+
+def owner_of(text: str) -> tuple[str, str]:
+    """Return what a spelling calls: the module or placeholder that has the function, and the function's name."""
+    owner, dot, name = text.partition("(")[0].rpartition(".")
+    return (owner, name) if dot and name.isidentifier() else ("", "")
+
+
+def _calls(function: str, operator: Operator, without: Sequence[str]) -> Iterator[str]:
+    """Yield calls with attributes by the table's names, by PyTorch's and by their places."""
+    operands = [f"{{{name}}}" for name in operator.argument_names if name not in without]
+    attributes = operator.attribute_names
+    forms = (
+        [f"{name}={{{name}}}" for name in attributes],
+        [f"{RENAMED.get(name, name)}={{{name}}}" for name in attributes],
+        [f"{{{name}}}" for name in attributes],
+    )
+    yield from dict.fromkeys(f"{function}({', '.join([*operands, *form])})" for form in forms)

@@ -1,0 +1,163 @@
+"""Trials of candidates on one started library: which of them show what must be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Final
+
+from refgrad.errors import EngineStartError
+from refgrad.grading.first_adapter.candidates import owner_of
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.trials import KINDS, PLAIN, small_corners, walk_through, with_spellings, without_seed
+from refgrad.interpreter import ScenarioEvaluationError
+from refgrad.lifecycle import required_features
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
+from refgrad.native.engine import Engine
+from refgrad.operators import Operator
+from refgrad.scenario import Apply, Constant, Leaf, Read, Scenario, ZeroGrad
+
+RIGHT: Final = frozenset({"passed", "convention", "inaccurate"})
+
+SHARED: Final = ("name", "setup", "leaf", "value", "operators", "aliases", "scalars_only", "dtype")
+"""The fields that are known before it is known how gradients come about."""
+
+REFUSED: Final = frozenset({"unexpected-error", "unsupported", "inconclusive"})
+
+PATIENT: Final = 5
+"""After so many errors a spelling is given up."""
+
+NUMBER: Final = "a number"
+
+BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
+"""The features that follow from a policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """A started library and what is known of its adapter so far."""
+
+    engine: Engine
+
+    @property
+    def adapter(self) -> AnyAdapter:
+        """What is known so far."""
+        return self.engine.adapter
+
+    def knowing(self, **fields: Any) -> Workbench:
+        """Return the same library with more known of it. Raises AdapterError where the adapter is malformed."""
+        return Workbench(Engine(replace(self.adapter, **fields), self.engine.runner))
+
+    def functional(self, vjp: str = "None") -> Workbench:
+        """Return the same library as one that differentiates functions."""
+        known = self.adapter
+        shared = {name: getattr(known, name) for name in SHARED}
+        return Workbench(Engine(FunctionalAdapter(**shared, vjp=vjp), self.engine.runner))
+
+    def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return which of the names each module has, of the modules that there are."""
+        found: dict[str, Mapping[str, int]] = {}
+        for module in modules:
+            try:
+                found |= self.engine.runner.members([module], names)
+            except EngineStartError:  # there is no such module
+                continue
+        return found
+
+    def existing(self, texts: Iterable[str]) -> set[str]:
+        """Return the spellings that call what the library has; of those that call nothing by a name all."""
+        owners: dict[str, dict[str, list[str]]] = {}
+        for text in texts:
+            owner, name = owner_of(text)
+            owners.setdefault(owner, {}).setdefault(name, []).append(text)
+        found = set(chain.from_iterable(owners.pop("", {}).values()))
+        for owner, called in owners.items():
+            place = self._instance if owner.startswith("{") else owner
+            had = self.members([place], list(called)).get(place, {})
+            found.update(text for name in had for text in called[name])
+        return found
+
+    @property
+    def _instance(self) -> str:
+        """An expression of the library's own that makes a tensor."""
+        filled = {
+            "array": "np.array([1.5, 2.5])",
+            "scalar": "1.5",
+            "requires_grad": "True",
+            "dtype": self.adapter.dtype,
+        }
+        text = self.adapter.leaf
+        for name, value in filled.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    def kinds_read_back(self) -> list[str]:
+        """Return the kinds of arrays that a leaf is made of and read again as they were."""
+        found = []
+        for kind, array in KINDS.items():
+            leaf = Leaf("x", Constant.of(array), requires_grad=True)
+            if self.shows(Scenario((leaf, Read("value", "x")))):
+                found.append(kind)
+        return found
+
+    def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
+        """Return the kinds of arrays for which some plain operator has a gradient, which is gone if it is reset.
+
+        A number is one more kind where no seed is given.
+        """
+        found = [kind for kind in kinds if any(self.shows(each) for each in self._walks(kind, reset=reset))]
+        seedless = (Scenario(without_seed(walk.steps)) for walk in self._walks(NUMBER, reset=reset))
+        return [*found, f"{NUMBER} without a seed"] if NUMBER in found and any(map(self.shows, seedless)) else found
+
+    def _walks(self, kind: str, *, reset: bool) -> Iterator[Scenario]:
+        leaf = Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
+        for name in PLAIN:
+            walk = walk_through(self.engine, leaf, name) if name in self.engine.operators else ()
+            if walk:
+                again = (ZeroGrad("x"), Read("grad", "x")) if reset else ()
+                yield Scenario((*walk, *again))
+
+    def shows(self, scenario: Scenario) -> bool:
+        """Whether the library shows what a scenario must show."""
+        return self.found(scenario).outcome in RIGHT
+
+    def found(self, scenario: Scenario) -> Finding:
+        """Return what a scenario shows; nothing is said of one that has no value."""
+        try:
+            return examine(scenario, self.engine)
+        except ScenarioEvaluationError:
+            return Finding("inconclusive")
+
+    def has(self, operator: Operator) -> bool:
+        """Whether the library may have an operator: those of scalars have elementwise ones alone."""
+        return operator.elementwise or not self.adapter.scalars_only
+
+    def computes(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
+        """Whether a spelling gives the operator's value, and not another one, where it does not raise an error."""
+        alone = Workbench(with_spellings(self.engine, {operator.name: text}))
+        right = 0
+        for tried, scenario in enumerate(small_corners(operator, kinds, self.engine), 1):
+            outcome = alone.found(_values_alone(scenario)).outcome
+            right += outcome in RIGHT
+            if outcome not in RIGHT | REFUSED or (tried == PATIENT and not right):
+                return False
+        return right > 0
+
+    def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
+        """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report."""
+        alone = Workbench(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
+        scenarios = list(small_corners(operator, kinds, self.engine))
+        without = {"missing", "crashed", "unexpected-error", "unsupported"}
+        return not scenarios or any(alone.found(scenario).outcome not in without for scenario in scenarios)
+
+    def runnable(self, scenario: Scenario) -> bool:
+        """Whether the library has what a scenario needs, whatever its policy makes of that."""
+        needed = {name for name in required_features(scenario) if not (name in BY_POLICY or name.startswith("error:"))}
+        return scenario.operators <= self.engine.operators.keys() and needed <= self.adapter.features
+
+
+def _values_alone(scenario: Scenario) -> Scenario:
+    made = tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply))
+    return Scenario((*made, *(Read("value", step.name) for step in scenario.applications)))

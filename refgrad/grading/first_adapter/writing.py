@@ -1,0 +1,111 @@
+"""The file of a first adapter: what families and the library's own names give need not be spelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from refgrad.grading.first_adapter.choosing import Chosen
+from refgrad.lifecycle import Policy
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, family_rows, read_adapter, spellings
+from refgrad.native.adapter.fields import rows
+from refgrad.native.adapter.kinds import KINDS
+from refgrad.operators import operator_table
+
+TEMPLATE_DEFAULTS: Final[Mapping[str, str]] = {"value": "np.asarray({x})", "seed": "{array}"}
+"""What need not be said."""
+
+Spellings = Mapping[str, Sequence[str]]
+
+
+def engine_file(chosen: Chosen) -> str:
+    """Return the text of an engine file that spells what was chosen, by a family only where that is shorter."""
+    texts = [_file(chosen, family) for family in dict.fromkeys([chosen.family, ""])]
+    return min(texts, key=lambda text: text.count("\n"))
+
+
+def _file(chosen: Chosen, family: str) -> str:
+    adapter, wanted = chosen.bench.adapter, chosen.bench.engine.spellings
+    heads: dict[str, Any] = {"name": adapter.name, "kind": _kind(adapter), **_inherited(family, chosen, wanted)}
+    alike, unlike = _alike(chosen, wanted)
+    dtypes = list(adapter.dtypes) if len(adapter.dtypes) > 1 else []
+    heads |= {"distribution": adapter.distribution, "alike": alike, "unlike": unlike, "lacks": sorted(adapter.lacks)}
+    heads |= {"dtype": "" if adapter.dtype == "float64" else adapter.dtype, "dtypes": dtypes}
+    heads |= {"scalars_only": adapter.scalars_only, "nests": isinstance(adapter, FunctionalAdapter) and adapter.nests}
+    text = "".join(f"{line}\n" for line in _head(heads, adapter))
+    given = _given_by(text, chosen)
+    own = {name: texts for name, texts in wanted.items() if not given.get(name) or not set(given[name]) <= set(texts)}
+    return text + "".join(f"{line}\n" for line in _rows(own))
+
+
+def _kind(adapter: AnyAdapter) -> str:
+    return next(name for name, kind in KINDS.items() if isinstance(adapter, kind))
+
+
+def _inherited(family: str, chosen: Chosen, wanted: Spellings) -> dict[str, Any]:
+    """Return what is said of the family: what it is, which module it is of, and which of its rows are not wanted."""
+    if not family:
+        return {}
+    placeholder = {"modules": {"np": chosen.modules[0]}} if family != "python-operators" else {}
+    return {"extends": [family], **placeholder, "without": [name for name in family_rows(family) if name not in wanted]}
+
+
+def _alike(chosen: Chosen, wanted: Spellings) -> tuple[list[str], list[str]]:
+    """Return the modules that name operators as the table does, and the operators that they mean something else by."""
+    right = {text for texts in wanted.values() for text in texts}
+    modules = [m for m in chosen.modules if any(right & set(texts) for texts in _named(chosen, [m]).values())]
+    return modules, [name for name, texts in _named(chosen, modules).items() if not set(texts) <= right]
+
+
+def _named(chosen: Chosen, modules: Sequence[str]) -> Spellings:
+    """Return how operators are spelled that modules name as the table does."""
+    plain = chosen.bench.knowing(operators={}, aliases={}, alike=tuple(modules), unlike=frozenset())
+    return plain.engine.spellings
+
+
+def _head(heads: Mapping[str, Any], adapter: AnyAdapter) -> Iterator[str]:
+    yield from (f"{name} = {_toml(value)}" for name, value in heads.items() if value)
+    yield f"setup = {_text(adapter.setup)}"
+    yield ""
+    for name, row in rows(type(adapter)).items():
+        text = getattr(adapter, name)
+        if row.placeholders is not None and isinstance(text, str) and TEMPLATE_DEFAULTS.get(name) != text:
+            yield f"{name} = {_text(text)}"
+    usual = asdict(Policy())
+    policy = {name: value for name, value in asdict(adapter.policy).items() if value != usual[name]}
+    if policy:
+        yield from ("", "[policy]", *(f"{name} = {_toml(value)}" for name, value in policy.items()))
+
+
+def _given_by(text: str, chosen: Chosen) -> Spellings:
+    """Return what a file gives without rows of its own."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "engine.toml"
+        path.write_text(text, encoding="utf-8")
+        return spellings(read_adapter(path), chosen.bench.engine.runner.members)
+
+
+def _rows(own: Spellings) -> Iterator[str]:
+    if own:
+        yield from ("", "[operators]")
+    family = ""
+    for name, row in operator_table().items():
+        if name in own:
+            if row.family != family:
+                yield from ("", f"# {row.family.replace('_', ' ')}")
+                family = row.family
+            yield f"{name} = {_toml(own[name])}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_toml(each)}' for name, each in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _text(text: str) -> str:
+    return f"'''\n{text}\n'''" if "\n" in text else _toml(text)

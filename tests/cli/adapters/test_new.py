@@ -1,0 +1,51 @@
+"""``refgrad new`` writes an engine file that the next command takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Terminal
+
+MODULE = "tests.grading.first_adapter.small_tape"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "small.toml"
+
+
+def test_what_was_found_is_asked_about_and_what_is_answered_is_written(terminal: Terminal, file: Path) -> None:
+    result = terminal.invoke("new", MODULE, "--name", "small", "--output", str(file), standard_input="\n" * 5)
+    assert result.exit_code == 0, result.output
+    assert [line.partition(" [")[0] for line in result.stderr.splitlines()] == [
+        "leaf", "value", "kind", "backward", "gradient"
+    ]  # fmt: skip
+    assert f"next: refgrad doctor {file}" in result.output
+    checked = terminal.invoke("doctor", str(file))
+    assert f"operators.tanh = {MODULE}.tanh({{x}})" in checked.output
+    assert "next: mend the first" in checked.output
+
+
+def test_a_file_that_is_there_is_not_written_over(terminal: Terminal, file: Path) -> None:
+    file.write_text("mine", encoding="utf-8")
+    result = terminal.invoke("new", MODULE, "--output", str(file), "--yes")
+    assert (result.exit_code, file.read_text(encoding="utf-8")) == (2, "mine")
+
+
+def test_what_cannot_be_found_is_told_with_an_example(terminal: Terminal, file: Path) -> None:
+    result = terminal.invoke("new", "textwrap", "--output", str(file), "--yes", "--set", "leaf=[{array}]")
+    assert result.exit_code == 2
+    assert "nothing that was tried works for value; say it with --set 'value=...', as" in result.stderr
+    assert not file.exists()
+
+
+def test_a_module_that_is_not_there_is_exit_status_3(terminal: Terminal, file: Path) -> None:
+    result = terminal.invoke("new", "nothing_of_this_name", "--output", str(file), "--yes")
+    assert result.exit_code == 3
+    assert "ModuleNotFoundError" in result.stderr
+
+
+def test_a_field_without_its_template_is_wrong_usage(terminal: Terminal) -> None:
+    assert terminal.invoke("new", MODULE, "--set", "leaf").exit_code == 2

@@ -1,0 +1,80 @@
+"""A first adapter has what a library has, under its names, and nothing that means something else."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from refgrad.errors import UserError
+from refgrad.grading.first_adapter.choosing import Chosen, Library, choose
+from refgrad.grading.first_adapter.writing import engine_file
+from refgrad.native.adapter import TapeAdapter, read_adapter
+from refgrad.native.engine import Engine, Isolation, launch
+
+MODULE = "tests.grading.first_adapter.small_tape"
+
+
+def found(field: str, text: str | None) -> str:
+    """Take what was found, as ``--yes`` does."""
+    if text is None:
+        raise UserError(field)
+    return text
+
+
+@pytest.fixture(scope="module")
+def chosen() -> Chosen:
+    return choose(Library("small", (MODULE,), sys.executable), found, {})
+
+
+@pytest.fixture(scope="module")
+def text(chosen: Chosen) -> str:
+    return engine_file(chosen)
+
+
+@pytest.fixture(scope="module")
+def engine(text: str, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    path = tmp_path_factory.mktemp("first") / "small.toml"
+    path.write_text(text, encoding="utf-8")
+    return launch(read_adapter(path), Isolation())
+
+
+def test_tensors_are_made_and_read_and_differentiated_as_the_library_does(engine: Engine) -> None:
+    adapter = engine.adapter
+    assert isinstance(adapter, TapeAdapter)
+    assert (adapter.leaf, adapter.value) == (f"{MODULE}.Node({{array}})", "{x}.data")
+    assert (adapter.backward, adapter.gradient) == ("{output}.backward({seed})", "{leaf}.grad")
+    assert adapter.zero_grad == "setattr({leaf}, 'grad', None)"
+
+
+def test_the_policy_is_what_the_library_keeps(engine: Engine) -> None:
+    policy = engine.adapter.policy
+    assert (policy.frees, policy.implicit_seed, policy.accumulates) == ("never", "ones", "adds")
+
+
+def test_operators_have_the_spellings_that_compute_them(engine: Engine) -> None:
+    spelled = {name: set(texts) for name, texts in engine.spellings.items()}
+    assert {name for name in ("multiply", "exp", "tanh", "sum", "square") if name not in spelled} <= {"square"}
+    assert f"{MODULE}.sum({{x}}, dim={{axis}}, keepdim={{keepdims}})" in spelled["sum"]
+    assert "{x} * {y}" in spelled["multiply"]
+
+
+def test_a_name_that_means_something_else_is_left_out(engine: Engine) -> None:
+    assert not {"sign", "add", "log", "max"} & set(engine.spellings)
+
+
+def test_what_has_a_wrong_gradient_stays_for_a_report_and_what_has_none_is_told(engine: Engine, chosen: Chosen) -> None:
+    assert "tanh" in engine.spellings
+    assert "floor" not in engine.spellings
+    assert chosen.untaught == ("floor",)
+
+
+def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: str) -> None:
+    assert set(engine.spellings) == set(chosen.bench.engine.operators)
+    assert engine.adapter.features == chosen.bench.adapter.features
+    assert len(text.splitlines()) < 40
+
+
+def test_a_library_of_which_nothing_is_found_says_which_field() -> None:
+    with pytest.raises(UserError, match="value"):
+        choose(Library("textwrap", ("textwrap",), sys.executable), found, {"kind": "tape", "leaf": "[{array}]"})
