@@ -108,7 +108,7 @@ def trials(engine: Engine) -> Iterator[Trial]:
     for name, texts in engine.spellings.items():
         operator = operator_table()[name]
         if engine.offers(operator):
-            for kind, scenario in of_each_kind(operator, sound, engine):
+            for kind, scenario in _of_each_kind(operator, sound, engine):
                 yield from (_spelled(engine, name, text, kind, scenario) for text in texts)
 
 
@@ -180,7 +180,7 @@ def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
     return {name: text for name, text in {**texts, **spelled}.items() if text is not None}
 
 
-def of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
+def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
     """Yield the first small corner of an operator that is about each kind of array, and about no kind that fails."""
     wanted = list(kinds)
     for kind, scenario in _about(operator, kinds):
