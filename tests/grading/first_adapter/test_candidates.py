@@ -1,0 +1,42 @@
+"""Candidates spell every operator that libraries have, each by what could be looked up."""
+
+from __future__ import annotations
+
+import pytest
+
+from refgrad.grading.first_adapter.candidates import gradients, leaves, owner_of, spellings_of
+from refgrad.native.adapter import Template
+from refgrad.operators import operator_table
+
+
+@pytest.mark.parametrize("name", operator_table())
+def test_spellings_are_templates_of_the_operators_placeholders(name: str) -> None:
+    operator = operator_table()[name]
+    texts = list(spellings_of(operator, ["me", "me.nn"]))
+    known = {*operator.argument_names, *operator.attribute_names}
+    assert f"me.nn.{name}" in {text.partition("(")[0] for text in texts}
+    assert all(set(Template(text).fields) <= known for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "owner"),
+    [
+        ("me.nn.relu({x})", ("me.nn", "relu")),
+        ("{x}.sum(axis={axis})", ("{x}", "sum")),
+        ("{x} + {y}", ("", "")),
+        ("abs({x})", ("", "")),
+    ],
+)
+def test_a_spelling_is_looked_up_by_what_it_calls(text: str, owner: tuple[str, str]) -> None:
+    assert owner_of(text) == owner
+
+
+def test_leaves_are_made_by_what_there_is() -> None:
+    made = leaves({"me": ["Tensor"], "me.nn": []})
+    assert made[0] == "me.Tensor({array}, requires_grad={requires_grad})"
+    assert made[-1] == "{array}"
+    assert not any("me.nn" in text for text in made)
+
+
+def test_gradients_are_read_as_they_are_and_as_values() -> None:
+    assert "None if {leaf}.grad is None else {leaf}.grad.numpy()" in gradients("{x}.numpy()")
