@@ -13,7 +13,7 @@ from refgrad.checking.differences import CHANCE_TO_MISS, DifferencesJudge
 from refgrad.checking.discrepancy import Discrepancy, Judge
 from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.pullbacks import Pullback, Seeds
-from refgrad.checking.report import GradientReport
+from refgrad.checking.report import GradientReport, Text
 from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Recorder, Untraceable, trace
@@ -68,29 +68,38 @@ class Check:
         self.choices = choices
         self.tolerance = tolerance
         self.deadline = deadline
+        self.seeds: list[Seeds] = []
+        self.first: list[Array] = []
+        self.run_twice(method)
+        if self.changed(self.again.outputs) is not None and subject.chance.drawn:
+            subject.chance.repeats = True
+            self.run_twice(method)
+
+    def run_twice(self, method: Method) -> None:
+        """Run the function forward twice, the second time watched."""
+        subject = self.subject
         self.pullback = subject.pullback(subject.point)
         self.outputs = self.pullback.outputs
         subject.output_kinds = self.pullback.kinds
         self.reason = ""
-        self.again: Pullback | None = None
         self._differences: DifferencesJudge | None = None
-        self.judge = self.find_judge(method)
-        self.seeds: list[Seeds] = []
-        self.first: list[Array] = []
+        watched: Pullback | None = None
+        self.judge, watched = self.find_judge(method)
+        self.again = watched or subject.pullback(subject.point)
+        if watched is not None and self.changed(watched.outputs) is not None:  # what is compiled rounds otherwise
+            self.again = subject.pullback(subject.point)
 
-    def find_judge(self, method: Method) -> Judge:
-        """Return who knows the truth: the certified oracle where the function can be traced."""
+    def find_judge(self, method: Method) -> tuple[Judge, Pullback | None]:
+        """Return who knows the truth, the certified oracle where the function can be traced, and the run for that."""
         if method != "auto":
-            return self.differences
+            return self.differences, None
         recorder = Recorder()
         try:
             traced = trace(self.subject, self.outputs, self.pullback.precision, recorder)
-            return CertifiedJudge(traced, self.subject.positions, self.choices)
+            return CertifiedJudge(traced, self.subject.positions, self.choices), recorder.run
         except Untraceable as error:
             self.reason = str(error)
-        finally:
-            self.again = recorder.run
-        return self.differences
+        return self.differences, recorder.run
 
     @property
     def differences(self) -> DifferencesJudge:
@@ -153,21 +162,18 @@ class Check:
 
     def run(self) -> GradientReport | Failing:
         """Run all checks; what is wrong is still to be explained."""
-        again = self.again or self.subject.pullback(self.subject.point)
-        if self.again is not None and self.changed(again.outputs) is not None:  # what is compiled rounds otherwise
-            again = self.subject.pullback(self.subject.point)
-        changed = self.changed(again.outputs)
+        changed = self.changed(self.again.outputs)
         if changed is not None:
             text = f"output {changed} differs between two calls with the same inputs: make it repeatable first"
-            return self.made("inconclusive", message=text, cause="changes")
+            return self.made("inconclusive", told=Text(text), cause="changes")
         undefined = next((k for k, output in enumerate(self.outputs) if not np.isfinite(output).all()), None)
         if undefined is not None:
             text = f"output {undefined} is not finite at this point: choose one inside of the function's domain"
-            return self.made("inconclusive", message=text, cause="domain")
+            return self.made("inconclusive", told=Text(text), cause="domain")
         try:
-            found = self.check_seeds(again)
+            found = self.check_seeds()
         except Fault as fault:
-            return self.made("wrong", message=fault.message)
+            return self.made("wrong", told=Text(fault.message))
         return self.concluded(found)
 
     def concluded(self, found: list[tuple[Seeds, Discrepancy]]) -> GradientReport | Failing:
@@ -181,7 +187,7 @@ class Check:
             return self.made("inconclusive", inconclusive=open_questions[:TOLD], cause=unknown[0].cause or "noise")
         if not self.seeds:
             text = "no gradient could be held against the truth in the time that there was: raise the budget"
-            return self.made("inconclusive", message=text, cause="time")
+            return self.made("inconclusive", told=Text(text), cause="time")
         return self.made("right", inconclusive=open_questions[:TOLD])
 
     def changed(self, again: Arrays) -> int | None:
@@ -191,7 +197,7 @@ class Check:
                 return k
         return None
 
-    def check_seeds(self, again: Pullback) -> list[tuple[Seeds, Discrepancy]]:
+    def check_seeds(self) -> list[tuple[Seeds, Discrepancy]]:
         """Judge the gradients under every seed, of two runs in turn; stop at the first that is wrong."""
         found: list[tuple[Seeds, Discrepancy]] = []
         for number, seeds in enumerate(self.all_seeds()):
@@ -201,7 +207,7 @@ class Check:
             if number == 0:
                 found += self.check_twice(seeds)
             else:
-                found += self.check_seed(seeds, self.gradients(again if number % 2 else self.pullback, seeds))
+                found += self.check_seed(seeds, self.gradients(self.again if number % 2 else self.pullback, seeds))
             if failing(found):
                 if number:
                     self.refuse_difference(self.first, self.fresh(self.seeds[0]))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
-from refgrad.checking.check import Check, Fault
+from refgrad.checking.check import Check, Failing, Fault
 from refgrad.checking.differences import DifferencesJudge
 from refgrad.checking.discrepancy import Discrepancy, Judge, worst
 from refgrad.checking.libraries import SubjectError, UnsupportedError
@@ -16,14 +17,48 @@ from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.messages import Sighting, Symptoms, simpler_points, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.pullbacks import Seeds, SideEffectError
-from refgrad.checking.report import GradientReport
+from refgrad.checking.report import GradientReport, Text
+from refgrad.checking.subject import quiet
 from refgrad.checking.tracing import Untraceable, trace
 
 
 def report(check: Check) -> GradientReport:
-    """Run a check, and explain what is wrong."""
+    """Run a check; what is wrong is explained to whom asks."""
     found = check.run()
-    return found if isinstance(found, GradientReport) else Explanation(check).made_wrong(found.seeds, found.discrepancy)
+    if isinstance(found, GradientReport):
+        return found
+    return check.made("wrong", told=Explained(check, found))
+
+
+class Explained:
+    """What is told of a wrong entry: looked for once, when it is asked for, in the time that the check had left."""
+
+    def __init__(self, check: Check, found: Failing) -> None:
+        """Keep what a check found."""
+        self.check = check
+        self.found = found
+
+    @cached_property
+    def text(self) -> Text:
+        """The text and the entry; those of the check itself where the function does not run as it did then."""
+        subject = self.check.subject
+        with quiet(), self.check.deadline.taken_up(), subject.chance.kept():
+            try:
+                return Explanation(self.check).told(self.found.seeds, self.found.discrepancy)
+            except (SubjectError, SideEffectError, UnsupportedError, Fault):
+                sighting = Sighting(self.found.discrepancy, self.found.seeds, subject.point)
+                message = wrong_entry(subject, sighting, Symptoms(), self.check.judge.method)
+                return Text(message, self.found.discrepancy)
+
+    @property
+    def message(self) -> str:
+        """The whole message."""
+        return self.text.message
+
+    @property
+    def discrepancy(self) -> Discrepancy | None:
+        """The entry that is wrong."""
+        return self.text.discrepancy
 
 
 class Explanation:
@@ -33,8 +68,8 @@ class Explanation:
         """Explain what a check found."""
         self.check = check
 
-    def made_wrong(self, seeds: Seeds, discrepancy: Discrepancy) -> GradientReport:
-        """Return the report on a wrong entry, after finding the output and simpler inputs that show it."""
+    def told(self, seeds: Seeds, discrepancy: Discrepancy) -> Text:
+        """Return what is told of a wrong entry, after finding the output and simpler inputs that show it."""
         symptoms = replace(self.symptoms(seeds), pattern=self.pattern(seeds))
         if not self.check.deadline.over:
             seeds, discrepancy = self.narrowed(seeds, discrepancy)
@@ -43,7 +78,7 @@ class Explanation:
         message = wrong_entry(
             self.check.subject, Sighting(shown, seeds, point, missing), symptoms, self.check.judge.method
         )
-        return self.check.made("wrong", message=message, discrepancy=discrepancy)
+        return Text(message, discrepancy)
 
     def pattern(self, seeds: Seeds) -> str:
         """See what all entries together say, if there is the time for it."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -16,9 +14,9 @@ from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes.forward_and_batched import batched_report, forward_report
 from refgrad.checking.modes.orders import higher_orders
 from refgrad.checking.pullbacks import SideEffectError
-from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
+from refgrad.checking.report import CAUSES, GradientError, GradientReport, Text, unsupported
 from refgrad.checking.slopes.deadline import Deadline
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Subject, quiet
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 
@@ -69,28 +67,22 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     try:
         with quiet():
             subject = Subject(started, function, arguments)
-        with quiet(), subject.library.same_chance() as subject.again:
-            report = explanation.report(Check(subject, choices, tolerance, method, deadline))
-            if report.outcome == "right" and order > 1:
-                report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=order)
-            if report.outcome == "right" and forward:
-                report = forward_report(subject, choices, report)
-            if report.outcome == "right" and batched:
-                report = batched_report(subject, choices, report)
+            with subject.chance.kept():
+                report = explanation.report(Check(subject, choices, tolerance, method, deadline))
+                if report.outcome == "right" and order > 1:
+                    report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=order)
+                if report.outcome == "right" and forward:
+                    report = forward_report(subject, choices, report)
+                if report.outcome == "right" and batched:
+                    report = batched_report(subject, choices, report)
+        deadline.stop()
     except SideEffectError as error:
-        report = GradientReport(engine, "wrong", "none", 0, 0, message=str(error))
+        report = GradientReport(engine, "wrong", "none", 0, 0, told=Text(str(error)))
     except SubjectError as error:
-        report = GradientReport(engine, error.outcome, "none", 0, 0, message=str(error), cause=error.cause)
+        report = GradientReport(engine, error.outcome, "none", 0, 0, told=Text(str(error)), cause=error.cause)
     except UnsupportedError as error:
         report = unsupported(engine, str(error))
     return _answered(report, raise_exception=raise_exception, strict=strict, allow=allow)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Let neither the function nor the check warn: once for all calls, each of which would take as long as this."""
-    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-        yield
 
 
 def _answered(report: GradientReport, *, raise_exception: bool, strict: bool, allow: Collection[str]) -> GradientReport:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -35,6 +35,47 @@ class InconclusiveError(GradientError):
     """Nothing can be said of a gradient, and it is not allowed by name that this be so."""
 
 
+class Told(Protocol):
+    """What is said of a gradient beside its outcome."""
+
+    @property
+    def message(self) -> str:
+        """The whole text; nothing where the outcome says it."""
+
+    @property
+    def discrepancy(self) -> Discrepancy | None:
+        """The entry that is wrong, if one is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is known without running anything again."""
+
+    message: str = ""
+    discrepancy: Discrepancy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Introduced:
+    """What is told, behind a few words."""
+
+    words: str
+    told: Told
+
+    @property
+    def message(self) -> str:
+        """The words and the text."""
+        return self.words + self.told.message
+
+    @property
+    def discrepancy(self) -> Discrepancy | None:
+        """The entry that is wrong, if one is."""
+        return self.told.discrepancy
+
+
+NOTHING = Text()
+
+
 @dataclass(frozen=True, slots=True)
 class GradientReport:
     """The outcome of one check; true in a condition if the gradient is right.
@@ -46,8 +87,9 @@ class GradientReport:
     ``sees_from`` is the relative error from which on a single wrong entry of the gradient under a seed is
     never missed, as far as that is known beforehand; ``chance_to_miss`` bounds the probability that errors in several
     entries cancel unseen. ``inconclusive`` holds entries of which nothing can be said, or at a kink only that their
-    value is legal, ``cause`` one of ``CAUSES`` why, and ``discrepancy`` the entry that is wrong. A report that is
-    inconclusive for a cause that was ``allowed`` is true, too.
+    value is legal, ``cause`` one of ``CAUSES`` why, and ``discrepancy`` the entry that is wrong. That and the text are
+    looked for when somebody asks for them, which runs the function again. A report that is inconclusive for a cause
+    that was ``allowed`` is true, too.
     """
 
     engine: str
@@ -58,12 +100,21 @@ class GradientReport:
     reason: str = ""
     sees_from: float | None = None
     chance_to_miss: float = 0.0
-    message: str = ""
-    discrepancy: Discrepancy | None = None
+    told: Told = field(default=NOTHING, compare=False, repr=False)
     inconclusive: tuple[Discrepancy, ...] = ()
     cause: str = ""
     looked_at: int = 0
     allowed: bool = False
+
+    @property
+    def message(self) -> str:
+        """The whole text on what is wrong, or why nothing can be said; nothing where the outcome says it."""
+        return self.told.message
+
+    @property
+    def discrepancy(self) -> Discrepancy | None:
+        """The entry that is wrong, as the text shows it."""
+        return self.told.discrepancy
 
     def __bool__(self) -> bool:
         """Whether the gradient was found right, or what keeps one from knowing is allowed."""
@@ -110,12 +161,12 @@ def instead_of(report: GradientReport, **tolerances: float | None) -> GradientRe
     if not given:
         return report
     told = f"{', '.join(given)} not used: the gradient was {HOW[report.method]}, within what rounding explains"
-    return replace(report, message=f"{report}\n{told}")
+    return replace(report, told=Text(f"{report}\n{told}", report.discrepancy))
 
 
 def unsupported(engine: str, why: str) -> GradientReport:
     """Return the report on what cannot be checked."""
-    return GradientReport(engine, "inconclusive", "none", 0, 0, message=why, cause="unsupported")
+    return GradientReport(engine, "inconclusive", "none", 0, 0, told=Text(why), cause="unsupported")
 
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:

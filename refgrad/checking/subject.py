@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError, library_of
+from refgrad.checking.libraries.chance import Chance
 from refgrad.checking.libraries.numbers import Array, Arrays, Kind
 from refgrad.checking.libraries.trees import tree_of
 from refgrad.checking.pullbacks import Pullback, Watching, pullback_of, unwatched
@@ -55,7 +58,7 @@ class Subject:
         self.inputs = _read_inputs(self.library, self.arguments_tree, parameters)
         self.positions = tuple(i for i, x in enumerate(self.inputs) if x.checked)
         self.copied = False
-        self.again: Callable[[], None] = lambda: None
+        self.chance = Chance(self.library)
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")
 
@@ -136,7 +139,7 @@ class Subject:
 
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return the outputs that are tensors. Raises SubjectError where the function raises or returns none."""
-        self.again()
+        self.chance.again()
         given = self.tree.build([self._passed(i, argument) for i, argument in enumerate(arguments)])
         try:
             outputs = self.function(*given)
@@ -174,6 +177,13 @@ class Subject:
     def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
         """Run the function forward, so that its outputs can be run backward."""
         return pullback_of(self, point, watching)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let neither the function nor the check warn: once for all calls, each of which would take as long as this."""
+    with np.errstate(all="ignore"), catch_warnings(action="ignore"):
+        yield
 
 
 def _read_inputs(library: Library, tree: Any, parameters: dict[str, Any]) -> tuple[Input, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import random
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -106,18 +106,14 @@ class Library:
         """Return code that calls a module with other parameters, both as code."""
         raise NotImplementedError
 
-    @contextmanager
-    def same_chance(self) -> Iterator[Callable[[], None]]:
-        """Give what makes all random numbers come again; afterwards they go on as if nothing had been drawn."""
-        state = np.random.get_state()  # noqa: NPY002 (that is what functions draw from)
+    def chance(self) -> Any:
+        """Return what all random numbers follow from that a function may draw."""
+        return np.random.get_state(), random.getstate()  # noqa: NPY002 (that is what functions draw from)
 
-        def again() -> None:
-            np.random.set_state(state)  # noqa: NPY002
-
-        try:
-            yield again
-        finally:
-            again()
+    def set_chance(self, states: Any) -> None:
+        """Let random numbers follow from something that :meth:`chance` returned."""
+        np.random.set_state(states[0])  # noqa: NPY002
+        random.setstate(states[1])
 
     def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
         """Return the dtypes on the way to some outputs, as far as they are known."""

@@ -5,9 +5,7 @@ The library comes out of its adapter: nothing here imports it.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,32 +88,14 @@ class TorchTensors(Library):
         """Return code that calls a module with other parameters, both as code."""
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
 
-    @contextmanager
-    def same_chance(self) -> Iterator[Callable[[], None]]:
-        """Give what sets the seeds of PyTorch, numpy and Python as they are now, if the function draws at all."""
-        states = self._states()
-        calls, drawn = [0], [False]
+    def chance(self) -> Any:
+        """Return what the random numbers of PyTorch follow from, and those of numpy and Python."""
+        return self.torch.get_rng_state(), super().chance()
 
-        def again() -> None:
-            calls[0] += 1
-            if calls[0] == 2:  # noqa: PLR2004 (a function whose first call drew no number draws none later)
-                drawn[0] = not _same_states(self._states(), states)
-            if drawn[0]:
-                self._set(states)
-
-        try:
-            yield again
-        finally:
-            if drawn[0]:
-                self._set(states)
-
-    def _states(self) -> tuple[Any, Any, Any]:
-        return self.torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
-
-    def _set(self, states: tuple[Any, Any, Any]) -> None:
+    def set_chance(self, states: Any) -> None:
+        """Let random numbers follow from something that :meth:`chance` returned."""
         self.torch.set_rng_state(states[0])
-        np.random.set_state(states[1])  # noqa: NPY002
-        random.setstate(states[2])
+        super().set_chance(states[1])
 
     def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
         """Return the dtypes of what the graph behind some outputs passes on."""
@@ -192,11 +172,6 @@ class TorchTensors(Library):
     def batch(self, seeds: Sequence[Any]) -> Any:
         """Return seeds along a first axis."""
         return self.torch.stack(list(seeds))
-
-
-def _same_states(a: tuple[Any, Any, Any], b: tuple[Any, Any, Any]) -> bool:
-    numpys = a[1][2] == b[1][2] and a[1][1].tobytes() == b[1][1].tobytes()
-    return numpys and a[2] == b[2] and bool(a[0].equal(b[0]))
 
 
 def _first_line(error: Exception) -> str:

@@ -12,7 +12,7 @@ from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.modes.orders import only_checked, random_array
 from refgrad.checking.pullbacks import Gradients, Pullback, Seeds
-from refgrad.checking.report import GradientReport, unsupported
+from refgrad.checking.report import GradientReport, Text, unsupported
 from refgrad.checking.subject import Subject
 from refgrad.scenario.formats import FORMATS
 
@@ -35,7 +35,7 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
         for _ in range(SEEDS):
             told = modes.apart(k, tangent, directions)
             if told:
-                return replace(report, outcome="wrong", message=told)
+                return replace(report, outcome="wrong", told=Text(told))
     return report
 
 
@@ -53,7 +53,7 @@ def batched_report(subject: Subject, choices: np.random.Generator, report: Gradi
         for i, one, many in zip(subject.positions, gradients, found, strict=True):
             if not modes.same(one, None if many is None else many[row]):
                 told = f"the gradient of input {subject.name_of(i)} is another one under a batch of cotangents"
-                return replace(report, outcome="wrong", message=told)
+                return replace(report, outcome="wrong", told=Text(told))
     return report
 
 

@@ -12,7 +12,7 @@ from refgrad.checking import explanation
 from refgrad.checking.check import Check
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Array
-from refgrad.checking.report import GradientReport, unsupported
+from refgrad.checking.report import GradientReport, Introduced, Text, unsupported
 from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject
 
@@ -36,8 +36,9 @@ def higher_orders(  # noqa: PLR0913 (what a check is made of, and how often)
                 raise
             report = unsupported(subject.engine.adapter.name, f"the gradient cannot be differentiated: {error}")
         if report.outcome != "right":
-            told = f"in the gradient of order {each} as a function of inputs and cotangents, "
-            return replace(report, message=told + str(report))
+            words = f"in the gradient of order {each} as a function of inputs and cotangents, "
+            told = report.told if report.outcome == "wrong" else Text(str(report))
+            return replace(report, told=Introduced(words, told))
     return report
 
 
@@ -53,7 +54,7 @@ def derived(subject: Subject, choices: np.random.Generator) -> Subject:
     checked = [primals[i] for i in subject.positions]
     function = subject.library.gradient_function(only_checked(subject, wanted), len(checked))
     result = Subject(subject.engine, function, (*checked, *seeds))
-    result.again = subject.again
+    result.chance = subject.chance
     return result
 
 
