@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,16 +58,10 @@ class Runnable(Protocol):
 
 
 class Pullback:
-    """The function run forward once, and its gradients under any seeds.
-
-    ``active`` says which outputs can be run backward from: the floating ones; of an engine that says which of these
-    were recorded those alone, if there are any. ``precision`` is the coarsest dtype on the way.
-    """
+    """The function run forward once, and its gradients under any seeds."""
 
     outputs: Arrays
     kinds: tuple[Kind, ...]
-    active: tuple[bool, ...]
-    precision: str
 
     def __init__(self, subject: Runnable, point: Arrays, watching: Watching = unwatched) -> None:
         """Record the function at a point."""
@@ -77,15 +72,26 @@ class Pullback:
         self.record()
         self.kinds = tuple(map(self.library.kind, self.tensors))
         self.outputs = tuple(map(self.library.read, self.tensors))
+
+    @cached_property
+    def active(self) -> tuple[bool, ...]:
+        """Which outputs can be run backward from.
+
+        Those are the floating ones; of an engine that says which of these were recorded those alone, if there are any.
+        """
         floating = tuple(kind.floating for kind in self.kinds)
         recorded = tuple(
             is_floating and bool(getattr(tensor, "requires_grad", True))
             for tensor, is_floating in zip(self.tensors, floating, strict=True)
         )
-        self.active = recorded if any(recorded) else floating
+        return recorded if any(recorded) else floating
+
+    @cached_property
+    def precision(self) -> str:
+        """The coarsest dtype on the way."""
         dtypes = {kind.part for kind in self.kinds} | self.library.inner_dtypes(self.tensors)
         dtypes |= {self.library.kind(leaf).part for leaf in self.leaves}
-        self.precision = min(FORMATS.keys() & dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
+        return min(FORMATS.keys() & dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
 
     def record(self) -> None:
         """Run the function forward."""

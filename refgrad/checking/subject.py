@@ -51,7 +51,9 @@ class Subject:
         parameters = self.library.parameters(function)
         self.parameters = tuple(parameters)
         self.arguments_tree = tree_of(tuple(inputs), self.library.is_tensor)
-        self.tree = tree_of((*inputs, *parameters.values()), self.library.is_tensor)
+        self.tree = self.arguments_tree
+        if parameters:
+            self.tree = tree_of((*inputs, *parameters.values()), self.library.is_tensor)
         self.output_places: tuple[str, ...] = ()
         self.output_kinds: tuple[Kind, ...] = ()
         self.function = self.library.with_parameters(function, tuple(parameters))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,26 +15,51 @@ class Chance:
 
     def __init__(self, library: Library) -> None:
         """Let numbers come as they like."""
-        self.library = library
-        self.states: Any = None
+        self.own, *self.others = library.sources()
+        self.states: list[Any] = []
         self.repeats = False
 
-    @property
-    def drawn(self) -> bool:
-        """Whether numbers have been drawn since."""
-        return pickle.dumps(self.library.chance()) != pickle.dumps(self.states)
+    def found(self, run: Callable[[], object]) -> bool:
+        """Whether a function that was run, and gave something else the second time, draws numbers; these repeat now.
+
+        The library's own numbers will be as in its first run. Others, which take long to keep, as in ``run``.
+        """
+        if self.repeats:
+            return False
+        if not same(self.own.state(), self.states[0]):
+            self.repeats = True
+            return True
+        states = [source.state() for source in self.others]
+        run()
+        self.repeats = not all(same(source.state(), s) for source, s in zip(self.others, states, strict=True))
+        self.states += states
+        return self.repeats
 
     def again(self) -> None:
-        """Let the same numbers come as in the first call, if the function is known to draw any."""
+        """Let the same numbers come in each call, if the function is known to draw any."""
         if self.repeats:
-            self.library.set_chance(self.states)
+            self.set(self.states)
+
+    def set(self, states: list[Any]) -> None:
+        """Let numbers follow from states of the first sources."""
+        for source, state in zip((self.own, *self.others), states, strict=False):
+            source.set_state(state)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Let numbers go on afterwards as they would have before, and come as they did here the first time."""
-        states = self.library.chance()
-        self.states = self.states or states
+        states = [self.own.state()]
+        known = bool(self.states)
+        if known:
+            states += [source.state() for source in self.others]
+        else:
+            self.states = states
         try:
             yield
         finally:
-            self.library.set_chance(states)
+            self.set(states if known else self.states)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two states are the same."""
+    return pickle.dumps(a) == pickle.dumps(b)

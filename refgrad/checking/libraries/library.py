@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,18 @@ class SubjectError(Exception):
 
 class UnsupportedError(Exception):
     """What is asked cannot be checked, which says nothing of the gradient; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A generator of random numbers: how to read and to set what its next ones follow from."""
+
+    state: Callable[[], Any]
+    set_state: Callable[[Any], None]
+
+
+NUMPY = Source(np.random.get_state, np.random.set_state)  # noqa: NPY002 (that is what functions draw from)
+PYTHON = Source(random.getstate, random.setstate)
 
 
 class Library:
@@ -106,14 +119,9 @@ class Library:
         """Return code that calls a module with other parameters, both as code."""
         raise NotImplementedError
 
-    def chance(self) -> Any:
-        """Return what all random numbers follow from that a function may draw."""
-        return np.random.get_state(), random.getstate()  # noqa: NPY002 (that is what functions draw from)
-
-    def set_chance(self, states: Any) -> None:
-        """Let random numbers follow from something that :meth:`chance` returned."""
-        np.random.set_state(states[0])  # noqa: NPY002
-        random.setstate(states[1])
+    def sources(self) -> tuple[Source, ...]:
+        """Return where functions draw random numbers from, the library's own source first."""
+        return NUMPY, PYTHON
 
     def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
         """Return the dtypes on the way to some outputs, as far as they are known."""

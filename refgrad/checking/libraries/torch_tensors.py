@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.library import Function, Library, UnsupportedError
+from refgrad.checking.libraries.library import Function, Library, Source, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Kind, as_given
 from refgrad.checking.libraries.torch_raised import raised_mode
 from refgrad.native.engine import Engine
@@ -45,12 +45,11 @@ class TorchTensors(Library):
         """Return the values of a tensor; those of bfloat16 and float16 in float32."""
         if not isinstance(tensor, self.torch.Tensor):
             return np.asarray(tensor)
-        tensor = tensor.detach()
         if tensor.layout != self.torch.strided:
-            tensor = tensor.to_dense()
+            tensor = tensor.detach().to_dense()
         if tensor.dtype in (self.torch.bfloat16, self.torch.float16):
-            tensor = tensor.float()
-        return np.asarray(tensor.resolve_conj().resolve_neg().cpu().numpy())
+            tensor = tensor.detach().float()
+        return np.asarray(tensor.numpy(force=True))
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new tensor, whose memory is laid out as that of the given one."""
@@ -88,14 +87,9 @@ class TorchTensors(Library):
         """Return code that calls a module with other parameters, both as code."""
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
 
-    def chance(self) -> Any:
-        """Return what the random numbers of PyTorch follow from, and those of numpy and Python."""
-        return self.torch.get_rng_state(), super().chance()
-
-    def set_chance(self, states: Any) -> None:
-        """Let random numbers follow from something that :meth:`chance` returned."""
-        self.torch.set_rng_state(states[0])
-        super().set_chance(states[1])
+    def sources(self) -> tuple[Source, ...]:
+        """Return PyTorch's generator, numpy's and Python's."""
+        return Source(self.torch.get_rng_state, self.torch.set_rng_state), *super().sources()
 
     def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
         """Return the dtypes of what the graph behind some outputs passes on."""
