@@ -27,8 +27,11 @@ class CertifiedJudge:
 
     method = "certified"
 
-    def __init__(self, trace: Trace, positions: Sequence[int], choices: np.random.Generator) -> None:
+    def __init__(
+        self, trace: Trace, positions: Sequence[int], choices: np.random.Generator, tolerance: float = 0.0
+    ) -> None:
         """``positions`` are those of the checked inputs among all inputs."""
+        self.tolerance = tolerance
         self.trace = trace
         self.positions = positions
         self.choices = choices
@@ -46,24 +49,25 @@ class CertifiedJudge:
         return CertifiedOracle(self.trace.scenario, self.trace.dtype)
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return what is not right, at most one entry an input."""
-        del known  # all entries come at the price of one
-        contributions = self._contributions(seeds)
+        """Return what is not right, at most one entry an input; of what nothing is known, up to the first wrong one."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
         if screening.missed_below(self.plain, count, self.rounding) < SHARP:
             sweep = screening.Sweep(self.plain, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
-            if sweep.passes(contributions, self.rounding):
+            if sweep.passes([(n, s) for n, s in zip(self.trace.outputs, seeds, strict=True) if s is not None], self.rounding):
                 return []
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]
+        contributions = self._contributions(seeds)
         found = []
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
-            judgement = self._judge(name, gradient, contributions)
+            judgement = self._judge(name, gradient, contributions, narrowest=known is not None)
             if judgement.outcome != "passed":
                 found.append(self._discrepancy(position, judgement))
+                if known is None and found[-1].failing and found[-1].relative_error > self.tolerance:
+                    return found[-1:]
         return found
 
     def sees_from(self, count: int) -> float | None:
@@ -95,9 +99,11 @@ class CertifiedJudge:
         """Say that a function is too large to be certified entry by entry."""
         return Discrepancy("inconclusive", position, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
 
-    def _judge(self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...]) -> Judgement:
+    def _judge(
+        self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...], *, narrowest: bool
+    ) -> Judgement:
         judgement = judge(gradient, self.oracle.gradient(name, contributions))
-        if judgement.outcome == "passed":
+        if judgement.outcome == "passed" or (judgement.outcome == "wrong" and not narrowest):
             return judgement
         return judge(gradient, self.oracle.narrowest_gradient(name, contributions))
 

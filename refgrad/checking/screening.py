@@ -30,11 +30,11 @@ from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forwa
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles.judgement.judgement import ALLOWANCE
-from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario import Leaf, Scenario
 from refgrad.scenario.formats import FORMATS
 
 Array = npt.NDArray[Any]
-Contributions = tuple[tuple[str, Constant | None], ...]
+Contributions = Sequence[tuple[str, Array | None]]
 
 FEWEST_MISSED = 8.0
 """What is missed is this many times ``T``."""
@@ -223,13 +223,13 @@ def _tangent(output: Dual) -> Array:
     return np.zeros(output.shape) if output.tangent is None else output.tangent
 
 
-def _along(output: Dual, seed: Constant | None) -> float:
+def _along(output: Dual, seed: Array | None) -> float:
     if output.tangent is None:
         return 0.0
-    return float(np.sum(output.tangent if seed is None else output.tangent * seed.to_numpy()))
+    return float(np.sum(output.tangent if seed is None else output.tangent * seed))
 
 
-def _norm(output: Dual, seed: Constant | None) -> float:
+def _norm(output: Dual, seed: Array | None) -> float:
     if output.tangent is None:
         return 0.0
-    return float(np.linalg.norm(output.tangent if seed is None else output.tangent * seed.to_numpy()))
+    return float(np.linalg.norm(output.tangent if seed is None else output.tangent * seed))

@@ -29,6 +29,7 @@ class TorchTensors(Library):
         self.direct = True
         self.conjugates = False
         self.counts_floats = False
+        self.own_source = Source(self.torch.get_rng_state, self.torch.set_rng_state)
 
     def is_tensor(self, value: Any) -> bool:
         """Whether something is a tensor, or an array that becomes one."""
@@ -89,7 +90,7 @@ class TorchTensors(Library):
 
     def sources(self) -> tuple[Source, ...]:
         """Return PyTorch's generator, numpy's and Python's."""
-        return Source(self.torch.get_rng_state, self.torch.set_rng_state), *super().sources()
+        return self.own_source, *super().sources()
 
     def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
         """Return the dtypes of what the graph behind some outputs passes on."""
