@@ -9,6 +9,7 @@ from tests.checking.functions import (
     torch_modules,
     torch_precisions,
     torch_rules,
+    torch_tutorials,
 )
 from tests.checking.functions.case import Case
 
@@ -19,4 +20,5 @@ CASES: tuple[Case, ...] = (
     *torch_modules.CASES,
     *torch_precisions.CASES,
     *torch_higher_orders.CASES,
+    *torch_tutorials.CASES,
 )
