@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.checking.functions import jax_tutorials
 from tests.checking.functions.case import Case, Function, numbers, signed
 
 jax: Any = pytest.importorskip("jax", reason="needs refgrad[jax]")
@@ -113,4 +114,5 @@ CASES = (
         "complex", lambda z: (z * jnp.conj(z)).real + jnp.abs(jnp.exp(z)), lambda: (signed(3) + 1j * signed(3, seed=1),)
     ),
     case("a number", lambda x: x**3, lambda: (1.5,)),
+    *jax_tutorials.CASES,
 )
