@@ -42,6 +42,13 @@ def written(x: Any) -> Any:
     return y
 
 
+def looped(x: Any) -> Any:
+    """A loop."""
+    for _ in range(3):
+        x = mygrad.sin(x) + x
+    return x
+
+
 CASES = (
     case("network", lambda x, w: mygrad.tanh(x @ w).sum(axis=1), inputs=lambda: (signed(2, 3), signed(3, 2))),
     case("square", own(np.square, lambda g, x: 2 * x * g)),
@@ -54,4 +61,17 @@ CASES = (
     case("written in parts", written),
     case("powers", lambda x, y: x**y, inputs=lambda: (numbers(3), numbers(3, seed=1))),
     case("a value that leaves", lambda x: x * x.data.sum(), "numbers leave the graph"),
+    case("a loop", looped),
+    case("where", lambda x: mygrad.where(x.data > 0, mygrad.exp(x), x**2)),
+    case("logsumexp", lambda x: mygrad.log(mygrad.sum(mygrad.exp(x), axis=0))),
+    case("max", lambda x: mygrad.max(x, axis=0)),
+    case("einsum", lambda x, y: mygrad.einsum("ij,kj->ik", x, y), inputs=lambda: (signed(2, 3), signed(4, 3, seed=1))),
+    case("a number", lambda x: x**3 - x, inputs=lambda: (1.5,)),
+    case("reshaped", lambda x: x.reshape(3, 2).T * 2.0),
+    case("square, nothing", own(np.square, lambda g, x: 0 * x * g), "zeros"),
+    case("square, a millionth", own(np.square, lambda g, x: 2.000002 * x * g), "a millionth too large"),
+    case("square, float32", own(np.square, lambda g, x: (2 * x * g).astype(np.float32).astype(float)), "in float32"),
+    case("exponential, the input", own(np.exp, lambda g, x: g * x), "the input is taken for the output"),
+    case("sum, mean", own(np.sum, lambda g, x: np.full(x.shape, g / x.size)), "mean for sum"),
+    case("sum", own(np.sum, lambda g, x: np.full(x.shape, g))),
 )
