@@ -56,7 +56,9 @@ class CertifiedJudge:
             sweep = screening.Sweep(self.plain, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
-            if sweep.passes([(n, s) for n, s in zip(self.trace.outputs, seeds, strict=True) if s is not None], self.rounding):
+            if sweep.passes(
+                [(n, s) for n, s in zip(self.trace.outputs, seeds, strict=True) if s is not None], self.rounding
+            ):
                 return []
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]

@@ -229,7 +229,9 @@ class Check:
     def known(self, seeds: Seeds) -> bool:
         """Whether the gradients of another run are those of the first, for seeds that only differ by a factor."""
         first = self.seeds[0]
-        if not all(a is b or (a is not None and np.array_equal(BACK * a, b)) for a, b in zip(first, seeds, strict=True)):
+        if not all(
+            a is b or (a is not None and np.array_equal(BACK * a, b)) for a, b in zip(first, seeds, strict=True)
+        ):
             return False
         found = self.gradients(self.again, seeds)
         return all(alike(BACK * a, b) for a, b in zip(self.first, found, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 from refgrad.checking import explanation
 from refgrad.checking.check import Check, Method
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.modes.forward_and_batched import batched_report, forward_report
+from refgrad.checking.modes.forward_and_batched import batched_report, first_line, forward_report
 from refgrad.checking.modes.orders import higher_orders
 from refgrad.checking.pullbacks import SideEffectError
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, Text, unsupported
+from refgrad.checking.search import is_strategy, search
 from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject, quiet
 from refgrad.native.adapter import find_adapter
@@ -22,6 +24,9 @@ from refgrad.native.engine import Engine, start
 
 BUDGET = 10.0
 """Seconds that a check may take, unless told otherwise; the function's own calls come to an end first."""
+
+FAILED = "the check itself failed, please report it: "
+"""Before what is told of a mistake of ours."""
 
 
 def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let people say, by keyword)
@@ -45,7 +50,8 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     ``function`` takes tensors of the engine and returns them, both in tuples, lists, dictionaries or dataclasses if it
     likes; a module is checked with its parameters. ``inputs`` is a tensor or a tuple of tensors, numpy arrays or
     anything else that the function takes; what is of floating point and does not say that it needs no gradient is
-    differentiated by. ``engine`` is a registered engine, or ``module:object`` for an adapter of one's own.
+    differentiated by. A hypothesis strategy of inputs is searched for some at which the gradient is wrong, and for the
+    smallest; :func:`refgrad.strategies.points` makes one of shapes. ``engine`` is a registered engine, or ``module:object`` for an adapter of one's own.
 
     Where the function is made of operators of the table, the gradient is held against certified intervals and the
     rounding that each entry is entitled to; elsewhere, or with ``method="differences"``, against finite differences
@@ -61,28 +67,62 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     unknown = set(allow) - CAUSES
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    arguments = tuple(inputs) if type(inputs) in (tuple, list) else (inputs,)
     started = _started(engine)
-    choices, deadline = np.random.default_rng(seed), Deadline(budget)
+    options = _Options(seed, tolerance, method, order, forward, batched)
+    if is_strategy(inputs):
+        report = search(inputs, lambda drawn, left: _report(started, function, drawn, options, left), seed, budget)
+    else:
+        report = _report(started, function, inputs, options, budget)
+    return _answered(report, raise_exception=raise_exception, strict=strict, allow=allow)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What is asked of a gradient."""
+
+    seed: int
+    tolerance: float
+    method: Method
+    order: int
+    forward: bool
+    batched: bool
+
+
+def _report(
+    engine: Engine, function: Callable[..., Any], inputs: Any, options: _Options, budget: float
+) -> GradientReport:
+    """Return the report on a function at some inputs."""
+    arguments = tuple(inputs) if type(inputs) in (tuple, list) else (inputs,)
+    name = engine.adapter.name
+    deadline = Deadline(budget)
     try:
         with quiet():
-            subject = Subject(started, function, arguments)
+            subject = Subject(engine, function, arguments)
             with subject.chance.kept():
-                report = explanation.report(Check(subject, choices, tolerance, method, deadline))
-                if report.outcome == "right" and order > 1:
-                    report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=order)
-                if report.outcome == "right" and forward:
-                    report = forward_report(subject, choices, report)
-                if report.outcome == "right" and batched:
-                    report = batched_report(subject, choices, report)
+                report = _asked(subject, options, deadline)
         deadline.stop()
     except SideEffectError as error:
-        report = GradientReport(engine, "wrong", "none", 0, 0, told=Text(str(error)))
+        return GradientReport(name, "wrong", "none", 0, 0, told=Text(str(error)))
     except SubjectError as error:
-        report = GradientReport(engine, error.outcome, "none", 0, 0, told=Text(str(error)), cause=error.cause)
+        return GradientReport(name, error.outcome, "none", 0, 0, told=Text(str(error)), cause=error.cause)
     except UnsupportedError as error:
-        report = unsupported(engine, str(error))
-    return _answered(report, raise_exception=raise_exception, strict=strict, allow=allow)
+        return unsupported(name, str(error))
+    except Exception as error:  # noqa: BLE001 (a mistake of ours says nothing of the gradient)
+        return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}")
+    return report
+
+
+def _asked(subject: Subject, options: _Options, deadline: Deadline) -> GradientReport:
+    """Return the report on all that is asked, up to the first that is not right."""
+    choices, tolerance = np.random.default_rng(options.seed), options.tolerance
+    report = explanation.report(Check(subject, choices, tolerance, options.method, deadline))
+    if report.outcome == "right" and options.order > 1:
+        report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=options.order)
+    if report.outcome == "right" and options.forward:
+        report = forward_report(subject, choices, report)
+    if report.outcome == "right" and options.batched:
+        report = batched_report(subject, choices, report)
+    return report
 
 
 def _answered(report: GradientReport, *, raise_exception: bool, strict: bool, allow: Collection[str]) -> GradientReport:

@@ -89,7 +89,8 @@ class GradientReport:
     entries cancel unseen. ``inconclusive`` holds entries of which nothing can be said, or at a kink only that their
     value is legal, ``cause`` one of ``CAUSES`` why, and ``discrepancy`` the entry that is wrong. That and the text are
     looked for when somebody asks for them, which runs the function again. A report that is inconclusive for a cause
-    that was ``allowed`` is true, too.
+    that was ``allowed`` is true, too. ``points`` is at how many inputs of a search the gradient was right, or how
+    many were tried until the smallest wrong ones were found.
     """
 
     engine: str
@@ -105,6 +106,7 @@ class GradientReport:
     cause: str = ""
     looked_at: int = 0
     allowed: bool = False
+    points: int = 1
 
     @property
     def message(self) -> str:
@@ -132,8 +134,9 @@ class GradientReport:
     def _lines(self) -> list[str]:
         entries = f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"
         seeds = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
-        lines = [f"gradient {self.outcome}: {entries} under {seeds}, {HOW[self.method]}"]
-        if self.looked_at < self.entries:
+        where = f"at {self.points} points, " if self.points > 1 else ""
+        lines = [f"gradient {self.outcome}: {where}{entries} under {seeds}, {HOW[self.method]}"]
+        if self.looked_at < self.entries and self.points == 1:
             lines.append(
                 f"an error in one of {self.looked_at} entries would have shown alone, in the rest only with others"
             )

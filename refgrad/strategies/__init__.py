@@ -1,6 +1,7 @@
-"""Hypothesis strategies of scenarios, for tests of an engine."""
+"""Hypothesis strategies: of scenarios, for tests of an engine, and of points at which functions are checked."""
 
 from refgrad.generation import GenerationError, Profile, lifecycle_profile, shrink
+from refgrad.strategies.points import points
 from refgrad.strategies.scenarios import lifecycles, scenarios
 
-__all__ = ["GenerationError", "Profile", "lifecycle_profile", "lifecycles", "scenarios", "shrink"]
+__all__ = ["GenerationError", "Profile", "lifecycle_profile", "lifecycles", "points", "scenarios", "shrink"]

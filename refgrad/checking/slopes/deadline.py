@@ -21,9 +21,14 @@ class Deadline:
         """Whether the time is used up."""
         return time.monotonic() > self.end
 
+    @property
+    def remaining(self) -> float:
+        """The seconds that are left."""
+        return self.end - time.monotonic()
+
     def stop(self) -> None:
         """Let no more time pass until it is taken up again."""
-        self.left = self.end - time.monotonic()
+        self.left = self.remaining
 
     @contextmanager
     def taken_up(self) -> Iterator[None]:

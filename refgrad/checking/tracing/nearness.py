@@ -21,8 +21,14 @@ CANCELLED = 2.0**-10
 """An entry smaller than this part of the largest owes that to cancellation, and is compared with this part."""
 
 
+def numeric(array: Array) -> Array:
+    """Return truth values as numbers, which can be subtracted."""
+    return array.astype(np.float64) if array.dtype.kind == "b" else array
+
+
 def near(output: Array, value: Array, tolerance: float) -> bool:
     """Whether values that are finite are the same to so many digits, but for those that cancellation made small."""
+    output, value = numeric(output), numeric(value)
     with np.errstate(all="ignore"):
         sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
         size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * CANCELLED)

@@ -12,7 +12,7 @@ from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Arrays
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import numpy_array, torch_mode
-from refgrad.checking.tracing.nearness import NEARBY_TOLERANCE, near
+from refgrad.checking.tracing.nearness import NEARBY_TOLERANCE, near, numeric
 from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
 from refgrad.interpreter import Float64, evaluate
 from refgrad.oracles import CertifiedOracle, judge
@@ -71,6 +71,8 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Reco
     except SubjectError as error:
         cause = error.__cause__
         raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise Untraceable(f"it gives values that cannot be read: {error}") from error
     inputs = tuple(step.name for step in recorder.steps if isinstance(step, Leaf) and step.requires_grad)
     dtypes = [precision, *(kind.part for kind in subject.kinds), *(array.dtype.name for array in outputs)]
     narrowest = min((d for d in dtypes if d in FORMATS), key=lambda dtype: FORMATS[dtype].bits, default="float64")
@@ -84,7 +86,7 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Reco
 def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
     unit = FORMATS[found.dtype].unit
     for k, (name, output) in enumerate(zip(found.outputs, outputs, strict=True)):
-        value = recorder.values[name]
+        output, value = numeric(output), numeric(recorder.values[name])  # noqa: PLW2901 (as numbers)
         if value.shape != output.shape:
             raise Untraceable(f"output {k} has the shape {output.shape}, its trace {value.shape}")
         with np.errstate(all="ignore"):
