@@ -113,6 +113,7 @@ class Check:
             self._differences = DifferencesJudge(
                 self.subject, self.outputs, self.choices, self.pullback.precision, self.deadline
             )
+            self._differences.tolerance = self.tolerance
         return self._differences
 
     def all_seeds(self) -> Iterator[Seeds]:

@@ -28,6 +28,12 @@ JITTER_ORDER = 3
 LEAST_SLOPE = 2.0**-10
 """A slope is looked for in this part of what it would be if the function changed by its own size."""
 
+FAR_OFF = 1e4
+"""A gradient is plainly wrong only if it is off by so many times what is left open."""
+
+PLAIN = 2.0**-6
+"""And by this part of the slopes."""
+
 KNOWN = 1e-7
 """Slopes are known well whose intervals are narrower than this part of them."""
 
@@ -39,13 +45,22 @@ class DifferencesJudge(Directions):
     """Judges by finite differences: along random directions, and entry by entry where these leave anything open."""
 
     method: str
+    tolerance = 0.0
+    """The relative error of an entry that is let pass."""
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return what is not right, up to the first entry that is wrong."""
+        """Return what is not right, up to the first entry that is wrong.
+
+        Where nothing is known yet, a direction along which the gradient is far off will do.
+        """
         looked_for = known is not None and known.entry is not None
         if not self.measured:
             if not looked_for and _Claim(self, seeds, gradients).passes():
                 return []
+            if known is None and self.tolerance == 0:
+                plain = _Claim(self, seeds, gradients).plainly_wrong()
+                if plain is not None:
+                    return [plain]
             self.measure()
         claim = _Claim(self, seeds, gradients)
         if known is not None and known.entry is not None:
@@ -159,6 +174,27 @@ class _Claim:
             return False
         judge.looked_at.update(range(self.claimed.size))
         return True
+
+    def plainly_wrong(self) -> Discrepancy | None:
+        """Return what is far off along a direction of the first look, by other steps too; there must be no doubt."""
+        judge = self.judge
+        if not np.isfinite(self.claimed).all():
+            return None
+        for direction in judge.quick(self.claimed):
+            found = self.far_off(direction)
+            if found is not None and self.far_off(judge.quick_slopes(direction.vector, OTHER_OPINION)) is not None:
+                return found
+        return None
+
+    def far_off(self, direction: Direction) -> Discrepancy | None:
+        """Return what is wrong along a direction if no noise that is likely explains it."""
+        if (direction.slopes.kink & (self.weights != 0)).any():
+            return None
+        found = self.compared(direction)
+        if found is None or not found.failing or found.explained < FAR_OFF:
+            return None
+        size = max(self.typical, abs(found.lower), abs(found.upper))
+        return found if found.error > PLAIN * size else None
 
     def seen_along(self, direction: Direction) -> Places:
         """Return the entries that a direction moves whose errors would have shown along it."""

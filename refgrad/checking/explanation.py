@@ -70,6 +70,8 @@ class Explanation:
 
     def told(self, seeds: Seeds, discrepancy: Discrepancy) -> Text:
         """Return what is told of a wrong entry, after finding the output and simpler inputs that show it."""
+        if discrepancy.entry is None:
+            discrepancy = self.failing(seeds, discrepancy) or discrepancy
         symptoms = replace(self.symptoms(seeds), pattern=self.pattern(seeds))
         if not self.check.deadline.over:
             seeds, discrepancy = self.narrowed(seeds, discrepancy)

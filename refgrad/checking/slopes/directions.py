@@ -173,10 +173,15 @@ class Directions:
                 self._vectors += [self.random_vector(members) for _ in range(count if len(members) > 1 else 1)]
         for number, vector in enumerate(self._vectors):
             if number == len(self._quick):
-                few = replace(self.scale, steps=self.scale.steps[:FIRST_STEPS])
-                slopes = slopes_around(self.along(vector), self.here, self.deviation, few, OFF_GRID)
-                self._quick.append(Direction(vector, slopes))
+                self._quick.append(self.quick_slopes(vector))
             yield self._quick[number]
+
+    def quick_slopes(self, vector: Floats, shrink: float = 1.0) -> Direction:
+        """Return a direction with slopes by few steps."""
+        few = replace(self.scale, steps=self.scale.steps[:FIRST_STEPS])
+        return Direction(
+            vector, slopes_around(self.along(vector), self.here, self.deviation, few, OFF_GRID * shrink)
+        )
 
     def groups(self, claimed: Floats) -> list[list[Direction]]:
         """Return the directions, by entries that contribute alike to the first gradient that is asked about."""
