@@ -220,21 +220,27 @@ class Check:
             if number == 0:
                 found += self.check_twice(seeds)
             elif not self.known(seeds):
-                found += self.check_seed(seeds, self.gradients(self.again if number % 2 else self.pullback, seeds))
+                found += self.check_seed(seeds, self.gradients(self.other(number), seeds))
             if failing(found):
                 if number:
                     self.refuse_difference(self.first, self.fresh(self.seeds[0]))
                 break
         return found
 
+    def other(self, number: int) -> Pullback:
+        """Return one of two runs in turn, the same where there is nothing in which they could differ."""
+        return self.again if number % 2 and not self.pullback.runs_by_itself else self.pullback
+
     def known(self, seeds: Seeds) -> bool:
         """Whether the gradients of another run are those of the first, for seeds that only differ by a factor."""
-        first = self.seeds[0]
+        first, pullback = self.seeds[0], self.other(1)
         if not all(
             a is b or (a is not None and np.array_equal(BACK * a, b)) for a, b in zip(first, seeds, strict=True)
         ):
             return False
-        found = self.gradients(self.again, seeds)
+        if pullback is self.pullback:
+            return True
+        found = self.gradients(pullback, seeds)
         return all(alike(BACK * a, b) for a, b in zip(self.first, found, strict=True))
 
     def check_twice(self, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:

@@ -60,6 +60,9 @@ class Runnable(Protocol):
 class Pullback:
     """The function run forward once, and its gradients under any seeds."""
 
+    runs_by_itself = False
+    """Whether a backward runs the function anew: nothing of one run is left to the next."""
+
     outputs: Arrays
     kinds: tuple[Kind, ...]
 
@@ -198,15 +201,21 @@ class TapePullback(Pullback):
 class FunctionalPullback(Pullback):
     """Asks the engine for the pullback of each output as a function of the checked inputs."""
 
-    def record(self) -> None:
-        """Run the function forward."""
-        super().record()
-        self.primals = [self.subject.arguments(self.point)[i] for i in self.subject.positions]
+    runs_by_itself = True
+
+    def __init__(self, subject: Runnable, point: Arrays, watching: Watching = unwatched) -> None:
+        """Run the function at a point; nothing has been pulled back yet."""
+        super().__init__(subject, point, watching)
         self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
+
+    @cached_property
+    def primals(self) -> list[Any]:
+        """What the engine differentiates by."""
+        return [self.subject.arguments(self.point)[i] for i in self.subject.positions]
 
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the sums over the outputs."""
-        totals: list[Array | None] = [None] * len(self.primals)
+        totals: list[Array | None] = [None] * len(self.subject.positions)
         for k, seed, tensor in self.seeded(seeds):
             totals = [_sum(total, new) for total, new in zip(totals, self.pulled(k, seed, tensor), strict=True)]
         return tuple(totals)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, Library
-from refgrad.checking.libraries.numbers import Array, Kind
+from refgrad.checking.libraries.numbers import Array, Kind, as_given
 
 
 class JaxArrays(Library):
@@ -25,6 +25,14 @@ class JaxArrays(Library):
         """Return the values; those of bfloat16 and float16 in float32."""
         array = np.asarray(tensor)
         return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
+
+    def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
+        """Return a new array."""
+        del requires_grad
+        own = as_given(np.array(array), kind)
+        if own.dtype.name == kind.dtype:
+            return self.engine.namespace["jnp"].asarray(own)
+        return super().make(array, kind, requires_grad=True)
 
     def gradient_function(self, function: Function, count: int) -> Function:
         """Return the gradient as a function of inputs and cotangents."""
