@@ -51,7 +51,8 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     likes; a module is checked with its parameters. ``inputs`` is a tensor or a tuple of tensors, numpy arrays or
     anything else that the function takes; what is of floating point and does not say that it needs no gradient is
     differentiated by. A hypothesis strategy of inputs is searched for some at which the gradient is wrong, and for the
-    smallest; :func:`refgrad.strategies.points` makes one of shapes. ``engine`` is a registered engine, or ``module:object`` for an adapter of one's own.
+    smallest; :func:`refgrad.strategies.points` makes one of shapes. ``engine`` is a registered engine, or
+    ``module:object`` for an adapter of one's own.
 
     Where the function is made of operators of the table, the gradient is held against certified intervals and the
     rounding that each entry is entitled to; elsewhere, or with ``method="differences"``, against finite differences

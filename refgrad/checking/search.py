@@ -1,4 +1,4 @@
-"""The search for inputs at which a gradient is wrong, and for the smallest ones, among those of a hypothesis strategy."""
+"""The search for inputs at which a gradient is wrong, and for the smallest, among those of a hypothesis strategy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Search:
             suppress_health_check=list(HealthCheck),
         )
         try:
-            find(strategy, self.is_wrong, settings=chosen, random=Random(seed))
+            find(strategy, self.is_wrong, settings=chosen, random=Random(seed))  # noqa: S311 (it keeps no secret)
         except NoSuchExample:
             return self.summary()
         assert self.wrong is not None

@@ -1,4 +1,4 @@
-"""Strategies of arrays that functions are checked at: ordinary numbers, edges of operators and what lies beside them."""
+"""Strategies of arrays that functions are checked at: ordinary numbers, edges of operators and what is beside them."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ def _edges() -> tuple[float, ...]:
         for edge in row.edges
         for example in edge.examples
         for number in example.values()
-        if isinstance(number, int | float) and abs(number) <= 2.0**LARGEST_EXPONENT
+        if abs(number) <= 2.0**LARGEST_EXPONENT
     }
     return tuple(sorted(numbers | {0.0, 1.0, -1.0}, key=lambda number: (abs(number), number < 0)))

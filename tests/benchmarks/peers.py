@@ -138,8 +138,10 @@ class ScreenedBalls(Balls):
     def judged(self, graph: Graph, gradients: list[Array]) -> bool:
         """Screen first."""
         named = {leaf.name: gradient for leaf, gradient in zip(graph.leaves, gradients, strict=True)}
-        seed = None if graph.cotangent is None else graph.cotangent.to_numpy()
-        return screening.passes(graph.scenario, ((graph.output, seed),), named, self.choices) or super().judged(graph, gradients)
+        seed = graph.cotangent.to_numpy()
+        return screening.passes(graph.scenario, ((graph.output, seed),), named, self.choices) or super().judged(
+            graph, gradients
+        )
 
 
 class Traced(TorchChecker):

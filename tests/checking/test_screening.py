@@ -21,7 +21,7 @@ def gradients(graph: Graph) -> dict[str, Array]:
 
 
 def screened(graph: Graph, claimed: dict[str, Array], seed: int = 0) -> bool:
-    cotangent = None if graph.cotangent is None else graph.cotangent.to_numpy()
+    cotangent = graph.cotangent.to_numpy()
     return passes(graph.scenario, ((graph.output, cotangent),), claimed, np.random.default_rng(seed))
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.gradients import quiet
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Subject, quiet
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.generation import operator_scenario
 from refgrad.native.adapter import find_adapter

@@ -42,7 +42,7 @@ class Source:
     set_state: Callable[[Any], None]
 
 
-NUMPY = Source(np.random.get_state, np.random.set_state)  # noqa: NPY002 (that is what functions draw from)
+NUMPY = Source(np.random.get_state, np.random.set_state)
 PYTHON = Source(random.getstate, random.setstate)
 
 

@@ -5,7 +5,7 @@ The library comes out of its adapter: nothing here imports it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.modes.orders import only_checked, random_array
 from refgrad.checking.pullbacks import Gradients, Pullback, Seeds

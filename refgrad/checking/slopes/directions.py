@@ -179,9 +179,7 @@ class Directions:
     def quick_slopes(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with slopes by few steps."""
         few = replace(self.scale, steps=self.scale.steps[:FIRST_STEPS])
-        return Direction(
-            vector, slopes_around(self.along(vector), self.here, self.deviation, few, OFF_GRID * shrink)
-        )
+        return Direction(vector, slopes_around(self.along(vector), self.here, self.deviation, few, OFF_GRID * shrink))
 
     def groups(self, claimed: Floats) -> list[list[Direction]]:
         """Return the directions, by entries that contribute alike to the first gradient that is asked about."""

@@ -27,7 +27,7 @@ def root_of(tangent_sign: float) -> Function:
     def step(a: Any, x: Any) -> Any:
         return 0.5 * jnp.cos(a * x)
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]
     def fixed_point(a: Any) -> Any:
         return jax.lax.fori_loop(0, 60, lambda _, x: step(a, x), jnp.zeros_like(a))
 
