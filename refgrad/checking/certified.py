@@ -37,6 +37,7 @@ class CertifiedJudge:
         self.choices = choices
         self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
         self.rates: Floats | None = None
+        self.missed: float | None = None
 
     @cached_property
     def plain(self) -> Scenario:
@@ -52,7 +53,7 @@ class CertifiedJudge:
         """Return what is not right, at most one entry an input; of what nothing is known, up to the first wrong one."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
-        if screening.missed_below(self.plain, count, self.rounding) < SHARP:
+        if self.missed_below(count) < SHARP:
             sweep = screening.Sweep(self.plain, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
@@ -72,9 +73,15 @@ class CertifiedJudge:
                     return found[-1:]
         return found
 
+    def missed_below(self, count: int) -> float:
+        """Return the relative error that a screen of so many entries misses."""
+        if self.missed is None:
+            self.missed = screening.missed_below(self.plain, count, self.rounding)
+        return self.missed
+
     def sees_from(self, count: int) -> float | None:
         """Return the error of one entry among so many that is never missed, if that is known beforehand."""
-        missed = screening.missed_below(self.plain, count, self.rounding)
+        missed = self.missed_below(count)
         return None if self.trace.large or missed >= SHARP else missed
 
     def truths(self, seeds: Seeds) -> list[Floats]:

@@ -178,7 +178,7 @@ class _Claim:
     def plainly_wrong(self) -> Discrepancy | None:
         """Return what is far off along a direction of the first look, by other steps too; there must be no doubt."""
         judge = self.judge
-        if not np.isfinite(self.claimed).all():
+        if not self.claimed.size or not np.isfinite(self.claimed).all():
             return None
         for direction in judge.quick(self.claimed):
             found = self.far_off(direction)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError
-from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
+from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given, as_real
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
@@ -120,7 +120,7 @@ class Pullback:
     def refuse_writes(self, who: str) -> None:
         """Raise SideEffectError where an input is no longer what it was."""
         for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
-            if not _same(self.library.read(leaf), array):
+            if not _unchanged(self.library.values(leaf), array):
                 raise SideEffectError(f"{who} writes to input {self.subject.name_of(i)}")
 
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
@@ -266,6 +266,11 @@ def backward_from(output: int) -> Iterator[None]:
     except Exception as error:
         told = f"the backward from output {output} raised {type(error).__name__}: {error}"
         raise SubjectError(told, backward=True) from error
+
+
+def _unchanged(values: Array, array: Array) -> bool:
+    """Whether the values of a tensor are still these, which are real numbers."""
+    return _same(as_real(values) if values.dtype.kind == "c" else values, array)
 
 
 def _same(a: Array, b: Array) -> bool:
