@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -182,7 +182,9 @@ class _Claim:
             return None
         for direction in judge.quick(self.claimed):
             found = self.far_off(direction)
-            if found is not None and self.far_off(judge.quick_slopes(direction.vector, OTHER_OPINION)) is not None:
+            if found is None or self.belied(direction) is not None:
+                continue
+            if self.far_off(judge.quick_slopes(direction.vector, OTHER_OPINION)) is not None:
                 return found
         return None
 
@@ -195,6 +197,16 @@ class _Claim:
             return None
         size = max(self.typical, abs(found.lower), abs(found.upper))
         return found if found.error > PLAIN * size else None
+
+    def belied(self, direction: Direction) -> Direction | None:
+        """Return the slopes by the smallest steps, if they deny those by larger ones: a pole may lie between these."""
+        if self.judge.measured and not self.judge.refined:
+            self.judge.refine()
+        near = self.judge.near_slopes(direction.vector)
+        far, close = self.interval(direction), self.interval(near)
+        known = np.isfinite(close.lower + close.upper)
+        apart = close.lower - close.allowed > far.upper or close.upper + close.allowed < far.lower
+        return near if known and apart else None
 
     def seen_along(self, direction: Direction) -> Places:
         """Return the entries that a direction moves whose errors would have shown along it."""
@@ -334,6 +346,9 @@ class _Claim:
         first, second = (self.compared(d, jitter) for d in (direction, again))
         if first is None or second is None or not first.failing or not second.failing:
             return first if second is None or second.failing else second
+        near = self.belied(direction)
+        if near is not None:
+            return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
         if first.entry is not None:
             return first
         return judge.narrowed(direction.vector, lambda d: self.compared(d, jitter)) or first

@@ -122,3 +122,12 @@ def test_a_float32_function_is_judged_by_what_float32_can_do() -> None:
     x = point(3, 3).detach().float().requires_grad_()
     assert check_gradients(lambda x: (x.tanh() @ x).exp().sum(), x).outcome == "right"
     assert not check_gradients(exponential(lambda g, _, y: g * y * 1.0001), x, raise_exception=False)
+
+
+@pytest.mark.parametrize("function", [torch.log, torch.reciprocal, torch.lgamma])
+def test_a_pole_that_larger_steps_jump_over_makes_no_right_gradient_wrong(function: Any) -> None:
+    """Larger steps agree with each other on either side; the smallest ones stay on this one."""
+    x = torch.tensor([4e-7, 1.2e-5], dtype=torch.float64)
+    assert (
+        check_gradients(lambda y: function(y.abs()), x, method="differences", raise_exception=False).outcome != "wrong"
+    )

@@ -181,6 +181,11 @@ class Directions:
         few = replace(self.scale, steps=self.scale.steps[:FIRST_STEPS])
         return Direction(vector, slopes_around(self.along(vector), self.here, self.deviation, few, OFF_GRID * shrink))
 
+    def near_slopes(self, vector: Floats) -> Direction:
+        """Return a direction with slopes by the smallest steps alone, which see what lies between the larger ones."""
+        near = replace(self.scale, steps=self.scale.steps[-1:])
+        return Direction(vector, slopes_around(self.along(vector), self.here, self.deviation, near, OFF_GRID))
+
     def groups(self, claimed: Floats) -> list[list[Direction]]:
         """Return the directions, by entries that contribute alike to the first gradient that is asked about."""
         if not self._groups:
