@@ -11,7 +11,7 @@ from typing import Any
 from refgrad.checking.report import GradientReport, Introduced
 from refgrad.checking.slopes.deadline import Deadline
 
-EXAMPLES = 200
+EXAMPLES = 400
 """So many inputs are tried at most; more where they are made smaller."""
 
 
