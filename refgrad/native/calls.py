@@ -44,21 +44,29 @@ def tensor(  # noqa: PLR0913 (each is a field of the template, by name)
     scalar: Argument,
     dtype: str,
     requires_grad: bool,
+    shape: Argument = NONE,
 ) -> Call:
     """Return the call that makes a tensor of an array, or of a number."""
     template = _of_dtype(adapter.leaf if requires_grad else adapter.constant_text, dtype)
-    return call(template, target, array=array, scalar=scalar, requires_grad=Value(requires_grad))
+    return call(template, target, array=array, scalar=scalar, requires_grad=Value(requires_grad), shape=shape)
 
 
 def tensor_of(adapter: AnyAdapter, constant: Constant, target: str, *, requires_grad: bool) -> Call:
     """Return the call that makes a tensor of a constant."""
     scalar = Value(constant.to_numpy().item() if constant.shape == () else None)
-    return tensor(adapter, target, array=constant, scalar=scalar, dtype=constant.dtype, requires_grad=requires_grad)
+    fields: dict[str, Argument] = {"array": constant, "scalar": scalar, "shape": Value(constant.shape)}
+    return tensor(adapter, target, **fields, dtype=_had(adapter, constant.dtype), requires_grad=requires_grad)
+
+
+def _had(adapter: AnyAdapter, dtype: str) -> str:
+    """Return the dtype that an engine has for one of float64, if it does not have that."""
+    return adapter.dtype if dtype == "float64" and dtype not in adapter.dtypes else dtype
 
 
 def seed(adapter: AnyAdapter, array: Argument, dtype: str, target: str | tuple[str, ...] = ()) -> Call:
     """Return the call that makes the cotangent of an output."""
-    return call(_of_dtype(adapter.seed, dtype), target, array=array)
+    shape = Value(array.shape) if isinstance(array, Constant) else NONE
+    return call(_of_dtype(adapter.seed, _had(adapter, dtype)), target, array=array, shape=shape)
 
 
 def value(adapter: AnyAdapter, x: str) -> Call:

@@ -33,6 +33,7 @@ from refgrad.native.statements import (
 from refgrad.scenario import Constant
 
 ATOM_BEFORE = re.compile(r"(^|[(\[,=:]\s*)$")
+DEFINED = re.compile(r"(function|class) (\w+)")
 ATOM_BEHIND = re.compile(r"^\s*($|[)\],:])")
 
 
@@ -234,6 +235,17 @@ def _needed(setup: str, body: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip()
 
 
+def _needed_paragraphs(setup: str, body: str) -> str:
+    """Return a setup without the paragraphs that define a function, or a class, which nothing uses."""
+    paragraphs = setup.strip().split("\n\n")
+    names = [found[2] if (found := DEFINED.match(text)) else "" for text in paragraphs]
+    kept = [not name for name in names]
+    for _ in paragraphs:
+        known = "\n".join([body, *(text for text, keep in zip(paragraphs, kept, strict=True) if keep)])
+        kept = [keep or bool(re.search(rf"\b{name}\b", known)) for keep, name in zip(kept, names, strict=True)]
+    return "\n\n".join(text for text, keep in zip(paragraphs, kept, strict=True) if keep)
+
+
 @dataclass(frozen=True, slots=True)
 class JavaScript(Language):
     """Prints statements as JavaScript, as far as its runner has them."""
@@ -270,6 +282,9 @@ class JavaScript(Language):
 
     def literal(self, value: object) -> str:
         """Return a value of Python as JavaScript spells it."""
+        if isinstance(value, slice):
+            parts = (("start", value.start), ("stop", value.stop), ("step", value.step))
+            return f"{{{', '.join(f'{name}: {self.literal(part)}' for name, part in parts)}}}"
         if isinstance(value, list | tuple):
             return f"[{', '.join(map(self.literal, value))}]"
         words = {"None": "null", "True": "true", "False": "false", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -286,8 +301,8 @@ class JavaScript(Language):
         raise TypeError(f"the runner of JavaScript has no region {self.called(region)}")
 
     def whole(self, setup: str, body: str) -> str:
-        """Return a program behind the adapter's setup."""
-        return f"{setup.strip()}\n\n{body.strip()}\n"
+        """Return a program behind those paragraphs of the adapter's setup that it needs."""
+        return f"{_needed_paragraphs(setup, body)}\n\n{body.strip()}\n"
 
 
 def language_of(name: str, *, dtypes: bool = False) -> Language:

@@ -313,11 +313,17 @@ class _FunctionalWriter(_Writer):
         for leaf, target in zip(leaves, targets, strict=True):
             total = self.gradients.setdefault(leaf, target)
             if total != target:
-                yield Call("{total} + {more}", {"total": Name(total), "more": Name(target)}, (total,))
+                yield self.total(total, target)
+
+    def total(self, total: str, more: str) -> Call:
+        """Return the sum of two gradients; languages in which tensors have no operators call the engine's own."""
+        if self.adapter.language == "python":
+            return Call("{total} + {more}", {"total": Name(total), "more": Name(more)}, (total,))
+        return call(self.adapter.operators["add"], total, x=Name(total), y=Name(more))
 
     def gradient(self, name: str) -> Show:
         if name not in self.gradients:
-            return Show(f"gradient of {name}", Call("None"))
+            return Show(f"gradient of {name}", Call("{nothing}", {"nothing": Value(None)}))
         shown = self.value(self.gradients[name])
         return Show(f"gradient of {name}", shown.call, dtype=shown.dtype, optional=True)
 

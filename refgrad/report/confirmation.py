@@ -31,6 +31,7 @@ from refgrad.grading.judging.evidence import (
 )
 from refgrad.native.observation import Raised
 from refgrad.report.findings import Script
+from refgrad.report.findings.languages import LANGUAGES
 
 Answer = Literal["confirmed", "not confirmed", "could not be run"]
 
@@ -85,7 +86,7 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
     """Run a script by itself, with the interpreter that has its engine."""
     try:
         run = subprocess.run(  # noqa: S603 (a program that the report gives, which is what is asked for)
-            [python, "-c", WRAPPER],
+            _command(script, python),
             input=script.text,
             capture_output=True,
             encoding="utf-8",
@@ -105,6 +106,13 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
         return Confirmation(script, "not confirmed", f"{plain}the process ended with the status {run.returncode}")
     ending = "" if output.error is None else output.error.text
     return Confirmation(script, _answer(script, output), "\n".join(filter(None, [plain.strip(), ending])))
+
+
+def _command(script: Script, python: str) -> list[str]:
+    """Return the command that runs a program of the language that comes on the standard input."""
+    if script.language == "python":
+        return [python, "-c", WRAPPER]
+    return [*LANGUAGES[script.language].command, str(Path(__file__).parent / f"alone{LANGUAGES[script.language].suffix}")]
 
 
 def _read(printed: str) -> tuple[str, Output]:

@@ -49,6 +49,7 @@ def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[s
         "version": engine_version(adapter, python),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
+        **({} if adapter.language == "python" else {"language": adapter.language}),
         "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",
         "dtype": adapter.dtype,
         "features": sorted(adapter.features),

@@ -75,6 +75,8 @@ def compare_array(subject: Subject, observation: Observation, due: Due) -> Findi
     odd = _odd_dtype(subject, array, observation.dtype, due)
     if odd is not None:
         return Finding("wrong", odd)
+    if array.shape == (1,) and due.adapter.least_axes and not due.certified().shape:
+        array = array.reshape(())
     judgement = _judge(array, due)
     if judgement.outcome == "passed":
         return Finding("passed")

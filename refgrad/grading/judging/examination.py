@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from refgrad.generation import with_dtypes
 from refgrad.grading.judging.comparison import Due, compare_array
 from refgrad.grading.judging.coupling import uncoupled
 from refgrad.grading.judging.evidence import (
@@ -19,6 +20,7 @@ from refgrad.grading.judging.evidence import (
     Error,
     Excuse,
     Flag,
+    Lacks,
     Numbers,
     Silence,
     Subject,
@@ -45,6 +47,7 @@ from refgrad.native.observation import Observation, Raised
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Backward, Grad, Scenario
+from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.formats import FORMATS
 
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
@@ -62,9 +65,15 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     An error that says that something is not implemented is ``unsupported``. With ``seeds`` it counts as wrong, too, if
     a backward writes to a seed.
 
+    An engine that has no float64 is judged on the numbers that its own dtype makes of those of a scenario.
+
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
-    lowered = lower(scenario, engine.adapter.policy)
+    try:
+        held = _as_held(scenario, engine.adapter)
+    except ScenarioError:
+        return Finding("unsupported", Lacks(names=("numbers of float64",)))
+    lowered = lower(held, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
     written = _written_seed(observations) if seeds else None
@@ -77,6 +86,13 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
         return finding
     reason = f"the engine computes {' and '.join(coarser)} in {dtype} by design"
     return Finding("convention", replace(finding.fact, remark="coarser", reason=reason), finding.step)
+
+
+def _as_held(scenario: Scenario, adapter: AnyAdapter) -> Scenario:
+    """Return a scenario with the numbers that an engine can hold. Raises ScenarioError where one is too large."""
+    if "float64" in adapter.dtypes or all(leaf.value.dtype != "float64" for leaf in scenario.leaves):
+        return scenario
+    return with_dtypes(scenario, lambda leaf: adapter.dtype if leaf.value.dtype == "float64" else leaf.value.dtype)
 
 
 def refuses(scenario: Scenario, engine: Engine) -> bool:

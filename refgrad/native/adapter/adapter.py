@@ -47,14 +47,14 @@ class Adapter:
     )
     leaf: str = field(
         metadata=code(
-            "array scalar requires_grad dtype",
+            "array scalar shape requires_grad dtype",
             "A tensor.",
             "me.Tensor({array}, requires_grad={requires_grad})",
         )
     )
     constant: str | None = optional(
         code(
-            "array scalar requires_grad dtype",
+            "array scalar shape requires_grad dtype",
             "A tensor that needs no gradient, boolean ones among them; if not given, `leaf` makes it.",
             "me.Tensor({array})",
         )
@@ -65,7 +65,7 @@ class Adapter:
     )
     seed: str = field(
         default="{array}",
-        metadata=code("array dtype", "A cotangent or a tangent.", "me.Tensor({array}, dtype=me.{dtype})"),
+        metadata=code("array shape dtype", "A cotangent or a tangent.", "me.Tensor({array}, dtype=me.{dtype})"),
     )
     jvp: str | None = optional(
         code(
@@ -107,6 +107,14 @@ class Adapter:
     )
     scalars_only: bool = field(
         default=False, metadata=plain(values.FLAG, "The engine has scalars, and no arrays (feature `arrays`).", "true")
+    )
+    least_axes: int = field(
+        default=0,
+        metadata=plain(
+            values.COUNT,
+            "The fewest axes that a tensor has; where it is 1, what is due without axes has one of length one.",
+            "1",
+        ),
     )
     threads: bool = field(
         default=False,

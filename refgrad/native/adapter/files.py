@@ -23,7 +23,8 @@ ALIKE: Final = "{alike}"
 """The first spelling of a row whose main spelling is found in the modules of ``alike``."""
 
 INHERITED: Final = "..."
-"""What stands in a row for the spellings that a family, or ``calls``, has of the same operator."""
+"""What stands in a row for the spellings that a family, or ``calls``, has of the same operator, and as the first line
+of a ``setup`` for that of a family."""
 
 MERGED: Final = frozenset({"coarser", "errors", "policy", "modules", "operators"})
 """Tables of which a file, or a later family, replaces rows, not the whole."""
@@ -96,8 +97,27 @@ def _merged(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
     own = _parsed(path)
     merged: dict[str, Any] = {}
     for name in own.get("extends", ()):
-        merged = _over(merged, _merged(_family(name, path), (*extending, path)))
-    return {**_over(merged, own), "operators": _spelled(path, merged.get("operators", {}), own)}
+        family = _family(name, path)
+        merged = _over(merged, _shared(_parsed(family)["kind"], own["kind"], _merged(family, (*extending, path))))
+    setup = {"setup": _set_up(path, merged.get("setup"), own["setup"])} if "setup" in own else {}
+    return {**_over(merged, own), **setup, "operators": _spelled(path, merged.get("operators", {}), own)}
+
+
+def _shared(below: str, kind: str, merged: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of an engine that one of another kind can have; a family must have no others."""
+    if below not in KINDS or kind not in KINDS:
+        return merged
+    return {name: value for name, value in merged.items() if name in file_fields(kind)}
+
+
+def _set_up(path: Path, inherited: str | None, own: str) -> str:
+    """Return a setup with that of a family in place of its first line, if that says so."""
+    first, _, rest = own.partition("\n")
+    if first.strip() != INHERITED:
+        return own
+    if inherited is None:
+        raise _error(path, f"setup: {INHERITED!r} stands for a family's setup, and none has one")
+    return f"{inherited.rstrip()}\n{rest}"
 
 
 def _family(name: str, path: Path) -> Path:

@@ -13,6 +13,7 @@ from refgrad.operators.table import AttributeType
 PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType({
     "array": "a numpy array, `np.array([1.0, 2.0])`; numpy has no bfloat16, so that such arrays are of float32",
     "scalar": "the same number as a Python number, `2.5`, if the array has no axes; `None` if it has some",
+    "shape": "the array's shape, for languages in which an array does not tell it, `(2, 3)`",
     "requires_grad": "`True` or `False`",
     "dtype": "the array's dtype as a bare word of code, `float32`: write `me.{dtype}`",
     "x": "a tensor",

@@ -11,13 +11,25 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from refgrad.errors import EngineStartError, suggestion
 from refgrad.native.adapter.adapter import AdapterError
 from refgrad.native.adapter.files import read_adapter
 from refgrad.native.adapter.kinds import AnyAdapter, checked_adapter
 from refgrad.native.engine_names import offered_engine, shipped_engines, unknown_engine
+
+
+OF_PYTHON: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+OF_NODE: Final = """
+const path = require("node:path"), fs = require("node:fs");
+const described = (folder) => {
+  const file = path.join(folder, "package.json");
+  return (fs.existsSync(file) && JSON.parse(fs.readFileSync(file)).version) || described(path.dirname(folder));
+};
+console.log(described(path.dirname(require.resolve(process.argv[1]))));
+"""
+"""Programs that print the version of an installed package, whose name is their argument."""
 
 
 def find_adapter(name: str) -> AnyAdapter:
@@ -40,8 +52,10 @@ def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
     """Return the version of the package behind an adapter that an interpreter has installed, or ``unknown``."""
     if not adapter.distribution:
         return "unknown"
+    if adapter.language == "javascript":
+        return _answered("node", "-e", OF_NODE, adapter.distribution)
     if python != sys.executable:
-        return _version_elsewhere(adapter.distribution, python)
+        return _answered(python, "-c", OF_PYTHON, adapter.distribution)
     try:
         return version(adapter.distribution)
     except PackageNotFoundError:
@@ -49,9 +63,8 @@ def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
 
 
 @cache
-def _version_elsewhere(distribution: str, python: str) -> str:
-    code = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
-    command = [python, "-c", code, distribution]
+def _answered(*command: str) -> str:
+    """Return the line that a command prints, or ``unknown``."""
     try:
         asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 (as above)
     except (OSError, subprocess.SubprocessError):

@@ -29,7 +29,9 @@ FILE_FIELDS: Final[Mapping[str, AdapterField]] = MappingProxyType({
     "extends": AdapterField(
         meaning="Families whose fields and rows the file takes over: names of `specs/engines/families/`, or paths of "
         "files, seen from this one. The file's own fields, and rows of `operators`, `errors`, `policy` and `modules`, "
-        "replace those of families, and later families those of earlier ones.",
+        "replace those of families, and later families those of earlier ones. The file of another engine may be "
+        "extended too: fields that the other kind of engine has are left out. A `setup` whose first line is `...` "
+        "goes on behind that of the family.",
         example='["numpy-like", "./my-family.toml"]',
         schema=WORDS,
     ),

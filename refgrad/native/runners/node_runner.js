@@ -26,8 +26,8 @@ class Session {
   compile(template, fields) {
     const key = `${fields.join(",")}|${template}`;
     if (!this.compiled.has(key)) {
-      const text = template.replace(/\{\{|\}\}|\{(\w+)\}/g, (all, name) => name ?? all[0]);
-      this.compiled.set(key, vm.runInContext(`((${fields.join(", ")}) => (${text}))`, this.context));
+      const text = template.replace(/\{\{|\}\}|\{(\w+)\}/g, (all, name) => (name ? `$${name}` : all[0])); // function is a word of the language
+      this.compiled.set(key, vm.runInContext(`((${fields.map((field) => `$${field}`).join(", ")}) => (${text}))`, this.context));
     }
     return this.compiled.get(key);
   }
@@ -91,7 +91,9 @@ class Session {
     const result = this.call(show.call, names);
     if (show.form === "flag") return { flag: Boolean(result) };
     if (show.form === "arrays") return { arrays: result.map(encoded) };
-    return result === null || result === undefined ? { none: true } : { array: encoded(result) };
+    if (result === null || result === undefined) return { none: true };
+    const array = encoded(result);
+    return { array: show.dtype ? { ...array, dtype_told: String(this.call(show.dtype, names)) } : array };
   }
 
   run(program) {
@@ -123,7 +125,8 @@ function bound(name, names) {
 function literal(value) {
   if (value === null || typeof value !== "object") return value;
   if ("float" in value) return hexadecimal(value.float);
-  return (value.tuple ?? value.list ?? value.slice).map(literal);
+  if ("slice" in value) return Object.fromEntries(["start", "stop", "step"].map((part, i) => [part, literal(value.slice[i])]));
+  return (value.tuple ?? value.list).map(literal);
 }
 
 // A float of Python's float.hex: [-]0x1.8p+0, inf or nan.
@@ -151,13 +154,19 @@ function made(form) {
   return level(form.shape);
 }
 
+// A number, or nested arrays of numbers, which may tell their shape.
 function encoded(result) {
-  const shape = [];
-  for (let level = result; Array.isArray(level); level = level[0]) shape.push(level.length);
+  const shape = [...(result.shape ?? shapeOf(result))];
   const numbers = (Array.isArray(result) ? result.flat(Infinity) : [result]).map(Number);
   const data = Buffer.alloc(8 * numbers.length);
   numbers.forEach((number, i) => data.writeDoubleLE(number, 8 * i));
   return { dtype: "float64", shape, data: data.toString("base64") };
+}
+
+function shapeOf(result) {
+  const shape = [];
+  for (let level = result; Array.isArray(level); level = level[0]) shape.push(level.length);
+  return shape;
 }
 
 function raised(error) {

@@ -18,7 +18,7 @@ from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, 
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.document import verdicts_of
 from refgrad.report.findings.folding import last_name
-from refgrad.report.findings.script import Script
+from refgrad.report.findings.script import Script, script_of
 from refgrad.report.findings.tidying import pieces
 from refgrad.report.severity import SEVERITIES, Severity, steps_of
 from refgrad.scenario import Apply, Backward
@@ -57,8 +57,7 @@ def causes(document: Mapping[str, Any]) -> list[Cause]:
     """Return the causes of what an engine fails, the worst first, then those with the most findings."""
     engine = document["engine"]
     verdicts = verdicts_of(document)
-    given = (engine["name"], engine["version"])
-    failed = [Script(*given, v, engine["python"], engine.get("platform", "")) for v in verdicts if v.failed]
+    failed = [script_of(engine, verdict) for verdict in verdicts if verdict.failed]
     found = [_cause(group, verdicts) for group in _groups(failed)]
     return sorted(found, key=lambda cause: (SEVERITIES.index(cause.severity), -len(cause.findings)))
 

@@ -13,7 +13,9 @@ from typing import Any, Final
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
 from refgrad.report.document import verdicts_of
+from refgrad.report.findings import languages
 from refgrad.report.findings.assertion import asserting
+from refgrad.report.findings.languages import LANGUAGES
 from refgrad.report.findings.sentence import sentence
 from refgrad.report.findings.tidying import pieces, tidied
 from refgrad.report.severity import Severity, severity
@@ -33,6 +35,7 @@ class Script:
     verdict: Verdict
     python: str = ""
     platform: str = ""
+    language: str = "python"
 
     @property
     def name(self) -> str:
@@ -41,8 +44,8 @@ class Script:
 
     @property
     def file_name(self) -> str:
-        """``ENGINE-CHAPTER-NAME.py``."""
-        return f"{self.name}.py"
+        """``ENGINE-CHAPTER-NAME.py``, or as the programs of the engine's language end."""
+        return f"{self.name}{LANGUAGES[self.language].suffix}"
 
     @property
     def title(self) -> str:
@@ -53,7 +56,7 @@ class Script:
     @property
     def environment(self) -> str:
         """What the program was run with: engine, Python, platform."""
-        told = [self.title, f"Python {self.python}" if self.python else "", self.platform]
+        told = [self.title, f"Python {self.python}" if self.python and self.language == "python" else "", self.platform]
         return plain_line(", ".join(part for part in told if part))
 
     @cached_property
@@ -69,7 +72,7 @@ class Script:
     @cached_property
     def asserting(self) -> str | None:
         """The program with an assertion at its end, None where there is none: it ends with an error, or only prints."""
-        return asserting(self.verdict)
+        return asserting(self.verdict) if self.language == "python" else languages.asserting(self.verdict, self.language)
 
     @cached_property
     def program(self) -> str:
@@ -83,15 +86,17 @@ class Script:
     @property
     def text(self) -> str:
         """The program behind a head that says what is wrong."""
-        digits = "" if self.asserting or "print(" not in self.program else EVERY_DIGIT
+        plain = self.asserting or "print(" not in self.program or self.language != "python"
+        digits = "" if plain else EVERY_DIGIT
         return "\n".join(self._remarks()) + f"\n\n{digits}{self.program}"
 
     def _remarks(self) -> Iterator[str]:
-        yield f"{MARKER}: {plain_line(self.verdict.id)}, {self.severity}."
+        remark = LANGUAGES[self.language].remark
+        yield f"{remark}{MARKER[1:]}: {plain_line(self.verdict.id)}, {self.severity}."
         statement = f"Violated ({self.verdict.level}): {self.verdict.statement}"
         for text in (self.sentence, statement, f"Found on {self.environment}."):
             lines = wrap(plain_line(text), WIDTH, break_long_words=False, break_on_hyphens=False)
-            yield from (f"# {line}" for line in lines)
+            yield from (f"{remark} {line}" for line in lines)
 
 
 def safe_name(text: str) -> str:
@@ -99,23 +104,29 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^\w.+-]", "-", text, flags=re.ASCII).lstrip(".-")[:LONGEST_NAME] or "unnamed"
 
 
+def script_of(engine: Mapping[str, Any], verdict: Verdict) -> Script:
+    """Return the script of a verdict on the engine that a report describes."""
+    python, platform = engine["python"], engine.get("platform", "")
+    return Script(engine["name"], engine["version"], verdict, python, platform, engine.get("language", "python"))
+
+
 def scripts(document: Mapping[str, Any]) -> list[Script]:
     """Return what a report proves with a program, each program once, in the order of the report."""
     engine = document["engine"]
-    given = (engine["name"], engine["version"])
     shown: dict[str, Script] = {}
     for verdict in verdicts_of(document):
         if verdict.failed and verdict.reproduction:
-            found = Script(*given, verdict, engine["python"], engine.get("platform", ""))
+            found = script_of(engine, verdict)
             shown.setdefault(verdict.reproduction, found)
     return list(shown.values())
 
 
 def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:
     """Write scripts into a folder, in place of those that were written there before."""
-    for path in folder.glob("*.py"):
-        if path.read_text(encoding="utf-8").startswith(MARKER):
-            path.unlink()
+    for language in LANGUAGES.values():
+        for path in folder.glob(f"*{language.suffix}"):
+            if path.read_text(encoding="utf-8").startswith(language.remark + MARKER[1:]):
+                path.unlink()
     if found:
         folder.mkdir(parents=True, exist_ok=True)
     for script in found:

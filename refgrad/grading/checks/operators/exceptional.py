@@ -66,7 +66,7 @@ class _CheckAtPlaces(DependentCheck):
                 finding = bench.examine(place.base, self)
                 right[place.base] = not finding.failed or self.excuses(place.base, finding, bench)
             if right[place.base] and bench.reliance.runnable(place.base):
-                numbers = [number for number in numbers_at(place) if self.asks_of(number)]
+                numbers = [number for number in numbers_at(place) if self.asks_of(number) and _is_held(number, bench)]
                 bench.prepare([place.holding(number) for number in numbers], self)
                 yield from ((place, number) for number in numbers)
 
@@ -82,6 +82,11 @@ class _CheckAtPlaces(DependentCheck):
     def examine(self, bench: Bench) -> Examine:
         """Return how a number in a place is judged."""
         raise NotImplementedError
+
+
+def _is_held(number: float, bench: Bench) -> bool:
+    """Whether an engine can have a number; the extreme ones are those of float64."""
+    return "float64" in bench.engine.adapter.dtypes or number == 0 or not math.isfinite(number)
 
 
 def _demonstrated(scenario: Scenario, finding: Finding, again: Callable[[], Finding]) -> Demonstration:

@@ -1,0 +1,36 @@
+// The program that `confirm` runs another one by, in Node: as alone.py does in Python.
+"use strict";
+
+const fs = require("node:fs");
+const path = require("node:path");
+const vm = require("node:vm");
+const { createRequire } = require("node:module");
+
+function data(value) {
+  if (value === null || value === undefined) return null;
+  if (Array.isArray(value)) return value.map(data);
+  return typeof value === "number" ? { number: spelled(value) } : { text: String(value) };
+}
+
+function spelled(number) {
+  return Number.isFinite(number) ? String(Object.is(number, -0) ? "-0.0" : number) : String(number).toLowerCase().replace("infinity", "inf");
+}
+
+function told(row) {
+  fs.writeSync(1, `\x1erefgrad ${JSON.stringify(row)}\n`);
+}
+
+const printing = (...values) => {
+  fs.writeSync(1, `${values.map(String).join(" ")}\n`);
+  told(values.map(data));
+};
+const shown = { ...console, log: printing };
+const context = vm.createContext({ require: createRequire(path.join(process.cwd(), "program.js")), console: shown, process });
+try {
+  vm.runInContext(fs.readFileSync(0, "utf-8"), context, { filename: "finding.js" });
+} catch (error) {
+  const type = error?.constructor?.name ?? typeof error;
+  if (type === "AssertionError" && "got" in context) told([data(context.got)]);
+  told({ type, message: String(error?.message ?? error), bases: [] });
+  process.exit(1);
+}
