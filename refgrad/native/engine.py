@@ -207,7 +207,7 @@ def command_of(language: str, python: str = sys.executable) -> list[str]:
     """Return the command that starts the runner of a language; ``python`` is the interpreter for engines in Python."""
     if language == "javascript":
         return ["node", str(RUNNERS / "node_runner.js")]
-    return [python, "-u", str(RUNNERS / "python_runner.py")]
+    return [python, "-u", str(RUNNERS / ("cpp_runner.py" if language == "cpp" else "python_runner.py"))]
 
 
 def _said(error: Mapping[str, Any]) -> str:

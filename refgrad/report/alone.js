@@ -20,17 +20,16 @@ function told(row) {
   fs.writeSync(1, `\x1erefgrad ${JSON.stringify(row)}\n`);
 }
 
-const printing = (...values) => {
+console.log = (...values) => {
   fs.writeSync(1, `${values.map(String).join(" ")}\n`);
   told(values.map(data));
 };
-const shown = { ...console, log: printing };
-const context = vm.createContext({ require: createRequire(path.join(process.cwd(), "program.js")), console: shown, process });
+globalThis.require = createRequire(path.join(process.cwd(), "program.js"));
 try {
-  vm.runInContext(fs.readFileSync(0, "utf-8"), context, { filename: "finding.js" });
+  vm.runInThisContext(fs.readFileSync(0, "utf-8"), { filename: "finding.js" });
 } catch (error) {
   const type = error?.constructor?.name ?? typeof error;
-  if (type === "AssertionError" && "got" in context) told([data(context.got)]);
+  if (type === "AssertionError" && "got" in globalThis) told([data(globalThis.got)]);
   told({ type, message: String(error?.message ?? error), bases: [] });
-  process.exit(1);
+  process.exitCode = 1;
 }

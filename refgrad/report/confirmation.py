@@ -109,10 +109,9 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
 
 
 def _command(script: Script, python: str) -> list[str]:
-    """Return the command that runs a program of the language that comes on the standard input."""
-    if script.language == "python":
-        return [python, "-c", WRAPPER]
-    return [*LANGUAGES[script.language].command, str(Path(__file__).parent / f"alone{LANGUAGES[script.language].suffix}")]
+    """Return the command that runs a program that comes on the standard input."""
+    fields = {"python": python, "own": sys.executable, "text": WRAPPER, "folder": str(Path(__file__).parent)}
+    return [part.format(**fields) for part in LANGUAGES[script.language].runs]
 
 
 def _read(printed: str) -> tuple[str, Output]:

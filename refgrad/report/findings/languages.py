@@ -3,65 +3,133 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.grading.judging.evidence import Absent, Entry, Error
+from refgrad.grading.judging.evidence import Entry, Error, Uncoupled
 from refgrad.grading.judging.narration import name_of
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.findings.lines import what_of
 from refgrad.report.findings.tolerance import comparison
 
-CONDITIONS: Final = (
-    (re.compile(r"math\.isnan\(got\)"), "Number.isNaN(got)"),
-    (
-        re.compile(r"math\.isclose\(got, (\S+), rel_tol=(\S+)\)"),
-        r"Math.abs(got - \1) <= \2 * Math.max(Math.abs(got), Math.abs(\1))",
-    ),
-    (re.compile(r"^(\S+) <= got <= (\S+)$"), r"\1 <= got && got <= \2"),
-    (re.compile(r"^abs\("), "Math.abs("),
-    (re.compile(r'float\("(-?)inf"\)'), r"\1Infinity"),
-)
-"""How conditions of Python on ``got`` are written."""
-
-
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How the programs of a language are written to files: their ending, their remarks, and what runs them."""
+    """How programs of a language are written: the ending of their files, their remarks, what runs them, and conditions.
+
+    ``conditions`` say how those of Python are written, ``asserted`` are the lines that end a program in which ``got``
+    does not meet one, and what comes behind them is ``behind``. ``along`` is what a gradient says of a movement.
+    """
 
     suffix: str
     remark: str
+    runs: tuple[str, ...] = ()
     look: re.Pattern[str] = re.compile(r"(?!)")
-    command: tuple[str, ...] = ()
+    conditions: tuple[tuple[str, str], ...] = ()
+    asserted: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    along: str = ""
 
+    def condition(self, test: str) -> str:
+        """Return a condition on ``got``."""
+        for pattern, text in self.conditions:
+            test = re.sub(pattern, text, test)
+        return test
+
+
+SLACK: Final = 1e-6
+"""How far a change may be from what is due."""
+
+CLOSE: Final = r"math\.isclose\(got, (\S+), rel_tol=(\S+)\)"
+RANGE: Final = r"^(\S+) <= got <= (\S+)$"
+INFINITY: Final = r'float\("(-?)inf"\)'
 
 LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
-    "python": Written(".py", "#"),
-    "javascript": Written(".js", "//", re.compile(r"^console\.log\((?P<shown>.*)\); // (?P<what>.*)$"), ("node",)),
+    "python": Written(".py", "#", ("{python}", "-c", "{text}")),
+    "javascript": Written(
+        ".js",
+        "//",
+        ("node", "{folder}/alone.js"),
+        re.compile(r"^ *console\.log\((?P<shown>.*)\); // (?P<what>.*)$"),
+        (
+            (r"math\.isnan\(got\)", "Number.isNaN(got)"),
+            (CLOSE, r"Math.abs(got - \1) <= \2 * Math.max(Math.abs(got), Math.abs(\1))"),
+            (RANGE, r"\1 <= got && got <= \2"),
+            (r"^abs\(", "Math.abs("),
+            (INFINITY, r"\1Infinity"),
+        ),
+        ("var got = {shown};", 'require("node:assert")({test}, `{what} is ${{got}}, but it should be {right}`);'),
+        along="[{shown}].flat(Infinity).reduce((sum, slope, i) => sum + slope * {direction}[i], 0)",
+    ),
+    "cpp": Written(
+        ".cpp",
+        "//",
+        ("{own}", "{folder}/alone_cpp.py"),
+        re.compile(r"^ *std::cout << (?P<shown>.*) << std::endl;  // (?P<what>.*)$"),
+        (
+            (r"math\.isnan\(got\)", "std::isnan(got)"),
+            (CLOSE, r"std::abs(got - \1) <= \2 * std::max(std::abs(got), std::abs(\1))"),
+            (RANGE, r"\1 <= got && got <= \2"),
+            (r"^abs\(", "std::abs("),
+            (INFINITY, r"\1INFINITY"),
+        ),
+        (
+            "  double got = {shown};",
+            "  std::cout << got << std::endl;",
+            "  if (!({test})) {{",
+            '    std::cerr << "AssertionError: {what} is " << got << ", but it should be {right}" << std::endl;',
+            "    return 1;",
+            "  }}",
+        ),
+        ("}",),
+        "{shown} * {direction}[0]",
+    ),
 })
 
 
 def asserting(verdict: Verdict, language: str) -> str | None:
     """Return a program that ends with an assertion, or with the error of an engine, None for what it cannot assert."""
     fact = None if verdict.evidence is None else verdict.evidence.fact
-    look = LANGUAGES[language].look
+    written = LANGUAGES[language]
     lines = verdict.reproduction.rstrip().splitlines()
-    if isinstance(fact, Error | Absent) and not (isinstance(fact, Error) and fact.expected) and fact.error is not None:
-        return "\n".join(line for line in lines if not look.match(line)) + "\n"
+    if isinstance(fact, Error) and not fact.expected:  # the program ends with it
+        return "\n".join(line for line in lines if not written.look.match(line)) + "\n"
+    looks = [(number, match) for number, line in enumerate(lines) if (match := written.look.match(line))]
+    if isinstance(fact, Uncoupled):
+        return _ended(lines, looks[-1][0], written, _movement(fact, dict(_shown(looks)), written))
     if not isinstance(fact, Entry) or fact.subject.of == "hook":
         return None
-    what = what_of(fact.subject)
-    found = [(number, match) for number, line in enumerate(lines) if (match := look.match(line)) and match["what"] == what]
-    if not found:
+    looks = [(number, match) for number, match in looks if match["what"] == what_of(fact.subject)]
+    if not looks:
         return None
-    number, match = found[-1]
-    index = "".join(f"[{int(place)}]" for place in fact.index)
+    number, match = looks[-1]
     test, right = comparison(fact)
-    for pattern, text in CONDITIONS:
-        test = pattern.sub(text, test)
-    said = f"{name_of(fact.subject)}{f' at {index}' if index else ''} is ${{got}}, but it should be {right}"
-    before = [line for line in lines[:number] if not look.match(line)]
-    end = [f"var got = {match['shown']}{index};", f'require("node:assert")({test}, `{said}`);']
-    return "\n".join([*before, *end]) + "\n"
+    index = "".join(f"[{int(place)}]" for place in fact.index)
+    what = f"{name_of(fact.subject)} at {index}" if index else name_of(fact.subject)
+    fields = {"shown": match["shown"] + index, "test": written.condition(test), "what": what, "right": right}
+    return _ended(lines, number, written, fields)
+
+
+def _shown(looks: Sequence[tuple[int, re.Match[str]]]) -> Iterator[tuple[str, str]]:
+    """Yield what each look is called, and what it shows."""
+    yield from ((match["what"], match["shown"]) for _, match in looks)
+
+
+def _movement(fact: Uncoupled, shown: Mapping[str, str], written: Written) -> Mapping[str, str]:
+    """Return what stands in an assertion that a movement of the leaves changes the output as it must."""
+    terms = [
+        written.along.format(shown=shown[f"gradient of {each.name}"], direction=each.array.ravel().tolist())
+        for each in fact.direction
+    ]
+    low, high = float(fact.lower), float(fact.upper)
+    right = f"{low}" if low == high else f"between {low} and {high}"
+    names = " and ".join(f"{each.name} by {each.array.tolist()}" for each in fact.direction)
+    test = written.condition(f"{low - SLACK} <= got <= {high + SLACK}")
+    return {"shown": " + ".join(terms), "test": test, "what": f"the change by moving {names}", "right": right}
+
+
+def _ended(lines: Sequence[str], number: int, written: Written, fields: Mapping[str, str]) -> str:
+    """Return a program with an assertion in place of a look, and without all other looks."""
+    before = [line for line in lines[:number] if not written.look.match(line)]
+    return "\n".join([*before, *(line.format(**fields) for line in written.asserted), *written.behind]) + "\n"
