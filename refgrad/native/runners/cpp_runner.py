@@ -47,6 +47,7 @@ struct Out { int kind; double number; void* held; };
 inline Out out(double number) { return {0, number, nullptr}; }
 inline Out out(int number) { return {0, static_cast<double>(number), nullptr}; }
 inline Out out(bool truth) { return {1, truth ? 1.0 : 0.0, nullptr}; }
+inline Out out(std::nullptr_t) { return {4, 0, nullptr}; }
 inline Out out(const Tensor& tensor) { return {2, 0, new Tensor(tensor)}; }
 inline Out out(const Pullback& pullback) { return {3, 0, new Pullback(pullback)}; }
 inline int outs(Out* all, const std::pair<Tensor, Pullback>& both) { all[0] = out(both.first); all[1] = out(both.second); return 2; }
@@ -67,7 +68,7 @@ template <class F> int guarded(Out* all, char* type, char* message, F f) {
   return -2;
 }
 """
-KINDS = (None, None, "Tensor", "Pullback")
+KINDS = ("number", "truth", "Tensor", "Pullback", "nothing")
 MOST = 64
 """Results of one call, and as many arguments of a function."""
 
@@ -198,11 +199,11 @@ def from_python(function: Callable[..., Any], kept: List[Any], failures: List[Ba
 
 
 def read(result: Out) -> Any:
-    """Return a result as Python has it."""
+    """Return a result as Python has it: a number, a truth value, None, or something that is held."""
     kind = KINDS[result.kind]
-    if kind is None:
-        return bool(result.number) if result.kind == 1 else result.number
-    return Held(kind, result.held)
+    if kind in ("Tensor", "Pullback"):
+        return Held(kind, result.held)
+    return None if kind == "nothing" else bool(result.number) if kind == "truth" else result.number
 
 
 def compiler_version() -> str:

@@ -191,7 +191,8 @@ def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int) -
         lower, upper = _decimal(ball.lower()), _decimal(ball.upper())
         if lower != upper:
             lower, upper = (f"{float(end):.8g}" for end in (ball.lower(), ball.upper()))
-            lower, upper = (("0" if abs(float(end)) < VAGUE_ABOVE else end) for end in (lower, upper))
+            if ball.contains(0) or float(ball.abs_upper()) >= VAGUE_ABOVE:
+                lower, upper = (("0" if abs(float(end)) < VAGUE_ABOVE else end) for end in (lower, upper))
     relative = error / abs(truth) if truth else float("nan")
     return EntryError(index, value, lower, upper, relative, error / budget if budget else float("inf"))
 
