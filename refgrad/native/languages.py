@@ -355,7 +355,14 @@ class Cpp(Language):
 
     def literal(self, value: object) -> str:
         """Return a value of Python as C++ spells it."""
-        words = {"None": "nullptr", "True": "true", "False": "false", "nan": "NAN", "inf": "INFINITY", "-inf": "-INFINITY"}
+        words = {
+            "None": "nullptr",
+            "True": "true",
+            "False": "false",
+            "nan": "NAN",
+            "inf": "INFINITY",
+            "-inf": "-INFINITY",
+        }
         return words.get(repr(value), repr(value))
 
     def caught(self, lines: Iterable[str]) -> Iterator[str]:

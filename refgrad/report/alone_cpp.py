@@ -1,10 +1,11 @@
 """The program that ``confirm`` compiles another one of C++ by, and runs it: as alone.py does in Python.
 
-The other program comes on the standard input; its first line ``// g++ OPTIONS`` says what the compiler is told. Each line
-that it prints is followed by a line of data, and so is the error that it may end with.
+The other program comes on the standard input; its first line ``// g++ OPTIONS`` says what the compiler is told. Each
+line that it prints is followed by a line of data, and so is the error that it may end with.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,9 @@ def run(program: str, folder: Path) -> int:
             kind = "AssertionError" if line.startswith(FAILED) else line.removeprefix(THROWN).strip(" '")
             told({"type": kind, "message": line, "bases": []})
             return 1
+    if done.returncode < 0:
+        sys.stdout.flush()
+        os.kill(os.getpid(), -done.returncode)
     return done.returncode
 
 

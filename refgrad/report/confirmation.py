@@ -103,7 +103,10 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
         shown = f"{plain}the process died of signal {-run.returncode}"
         return Confirmation(script, "confirmed" if died else "not confirmed", shown)
     if run.returncode and output.error is None:
-        return Confirmation(script, "not confirmed", f"{plain}the process ended with the status {run.returncode}")
+        fact = None if script.verdict.evidence is None else script.verdict.evidence.fact
+        ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
+        shown = f"{plain}the process ended with the status {run.returncode}"
+        return Confirmation(script, "confirmed" if ended else "not confirmed", shown)
     ending = "" if output.error is None else output.error.text
     return Confirmation(script, _answer(script, output), "\n".join(filter(None, [plain.strip(), ending])))
 

@@ -19,7 +19,6 @@ from refgrad.native.adapter.files import read_adapter
 from refgrad.native.adapter.kinds import AnyAdapter, checked_adapter
 from refgrad.native.engine_names import offered_engine, shipped_engines, unknown_engine
 
-
 OF_PYTHON: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 OF_NODE: Final = """
 const path = require("node:path"), fs = require("node:fs");
@@ -54,6 +53,11 @@ def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
         return "unknown"
     if adapter.language == "javascript":
         return _answered("node", "-e", OF_NODE, adapter.distribution)
+    if (
+        adapter.language == "cpp"
+        and (packaged := _answered("dpkg-query", "-Wf", "${Version}", adapter.distribution)) != "unknown"
+    ):
+        return packaged
     if python != sys.executable:
         return _answered(python, "-c", OF_PYTHON, adapter.distribution)
     try:

@@ -1,8 +1,8 @@
-"""The runner of engines in C++: the Python runner, whose templates are compiled, each once, and loaded into the process.
+"""The runner of engines in C++: the Python runner with templates that are compiled, each once, and loaded.
 
-The setup of an adapter is a header. It names the type of tensors ``Tensor``, and that of functions that turn a cotangent
-into cotangents ``Pullback``; a first line ``// g++ OPTIONS`` says what the compiler is told. What was compiled is kept in a
-folder of the user's temporary files.
+The setup of an adapter is a header. It names the type of tensors ``Tensor``, and that of functions that turn a
+cotangent into cotangents ``Pullback``; a first line ``// g++ OPTIONS`` says what the compiler is told. What was
+compiled is kept in a folder of the user's temporary files.
 """
 
 from __future__ import annotations
@@ -13,59 +13,23 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence, Tuple
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+if TYPE_CHECKING:
+    from refgrad.native.runners import python_runner
+else:  # the file beside this one, whatever interpreter runs it
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import python_runner
 
-import python_runner
-from python_runner import PROTOCOL, Json, Names, Session
+Json = Dict[str, Any]
+Names = Dict[str, Any]
+SUPPORT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cpp_runner.hpp")
+ONE, FAILED = -1, -2
+"""What a call answers in place of the number of its results: a single one, and an exception."""
 
-SUPPORT = """
-#include <cstring>
-#include <exception>
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-#include <cxxabi.h>
-using Function = std::function<Tensor(const std::vector<Tensor>&)>;
-extern "C" typedef void* (*Called)(void**, int);
-
-inline Function from_outside(Called called) {
-  return [called](const std::vector<Tensor>& primals) -> Tensor {
-    std::vector<void*> given;
-    for (auto& primal : primals) given.push_back(new Tensor(primal));
-    void* result = called(given.data(), static_cast<int>(given.size()));
-    if (!result) throw std::runtime_error("outside");
-    return *static_cast<Tensor*>(result);
-  };
-}
-
-struct Out { int kind; double number; void* held; };
-inline Out out(double number) { return {0, number, nullptr}; }
-inline Out out(int number) { return {0, static_cast<double>(number), nullptr}; }
-inline Out out(bool truth) { return {1, truth ? 1.0 : 0.0, nullptr}; }
-inline Out out(std::nullptr_t) { return {4, 0, nullptr}; }
-inline Out out(const Tensor& tensor) { return {2, 0, new Tensor(tensor)}; }
-inline Out out(const Pullback& pullback) { return {3, 0, new Pullback(pullback)}; }
-inline int outs(Out* all, const std::pair<Tensor, Pullback>& both) { all[0] = out(both.first); all[1] = out(both.second); return 2; }
-inline int outs(Out* all, const std::vector<double>& many) { for (size_t i = 0; i < many.size(); ++i) all[i] = out(many[i]); return many.size(); }
-template <class T> int outs(Out* all, const T& one) { all[0] = out(one); return -1; }
-
-template <class F> int guarded(Out* all, char* type, char* message, F f) {
-  try {
-    if constexpr (std::is_void_v<decltype(f())>) { f(); return 0; } else return outs(all, f());
-  } catch (const std::exception& error) {
-    int status;
-    char* name = abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status);
-    std::strncpy(type, name ? name : "exception", 199);
-    std::strncpy(message, error.what(), 1999);
-  } catch (...) {
-    std::strncpy(type, "unknown", 199);
-  }
-  return -2;
+SOURCE = """#include "setup.hpp"
+extern "C" int called(void** held, double* numbers, Out* results, char* kind, char* message) {
+  %s
 }
 """
 KINDS = ("number", "truth", "Tensor", "Pullback", "nothing")
@@ -89,7 +53,7 @@ class Held:
         self.address = address
 
 
-class Compiled(Session):
+class Compiled(python_runner.Session):
     """A session whose templates are C++."""
 
     def __init__(self, setup: str, name: str = "engine", forget: str | None = None) -> None:
@@ -98,7 +62,8 @@ class Compiled(Session):
         head = setup.strip().splitlines()[0]
         self.options = head.partition("g++")[2].split() if head.startswith("//") else []
         self.libraries = [option for option in self.options if option.startswith("-l")]
-        text = setup + "\n" + SUPPORT
+        with open(SUPPORT) as file:
+            text = setup + "\n" + file.read()
         key = hashlib.sha256((text + compiler_version()).encode()).hexdigest()[:16]
         self.folder = os.path.join(tempfile.gettempdir(), "refgrad-cpp-%d-%s" % (os.getuid(), key))
         os.makedirs(self.folder, exist_ok=True)
@@ -113,8 +78,20 @@ class Compiled(Session):
         """Compile, and put what comes of it in its place at once, since others may compile the same."""
         flags = [option for option in self.options if option not in self.libraries]
         apart = "%s.%d" % (target, os.getpid())
-        command = ["g++", "-std=c++17", "-O0", "-fPIC", *flags, *given, "-o", apart, *(self.libraries if "-shared" in given else [])]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+        command = [
+            "g++",
+            "-std=c++17",
+            "-O0",
+            "-fPIC",
+            *flags,
+            *given,
+            "-o",
+            apart,
+            *(self.libraries if "-shared" in given else []),
+        ]
+        done = subprocess.run(  # noqa: S603 (the compiler, with the options of the adapter)
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, check=False
+        )
         if done.returncode:
             lines = [line for line in done.stdout.splitlines() if "error" in line] or done.stdout.splitlines()
             raise RuntimeError("it does not compile: %s" % "; ".join(lines)[:600])
@@ -129,22 +106,24 @@ class Compiled(Session):
         results = (Out * MOST)()
         kind, message = ctypes.create_string_buffer(200), ctypes.create_string_buffer(2000)
         count = function(addresses, numbers, results, kind, message)
-        if count == -2:
+        if count == FAILED:
             if failures:
                 raise failures[0]
             raise type(kind.value.decode() or "exception", (Exception,), {})(message.value.decode("utf-8", "replace"))
-        if count == -1:
+        if count == ONE:
             return read(results[0])
         return [read(results[i]) for i in range(count)] if count else None
 
     def arguments(self, fields: Names, kept: List[Any], failures: List[BaseException]) -> Tuple[str, Any, Any]:
         """Return declarations of the arguments, and the addresses and numbers that they stand for."""
-        lines, addresses, numbers = [], [], []
+        lines: List[str] = []
+        addresses: List[int | None] = []
+        numbers: List[float] = []
         for name, given in fields.items():
             if isinstance(given, Held):
                 lines.append("auto& _%s = *static_cast<%s*>(held[%d]);" % (name, given.kind, len(addresses)))
                 addresses.append(given.address)
-            elif isinstance(given, bool) or isinstance(given, int):
+            elif isinstance(given, (bool, int)):
                 kind = "bool" if isinstance(given, bool) else "int"
                 lines.append("%s _%s = static_cast<%s>(numbers[%d]);" % (kind, name, kind, len(numbers)))
                 numbers.append(float(given))
@@ -154,7 +133,9 @@ class Compiled(Session):
                 addresses += [each.address for each in given]
             elif callable(given):
                 kept.append(CALLED(from_python(given, kept, failures)))
-                lines.append("Function _%s = from_outside(reinterpret_cast<Called>(held[%d]));" % (name, len(addresses)))
+                lines.append(
+                    "Function _%s = from_outside(reinterpret_cast<Called>(held[%d]));" % (name, len(addresses))
+                )
                 addresses.append(ctypes.cast(kept[-1], ctypes.c_void_p).value)
             elif given is None:
                 lines.append("[[maybe_unused]] auto _%s = nullptr;" % name)
@@ -174,12 +155,12 @@ class Compiled(Session):
             if not os.path.exists(path + ".so"):
                 source = "%s.%d.cpp" % (path, os.getpid())
                 with open(source, "w") as file:
-                    file.write('#include "setup.hpp"\nextern "C" int called(void** held, double* numbers, Out* results, char* kind, char* message) {\n  %s\n}\n' % body)
+                    file.write(SOURCE % body)
                 self.build(["-shared", "-I", self.folder, source], path + ".so")
             self.functions[body] = ctypes.CDLL(path + ".so").called
         return self.functions[body]
 
-    def members(self, modules: Sequence[str], names: Sequence[str]) -> Dict[str, Dict[str, int]]:
+    def members(self, modules: Sequence[str], _names: Sequence[str]) -> Dict[str, Dict[str, int]]:
         """Return nothing: a namespace of C++ cannot be asked what it has."""
         return {module: {} for module in modules}
 
@@ -208,7 +189,9 @@ def read(result: Out) -> Any:
 
 def compiler_version() -> str:
     """Return what the compiler calls itself. Raises OSError where there is none."""
-    return subprocess.run(["g++", "-dumpfullversion"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+    command = ["g++", "-dumpfullversion"]
+    asked = subprocess.run(command, stdout=subprocess.PIPE, universal_newlines=True, check=True)  # noqa: S603 (as above)
+    return asked.stdout.strip()
 
 
 class Server(python_runner.Server):
@@ -216,10 +199,17 @@ class Server(python_runner.Server):
 
     def hello(self, hello: Json) -> Json:
         """Start the engine."""
-        if hello["protocol"] != PROTOCOL:
-            raise ValueError("the runner speaks protocol %d, not %r" % (PROTOCOL, hello["protocol"]))
+        if hello["protocol"] != python_runner.PROTOCOL:
+            raise ValueError("the runner speaks protocol %d, not %r" % (python_runner.PROTOCOL, hello["protocol"]))
         self.session = Compiled(hello["setup"], hello["name"], hello.get("forget"))
-        return {"hello": {"protocol": PROTOCOL, "language": "cpp", "version": compiler_version(), "numpy": None}}
+        return {
+            "hello": {
+                "protocol": python_runner.PROTOCOL,
+                "language": "cpp",
+                "version": compiler_version(),
+                "numpy": None,
+            }
+        }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Programs of findings in other languages than Python: what their files are called, and how they assert what is right."""
+"""Programs of findings in other languages than Python: how their files end, and how they assert what is right."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from refgrad.grading.judging.narration import name_of
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.findings.lines import what_of
 from refgrad.report.findings.tolerance import comparison
+
 
 @dataclass(frozen=True, slots=True)
 class Written:

@@ -72,7 +72,9 @@ class Script:
     @cached_property
     def asserting(self) -> str | None:
         """The program with an assertion at its end, None where there is none: it ends with an error, or only prints."""
-        return asserting(self.verdict) if self.language == "python" else languages.asserting(self.verdict, self.language)
+        return (
+            asserting(self.verdict) if self.language == "python" else languages.asserting(self.verdict, self.language)
+        )
 
     @cached_property
     def program(self) -> str:

@@ -1,0 +1,64 @@
+// A finding of refgrad: exceptional/arctan2, wrong first derivative.
+// The gradient of `arctan2(x1, x2)` with respect to `x1` at x1 = nan, x2 = 2.672 is nan; adolc gives 0.
+// Violated (MUST): arctan2: NaN and infinities reach what depends on them and nothing else; subnormals, the largest
+// number and -0.0 are numbers like others.
+// Found on adolc, Linux x86_64.
+
+// g++ -ladolc
+#include <adolc/adolc.h>
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+using Tensor = adouble;
+using Pullback = std::function<std::vector<double>(double)>;
+
+inline double value(const adouble& x) { return x.value(); }
+inline double value(double x) { return x; }
+
+template <class Function>
+std::pair<Tensor, Pullback> vjp(Function function, const std::vector<Tensor>& primals) {
+  static short tapes = 0;
+  short tape = tapes = tapes % 30 + 1;  // it keeps the values of no more than 32
+  std::vector<adouble> x(primals.size());
+  double y;
+  trace_on(tape);
+  for (size_t i = 0; i < x.size(); ++i) x[i] <<= primals[i].value();
+  adouble output = function(x);
+  output >>= y;
+  trace_off();
+  int n = x.size();
+  return {Tensor(y), [tape, n, primals](double seed) {
+    std::vector<double> at(n), found(n);
+    double out;
+    for (int i = 0; i < n; ++i) at[i] = primals[i].value();
+    ::zos_forward(tape, 1, n, 1, at.data(), &out);
+    ::fos_reverse(tape, 1, n, &seed, found.data());
+    return found;
+  }};
+}
+
+int main() {
+  std::cout.precision(17);
+  Tensor x1 = Tensor(NAN);
+  Tensor x2 = Tensor(2.672);
+  Tensor a1 = atan2(x1, x2);
+  auto program_a1 = [&](const std::vector<Tensor>& primals) -> Tensor {
+    Tensor x1 = primals[0];
+    Tensor x2 = primals[1];
+    Tensor a1 = atan2(x1, x2);
+    return a1;
+  };
+  auto [output_a1, pullback_of_a1] = vjp(program_a1, {x1, x2});
+  auto gradient_of_x1_and_gradient_of_x2_found = pullback_of_a1(2.459);
+  auto gradient_of_x1 = gradient_of_x1_and_gradient_of_x2_found[0];
+  auto gradient_of_x2 = gradient_of_x1_and_gradient_of_x2_found[1];
+  double got = value(gradient_of_x1);
+  std::cout << got << std::endl;
+  if (!(std::isnan(got))) {
+    std::cerr << "AssertionError: the gradient of x1 is " << got << ", but it should be nan" << std::endl;
+    return 1;
+  }
+}

@@ -1,0 +1,61 @@
+// A finding of refgrad: exceptional/integer_power, wrong first derivative.
+// The gradient of `integer_power(x1, n=4)` with respect to `x1` at x1 = 1.1125369292536007e-308 is 0; adolc gives nan.
+// Violated (MUST): integer_power: NaN and infinities reach what depends on them and nothing else; subnormals, the
+// largest number and -0.0 are numbers like others.
+// Found on adolc, Linux x86_64.
+
+// g++ -ladolc
+#include <adolc/adolc.h>
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+using Tensor = adouble;
+using Pullback = std::function<std::vector<double>(double)>;
+
+inline double value(const adouble& x) { return x.value(); }
+inline double value(double x) { return x; }
+
+template <class Function>
+std::pair<Tensor, Pullback> vjp(Function function, const std::vector<Tensor>& primals) {
+  static short tapes = 0;
+  short tape = tapes = tapes % 30 + 1;  // it keeps the values of no more than 32
+  std::vector<adouble> x(primals.size());
+  double y;
+  trace_on(tape);
+  for (size_t i = 0; i < x.size(); ++i) x[i] <<= primals[i].value();
+  adouble output = function(x);
+  output >>= y;
+  trace_off();
+  int n = x.size();
+  return {Tensor(y), [tape, n, primals](double seed) {
+    std::vector<double> at(n), found(n);
+    double out;
+    for (int i = 0; i < n; ++i) at[i] = primals[i].value();
+    ::zos_forward(tape, 1, n, 1, at.data(), &out);
+    ::fos_reverse(tape, 1, n, &seed, found.data());
+    return found;
+  }};
+}
+
+int main() {
+  std::cout.precision(17);
+  Tensor x1 = Tensor(1.1125369292536007e-308);
+  Tensor a1 = pow(x1, (double)4);
+  auto program_a1 = [&](const std::vector<Tensor>& primals) -> Tensor {
+    Tensor x1 = primals[0];
+    Tensor a1 = pow(x1, (double)4);
+    return a1;
+  };
+  auto [output_a1, pullback_of_a1] = vjp(program_a1, {x1});
+  auto gradient_of_x1_found = pullback_of_a1(1.0);
+  auto gradient_of_x1 = gradient_of_x1_found[0];
+  double got = value(gradient_of_x1);
+  std::cout << got << std::endl;
+  if (!(std::abs(got) < 1e-12)) {
+    std::cerr << "AssertionError: the gradient of x1 is " << got << ", but it should be 0.0" << std::endl;
+    return 1;
+  }
+}

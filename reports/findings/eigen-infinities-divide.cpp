@@ -1,0 +1,55 @@
+// A finding of refgrad: infinities/divide, wrong first derivative.
+// The gradient of `divide(x1, x2)` with respect to `x1` at x1 = inf, x2 = 2.623 is 0.937476; eigen gives nan.
+// Violated (SHOULD): divide: where an operand is infinite, value and gradient are their limits, if formulas reach
+// them.
+// Found on eigen, Linux x86_64.
+
+// g++ -I/usr/include/eigen3
+#include <Eigen/Core>
+#include <unsupported/Eigen/AutoDiff>
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+using Tensor = Eigen::AutoDiffScalar<Eigen::VectorXd>;
+using Pullback = std::function<std::vector<double>(double)>;
+
+inline double value(const Tensor& x) { return x.value(); }
+inline double value(double x) { return x; }
+
+template <class Function>
+std::pair<Tensor, Pullback> vjp(Function function, const std::vector<Tensor>& primals) {
+  std::vector<Tensor> x;
+  for (size_t i = 0; i < primals.size(); ++i) x.push_back(Tensor(primals[i].value(), primals.size(), i));
+  Tensor y = function(x);
+  return {Tensor(y.value()), [y, x](double seed) {
+    std::vector<double> found(x.size(), 0.0);  // a constant has no derivatives
+    for (int i = 0; i < y.derivatives().size(); ++i) found[i] = seed * y.derivatives()[i];
+    return found;
+  }};
+}
+
+int main() {
+  std::cout.precision(17);
+  Tensor x1 = Tensor(INFINITY);
+  Tensor x2 = Tensor(2.623);
+  Tensor a1 = x1 / x2;
+  auto program_a1 = [&](const std::vector<Tensor>& primals) -> Tensor {
+    Tensor x1 = primals[0];
+    Tensor x2 = primals[1];
+    Tensor a1 = x1 / x2;
+    return a1;
+  };
+  auto [output_a1, pullback_of_a1] = vjp(program_a1, {x1, x2});
+  auto gradient_of_x1_and_gradient_of_x2_found = pullback_of_a1(2.459);
+  auto gradient_of_x1 = gradient_of_x1_and_gradient_of_x2_found[0];
+  auto gradient_of_x2 = gradient_of_x1_and_gradient_of_x2_found[1];
+  double got = value(gradient_of_x1);
+  std::cout << got << std::endl;
+  if (!(std::abs(got - 0.9374761723217689) <= 1e-06 * std::max(std::abs(got), std::abs(0.9374761723217689)))) {
+    std::cerr << "AssertionError: the gradient of x1 is " << got << ", but it should be 0.9374761723217689" << std::endl;
+    return 1;
+  }
+}

@@ -1,0 +1,89 @@
+"""An engine in C++ is graded through the same protocol: its templates are compiled."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from refgrad.grading.judging.examination import examine
+from refgrad.native.adapter import FunctionalAdapter
+from refgrad.native.engine import Engine, ProcessRunner, reproduce
+from refgrad.scenario import parse
+
+if shutil.which("g++") is None:
+    pytest.skip("needs g++", allow_module_level=True)
+
+SETUP = """// g++
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+struct Tensor { double number, slope; };
+using Pullback = std::function<std::vector<double>(double)>;
+inline double value(const Tensor& x) { return x.number; }
+inline double value(double x) { return x; }
+inline Tensor plus(Tensor x, Tensor y) { return {x.number + y.number, x.slope + y.slope}; }
+inline Tensor sine(Tensor x) { return {std::sin(x.number), std::cos(x.number) * x.slope}; }
+inline Tensor wrong(Tensor x) { return {std::cos(x.number), std::sin(x.number) * x.slope}; }
+inline Tensor root(Tensor x) {
+  if (x.number > 1) throw std::domain_error("too large");
+  return {std::sqrt(x.number), x.slope / (2 * std::sqrt(x.number))};
+}
+
+template <class Function> std::pair<Tensor, Pullback> vjp(Function function, std::vector<Tensor> x) {
+  std::vector<double> slopes;
+  for (auto& one : x) {
+    one.slope = 1;
+    slopes.push_back(function(x).slope);
+    one.slope = 0;
+  }
+  return {function(x), [slopes](double seed) {
+    std::vector<double> found;
+    for (double slope : slopes) found.push_back(seed * slope);
+    return found;
+  }};
+}
+"""
+ADAPTER = FunctionalAdapter(
+    name="tangents",
+    language="cpp",
+    setup=SETUP,
+    leaf="Tensor{{{scalar}, 0.0}}",
+    value="value({x})",
+    vjp="vjp({function}, {primals})",
+    operators={"add": "plus({x}, {y})", "sin": "sine({x})", "cos": "wrong({x})", "sqrt": "root({x})"},
+    scalars_only=True,
+)
+GRADIENT = "x = leaf float64[] {0x1p+1} requires_grad\ny = %s\nbackward y\nread value y\nread grad x\n"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    runner = ProcessRunner(ADAPTER)
+    yield Engine(ADAPTER, runner)
+    runner.stop()
+
+
+@pytest.mark.parametrize(("applied", "outcome"), [("sin x", "passed"), ("add x x", "passed"), ("cos x", "wrong")])
+def test_what_is_right_passes_and_what_is_wrong_is_found(engine: Engine, applied: str, outcome: str) -> None:
+    assert examine(parse(GRADIENT % applied), engine).outcome == outcome
+
+
+def test_gradients_of_two_backwards_add_up(engine: Engine) -> None:
+    scenario = parse("x = leaf float64[] {0x1p+1} requires_grad\ny = sin x\nbackward y\nbackward y\nread grad x\n")
+    assert examine(scenario, engine).outcome == "passed"
+
+
+def test_an_exception_of_cpp_is_an_observation(engine: Engine) -> None:
+    finding = examine(parse(GRADIENT % "sqrt x"), engine)
+    assert finding.outcome == "unexpected-error"
+    assert "std::domain_error: too large" in finding.message
+
+
+def test_its_reproduction_is_cpp(engine: Engine) -> None:
+    assert "  Tensor y = sine(x);\n  auto program_y = [&]" in reproduce(parse(GRADIENT % "sin x"), engine)
