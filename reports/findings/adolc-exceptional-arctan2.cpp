@@ -1,8 +1,8 @@
 // A finding of refgrad: exceptional/arctan2, wrong first derivative.
-// The gradient of `arctan2(x1, x2)` with respect to `x1` at x1 = nan, x2 = 2.672 is nan; adolc gives 0.
+// The gradient of `arctan2(x1, x2)` with respect to `x1` at x1 = nan, x2 = 2.672 is nan; adolc 2.7.2-6 gives 0.
 // Violated (MUST): arctan2: NaN and infinities reach what depends on them and nothing else; subnormals, the largest
 // number and -0.0 are numbers like others.
-// Found on adolc, Linux x86_64.
+// Found on adolc 2.7.2-6, Linux x86_64.
 
 // g++ -ladolc
 #include <adolc/adolc.h>

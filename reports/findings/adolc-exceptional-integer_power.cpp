@@ -1,8 +1,9 @@
 // A finding of refgrad: exceptional/integer_power, wrong first derivative.
-// The gradient of `integer_power(x1, n=4)` with respect to `x1` at x1 = 1.1125369292536007e-308 is 0; adolc gives nan.
+// The gradient of `integer_power(x1, n=4)` with respect to `x1` at x1 = 1.1125369292536007e-308 is 0; adolc 2.7.2-6
+// gives nan.
 // Violated (MUST): integer_power: NaN and infinities reach what depends on them and nothing else; subnormals, the
 // largest number and -0.0 are numbers like others.
-// Found on adolc, Linux x86_64.
+// Found on adolc 2.7.2-6, Linux x86_64.
 
 // g++ -ladolc
 #include <adolc/adolc.h>

@@ -1,8 +1,8 @@
 // A finding of refgrad: exceptional/power, wrong first derivative.
-// The gradient of `power(x1, x2)` with respect to `x2` at x1 = nan, x2 = 0.028 is nan; adolc gives 0.
+// The gradient of `power(x1, x2)` with respect to `x2` at x1 = nan, x2 = 0.028 is nan; adolc 2.7.2-6 gives 0.
 // Violated (MUST): power: NaN and infinities reach what depends on them and nothing else; subnormals, the largest
 // number and -0.0 are numbers like others.
-// Found on adolc, Linux x86_64.
+// Found on adolc 2.7.2-6, Linux x86_64.
 
 // g++ -ladolc
 #include <adolc/adolc.h>

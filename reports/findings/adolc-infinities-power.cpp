@@ -1,7 +1,7 @@
 // A finding of refgrad: infinities/power, wrong first derivative.
-// The gradient of `power(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.028 is 0; adolc gives nan.
+// The gradient of `power(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.028 is 0; adolc 2.7.2-6 gives nan.
 // Violated (SHOULD): power: where an operand is infinite, value and gradient are their limits, if formulas reach them.
-// Found on adolc, Linux x86_64.
+// Found on adolc 2.7.2-6, Linux x86_64.
 
 // g++ -ladolc
 #include <adolc/adolc.h>

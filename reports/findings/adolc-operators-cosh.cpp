@@ -1,7 +1,7 @@
 // A finding of refgrad: operators/cosh, wrong first derivative.
-// The gradient of `cosh(a)` with respect to `a` at a = 1e-20 is 1e-20; adolc gives 0.
+// The gradient of `cosh(a)` with respect to `a` at a = 1e-20 is 1e-20; adolc 2.7.2-6 gives 0.
 // Violated (MUST): cosh: value and gradient are right, for any shape, attribute and seed.
-// Found on adolc, Linux x86_64.
+// Found on adolc 2.7.2-6, Linux x86_64.
 
 // g++ -ladolc
 #include <adolc/adolc.h>

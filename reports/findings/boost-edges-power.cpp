@@ -1,7 +1,7 @@
 // A finding of refgrad: edges/power, missing.
-// The gradient of `power(a, b)` with respect to `a` at a = 0.0, b = 2.0 is 0; boost gives nan.
+// The gradient of `power(a, b)` with respect to `a` at a = 0.0, b = 2.0 is 0; boost 1.81.0-5+deb12u1 gives nan.
 // Violated (MUST): power: at its edges the gradient is an element of the subdifferential.
-// Found on boost, Linux x86_64.
+// Found on boost 1.81.0-5+deb12u1, Linux x86_64.
 
 // g++
 #include <boost/math/differentiation/autodiff.hpp>

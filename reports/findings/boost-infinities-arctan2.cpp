@@ -1,8 +1,9 @@
 // A finding of refgrad: infinities/arctan2, wrong first derivative.
-// The gradient of `arctan2(x1, x2)` with respect to `x1` at x1 = inf, x2 = 2.672 is 0; boost gives nan.
+// The gradient of `arctan2(x1, x2)` with respect to `x1` at x1 = inf, x2 = 2.672 is 0; boost 1.81.0-5+deb12u1 gives
+// nan.
 // Violated (SHOULD): arctan2: where an operand is infinite, value and gradient are their limits, if formulas reach
 // them.
-// Found on boost, Linux x86_64.
+// Found on boost 1.81.0-5+deb12u1, Linux x86_64.
 
 // g++
 #include <boost/math/differentiation/autodiff.hpp>

@@ -1,7 +1,7 @@
 // A finding of refgrad: infinities/exp, wrong value.
-// `exp(x1)` at x1 = inf is inf; boost gives nan.
+// `exp(x1)` at x1 = inf is inf; boost 1.81.0-5+deb12u1 gives nan.
 // Violated (SHOULD): exp: where an operand is infinite, value and gradient are their limits, if formulas reach them.
-// Found on boost, Linux x86_64.
+// Found on boost 1.81.0-5+deb12u1, Linux x86_64.
 
 // g++
 #include <boost/math/differentiation/autodiff.hpp>

@@ -1,8 +1,8 @@
 // A finding of refgrad: infinities/integer_power, wrong value.
-// `integer_power(x1, n=4)` at x1 = inf is inf; boost gives nan.
+// `integer_power(x1, n=4)` at x1 = inf is inf; boost 1.81.0-5+deb12u1 gives nan.
 // Violated (SHOULD): integer_power: where an operand is infinite, value and gradient are their limits, if formulas
 // reach them.
-// Found on boost, Linux x86_64.
+// Found on boost 1.81.0-5+deb12u1, Linux x86_64.
 
 // g++
 #include <boost/math/differentiation/autodiff.hpp>

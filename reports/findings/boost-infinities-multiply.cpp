@@ -1,8 +1,9 @@
 // A finding of refgrad: infinities/multiply, wrong first derivative.
-// The gradient of `multiply(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.094 is 0.231146; boost gives nan.
+// The gradient of `multiply(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.094 is 0.231146; boost 1.81.0-5+deb12u1
+// gives nan.
 // Violated (SHOULD): multiply: where an operand is infinite, value and gradient are their limits, if formulas reach
 // them.
-// Found on boost, Linux x86_64.
+// Found on boost 1.81.0-5+deb12u1, Linux x86_64.
 
 // g++
 #include <boost/math/differentiation/autodiff.hpp>

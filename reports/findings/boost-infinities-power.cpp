@@ -1,7 +1,7 @@
 // A finding of refgrad: infinities/power, wrong first derivative.
-// The gradient of `power(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.028 is 0; boost gives nan.
+// The gradient of `power(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.028 is 0; boost 1.81.0-5+deb12u1 gives nan.
 // Violated (SHOULD): power: where an operand is infinite, value and gradient are their limits, if formulas reach them.
-// Found on boost, Linux x86_64.
+// Found on boost 1.81.0-5+deb12u1, Linux x86_64.
 
 // g++
 #include <boost/math/differentiation/autodiff.hpp>

@@ -1,7 +1,7 @@
 // A finding of refgrad: operators/tanh, wrong first derivative.
-// The gradient of `tanh(a)` with respect to `a` at a = 800.0 is 0; boost gives nan.
+// The gradient of `tanh(a)` with respect to `a` at a = 800.0 is 0; boost 1.81.0-5+deb12u1 gives nan.
 // Violated (MUST): tanh: value and gradient are right, for any shape, attribute and seed.
-// Found on boost, Linux x86_64.
+// Found on boost 1.81.0-5+deb12u1, Linux x86_64.
 
 // g++
 #include <boost/math/differentiation/autodiff.hpp>

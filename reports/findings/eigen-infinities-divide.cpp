@@ -1,8 +1,8 @@
 // A finding of refgrad: infinities/divide, wrong first derivative.
-// The gradient of `divide(x1, x2)` with respect to `x1` at x1 = inf, x2 = 2.623 is 0.937476; eigen gives nan.
+// The gradient of `divide(x1, x2)` with respect to `x1` at x1 = inf, x2 = 2.623 is 0.937476; eigen 3.4.0-4 gives nan.
 // Violated (SHOULD): divide: where an operand is infinite, value and gradient are their limits, if formulas reach
 // them.
-// Found on eigen, Linux x86_64.
+// Found on eigen 3.4.0-4, Linux x86_64.
 
 // g++ -I/usr/include/eigen3
 #include <Eigen/Core>

@@ -1,8 +1,9 @@
 // A finding of refgrad: infinities/multiply, wrong first derivative.
-// The gradient of `multiply(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.094 is 0.231146; eigen gives nan.
+// The gradient of `multiply(x1, x2)` with respect to `x1` at x1 = inf, x2 = 0.094 is 0.231146; eigen 3.4.0-4 gives
+// nan.
 // Violated (SHOULD): multiply: where an operand is infinite, value and gradient are their limits, if formulas reach
 // them.
-// Found on eigen, Linux x86_64.
+// Found on eigen 3.4.0-4, Linux x86_64.
 
 // g++ -I/usr/include/eigen3
 #include <Eigen/Core>

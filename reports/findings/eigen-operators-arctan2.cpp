@@ -1,7 +1,7 @@
 // A finding of refgrad: operators/arctan2, crash or hang.
-// eigen: the process was ended by signal 6 (SIGABRT).
+// eigen 3.4.0-4: the process was ended by signal 6 (SIGABRT).
 // Violated (MUST): arctan2: value and gradient are right, for any shape, attribute and seed.
-// Found on eigen, Linux x86_64.
+// Found on eigen 3.4.0-4, Linux x86_64.
 
 // g++ -I/usr/include/eigen3
 #include <Eigen/Core>

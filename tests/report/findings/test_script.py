@@ -118,7 +118,7 @@ def committed() -> list[Script]:
 
 
 def test_committed_programs_import_what_they_use_and_nothing_else() -> None:
-    for script in committed():
+    for script in (script for script in committed() if script.language == "python"):
         tree = ast.parse(script.program)
         bound = {
             (alias.asname or alias.name).partition(".")[0]
