@@ -43,8 +43,10 @@ from tests.native.tiny_engine import tiny_adapter
         ),
         (
             {"leaf": "Tiny({o})"},
-            "adapter 'tiny': leaf: unknown placeholder {o}; it may use "
-            "['array', 'dtype', 'requires_grad', 'scalar', 'shape']",
+            (
+                "adapter 'tiny': leaf: unknown placeholder {o}; it may use "
+                "['array', 'dtype', 'requires_grad', 'scalar', 'shape']"
+            ),
         ),
         (
             {"backward": "{loss}.backward()"},
