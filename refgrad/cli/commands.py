@@ -140,12 +140,19 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     metavar="MIB",
     help="Memory that a started engine may take [default: 8192].",
 )
+@click.option(
+    "--expect", type=file_path, metavar="FILE", help="Accept the known failures that this file of TOML lists."
+)
+@click.option("--update", is_flag=True, help="Write the file of --expect anew: add what fails, delete what holds now.")
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
 def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **options: Any) -> None:
     """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
 
-    Exit status: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
-    not be started, 4 a check has no verdict or nothing can be written, 130 interrupted, 143 terminated.
+    The table [tool.refgrad] of pyproject.toml holds defaults of these options, by their names.
+
+    Exit status: 0 every check has a verdict and every MUST holds or is known to fail, 1 some do not hold, or hold while
+    they are known to fail, 2 wrong usage, 3 an engine could not be started, 4 a check has no verdict or nothing can be
+    written, 130 interrupted, 143 terminated.
     """
     from refgrad.cli.grade import grade_engines
 

@@ -18,10 +18,10 @@ def engine_name(text: str) -> str:
     return text
 
 
-def file_path(text: str) -> Path:
-    """Return the path that was typed. Raises BadParameter for what no file can be named."""
-    if "\0" in text:
-        raise click.BadParameter(f"{plain_line(text)!r} is no name of a file")
+def file_path(text: str | Path) -> Path:
+    """Return the path that was typed, or is a default. Raises BadParameter for what no file can be named."""
+    if "\0" in str(text):
+        raise click.BadParameter(f"{plain_line(str(text))!r} is no name of a file")
     return Path(text)
 
 

@@ -45,7 +45,7 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
     if verdicts:
         console.print(_table(verdicts, plain=not console.is_terminal))
         console.print()
-    failed = [verdict for verdict in verdicts if verdict.failed]
+    failed = plan.known_failures.unexpected(verdicts)
     for verdict in failed[:SHOWN]:
         _failure(console, verdict)
     if failed[SHOWN:]:
@@ -80,6 +80,8 @@ def _conclusion(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     parts = [f"{len(verdicts)} check{'s' * (len(verdicts) != 1)}", f"{len(failed) or 'none'} failed"]
     if failed:
         parts.append(f"{sum(verdict.level == 'MUST' for verdict in failed)} of them on the level MUST")
+    if known := len(failed) - len(plan.known_failures.unexpected(verdicts)):
+        parts.append(f"{known} of them known")
     if undecided := sum(verdict.verdict == "inconclusive" for verdict in verdicts):
         parts.append(f"{undecided} inconclusive")
     unfinished = _not_run(plan, verdicts)
@@ -93,7 +95,7 @@ def _not_run(plan: Plan, verdicts: Sequence[Verdict]) -> int:
 
 def _style(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     """Green only where everything was decided, and well."""
-    if any(verdict.failed for verdict in verdicts):
+    if plan.known_failures.unexpected(verdicts):
         return "red"
     undecided = any(verdict.verdict == "inconclusive" for verdict in verdicts)
     return "yellow" if undecided or _not_run(plan, verdicts) else "green"

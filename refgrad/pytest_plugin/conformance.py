@@ -17,6 +17,7 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import launch
 from refgrad.native.text import plain_text
+from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report.narration import failure_text
 
@@ -38,17 +39,21 @@ class CheckFailedError(Exception):
     """Carries the verdict of a check that failed to the report of its item.
 
     ``waiting`` is the id of the check that was to be run and has nothing to say, because the other one failed.
+    ``objection`` is what is wrong with what is known of the check.
     """
 
-    def __init__(self, verdict: Verdict, waiting: str = "") -> None:
+    def __init__(self, verdict: Verdict, waiting: str = "", objection: str = "") -> None:
         super().__init__(verdict.message)
         self.verdict = verdict
         self.waiting = waiting
+        self.objection = objection
 
     @property
     def text(self) -> str:
         """What is said of it."""
-        told = failure_text(self.verdict)
+        if not self.verdict.failed:
+            return self.objection
+        told = "\n".join(part for part in (self.objection, failure_text(self.verdict)) if part)
         return f"{self.waiting} waits for {self.verdict.id}, which was not selected:\n{told}" if self.waiting else told
 
 
@@ -119,8 +124,11 @@ class CheckItem(pytest.Item):
                 raise RuntimeError("the check was interrupted") from error
             raise
         self._attach(verdict)
-        if verdict.failed and verdict.level == "MUST":
-            raise CheckFailedError(verdict)
+        objection = self._known.objection(verdict)
+        if objection or self._fails(verdict):
+            raise CheckFailedError(verdict, objection=objection)
+        if excuse := verdict.failed and self._known.excuse(verdict):
+            pytest.xfail(excuse)
         if verdict.failed:
             pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {verdict.message}")
         if verdict.verdict == "unsupported":
@@ -136,8 +144,16 @@ class CheckItem(pytest.Item):
             selected.add(verdict.cause)
             verdict = self.engine.verdict(check_named(verdict.cause))
             self._attach(verdict)
-            if verdict.failed and verdict.level == "MUST":
+            if self._fails(verdict):
                 raise CheckFailedError(verdict, self.check.id)
+
+    @property
+    def _known(self) -> KnownFailures:
+        return self.engine.plan.known_failures
+
+    def _fails(self, verdict: Verdict) -> bool:
+        """Whether a verdict fails the session."""
+        return verdict.failed and verdict.level == "MUST" and not self._known.excuse(verdict)
 
     def _attach(self, verdict: Verdict) -> None:
         self.user_properties.append((PROPERTY, verdict.to_json()))

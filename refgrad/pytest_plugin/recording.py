@@ -12,6 +12,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
+from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.report.document import ReportError, build_document, write_document
@@ -88,6 +89,7 @@ class Recorder:
         """Write the report, of as much as is known, and let the exit status say if something is not."""
         if self.begun and not self.start_error and not session.config.option.collectonly:
             self._write()
+            self._update_known_failures()
         self.missing = self._missing(session)
         with warnings.catch_warnings():
             if self.start_error:  # what other plugins miss in such a session has no other reason
@@ -143,6 +145,12 @@ class Recorder:
             self.report = self.plan.report
         except ReportError as error:
             self.write_error = self.write_error or f"{error}; go on with --resume"
+
+    def _update_known_failures(self) -> None:
+        try:
+            self.plan.known_failures.update(self.found)
+        except KnownFailuresError as error:
+            self.write_error = self.write_error or str(error)
 
     def _status(self, session: pytest.Session) -> int:
         """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""

@@ -97,8 +97,9 @@ class WorkerSupervision:
         verdict = _crashed(check)
         report.user_properties.append((PROPERTY, verdict.to_json()))
         report.longrepr = failure_text(verdict)
-        if verdict.level != "MUST":
-            report.outcome, report.wasxfail = "skipped", verdict.message
+        excuse = self.recorder.plan.known_failures.excuse(verdict)
+        if excuse or verdict.level != "MUST":
+            report.outcome, report.wasxfail = "skipped", excuse or verdict.message
 
     def _may_run_again(self, check: Check) -> bool:
         self._deaths[check.id] += 1
