@@ -39,7 +39,7 @@ class Commands(click.Group):
 def main(context: click.Context) -> None:
     """Hold automatic differentiation engines against what must happen."""
     if context.invoked_subcommand in WITH_DEFAULTS:
-        from refgrad.pytest_plugin.defaults import read_defaults
+        from refgrad.grading.defaults import read_defaults
 
         with told_in_one_line():
             context.default_map = {str(context.invoked_subcommand): read_defaults(Path())}

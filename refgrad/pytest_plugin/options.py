@@ -54,7 +54,7 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 
 def _defaults(folder: Path) -> dict[str, Any]:
     """Return what the project says. Raises UsageError where it says something odd."""
-    module = importlib.import_module("refgrad.pytest_plugin.defaults")
+    module = importlib.import_module("refgrad.grading.defaults")
     try:
         defaults: dict[str, Any] = module.read_defaults(folder)
     except module.DefaultsError as error:

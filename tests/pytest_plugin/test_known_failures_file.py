@@ -72,7 +72,7 @@ def test_an_entry_concerns_an_engine_and_versions(engine: str, version: str, *, 
 
 
 def test_a_condition_on_a_version_that_nobody_knows_cannot_be_decided() -> None:
-    with pytest.raises(KnownFailuresError, match="the version of autograd is unknown, which .* says nothing of"):
+    with pytest.raises(KnownFailuresError, match=r"the version of autograd is unknown, which .* says nothing of"):
         FIRST.concerns("autograd", "unknown")
     assert KnownFailure("operators/diag", "why").concerns("autograd", "unknown")
 

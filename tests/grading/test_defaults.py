@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.pytest_plugin.defaults import DefaultsError, read_defaults
-from tests.pytest_plugin.conftest import Folder
+from refgrad.grading.defaults import DefaultsError, read_defaults
 
 
 def project(folder: Path, table: str) -> Path:
@@ -60,21 +59,3 @@ def test_a_mistake_is_told_in_one_line(tmp_path: Path, table: str, problem: str)
         read_defaults(tmp_path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
-
-
-def test_pytest_takes_the_defaults_and_the_command_line_wins(folder: Folder) -> None:
-    project(folder.path, 'seed = 3\nselect = ["operators/add"]')
-    folder.grade("RIGHT").assert_outcomes(passed=1)
-    assert folder.document("right")["seed"] == 3
-    folder.grade("RIGHT", "--grade-seed=0", "--grade-select=operators/multiply").assert_outcomes(passed=1)
-    assert folder.document("right")["seed"] == 0
-    assert folder.verdicts("right") == {"operators/multiply": "passed"}
-
-
-def test_pytest_refuses_odd_defaults_where_an_engine_is_graded_and_nowhere_else(folder: Folder) -> None:
-    project(folder.path, "sede = 3")
-    result = folder.grade("RIGHT")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*has no key 'sede', did you mean 'seed'?*"])
-    folder.pytester.makepyfile("def test_it(): pass")
-    folder.pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
