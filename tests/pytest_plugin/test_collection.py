@@ -70,7 +70,7 @@ def test_checks_are_chosen_by_pattern(folder: Folder) -> None:
             ["--engine=toy:RIGHT", "--grade-output=toy.py"],
             "toy.py is not a folder, so no report can be written into it",
         ),
-        (["--grade-output=out"], "--profile and the options --grade-... need --engine NAME"),
+        (["--grade-output=out"], "--profile, --expect and the options --grade-... need --engine NAME"),
     ],
 )
 def test_wrong_usage_is_one_line(folder: Folder, arguments: list[str], message: str) -> None:

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.cli.session import Outcome, run_session
-from refgrad.cli.summary import print_summary, terminal
+from refgrad.cli.grading.session import Outcome, run_session
+from refgrad.cli.grading.summary import print_summary, terminal
 from refgrad.native.adapter import try_import
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK

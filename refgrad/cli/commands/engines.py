@@ -1,20 +1,15 @@
-"""The commands with their arguments and options. What a command works with is imported when it runs."""
+"""Commands on engines: what they run is imported when they run."""
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import Any, Final, Literal, TextIO, get_args
+from typing import Any, Final, TextIO
 
 import click
 
-from refgrad.cli.adapters.new import new
-from refgrad.cli.parameters import engine_name, existing_path, file_path
+from refgrad.cli.parameters import engine_name, file_path
 from refgrad.grading.checks.settings import EFFORTS
-
-Listed = Literal["operators", "engines", "checks", "features"]
-"""What can be listed."""
 
 MOST_WORKERS: Final = 8
 
@@ -43,21 +38,6 @@ def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, a
 
 
 @click.command()
-@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
-@click.option("--python", default=sys.executable, show_default="this one", help="The interpreter that has the engines.")
-def confirm(reports: tuple[Path, ...], python: str) -> None:
-    """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
-
-    A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
-    tells. It could not be run where the engine cannot be imported. The programs stand in the files: confirm only files
-    that you trust. The exit status is 1 if a finding is not confirmed.
-    """
-    from refgrad.cli.confirm import confirm_reports
-
-    raise SystemExit(int(confirm_reports(reports, python)))
-
-
-@click.command()
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, with the rows that reach each operator.")
 def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
@@ -68,28 +48,6 @@ def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
     from refgrad.cli.coverage import show_coverage
 
     show_coverage(engines, as_json=as_json)
-
-
-@click.command()
-@click.argument("old", type=existing_path)
-@click.argument("new", type=existing_path)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["nothing", "regression", "any"]),
-    default="nothing",
-    show_default=True,
-    help="The exit status is 1 if a check broke, or if anything differs.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the differences of each pair of reports.")
-def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
-    """Compare two reports, or the reports of the same name in two folders: versions, seeds, or engines.
-
-    A check is broken where it held and fails now, fixed where it failed and holds now, and changed if its verdict is
-    another one otherwise. Where it fails as before, an error that is ten times larger or smaller is told as accuracy.
-    """
-    from refgrad.cli.diff import show_differences
-
-    raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
 
 
 @click.command()
@@ -154,35 +112,10 @@ def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **optio
     they are known to fail, 2 wrong usage, 3 an engine could not be started, 4 a check has no verdict or nothing can be
     written, 130 interrupted, 143 terminated.
     """
-    from refgrad.cli.grade import grade_engines
+    from refgrad.cli.grading.grade import grade_engines
 
     processes = workers or min(os.cpu_count() or 2, MOST_WORKERS)
     raise SystemExit(int(grade_engines(engines, processes, pages=pages, **options)))
-
-
-@click.command(name="list")
-@click.argument("what", type=click.Choice(get_args(Listed)))
-def listing(what: Listed) -> None:
-    """Show what there is, one a line: name, signature or version or level, meaning."""
-    from refgrad.cli.listing import show_list
-
-    show_list(what)
-
-
-@click.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
-@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there, of one folder alone.")
-def report(folders: tuple[Path, ...], html: Path | None) -> None:
-    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
-
-    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html.
-    """
-    from refgrad.cli.report import write_html, write_reports
-
-    if html is None:
-        write_reports(folders)
-    else:
-        write_html(folders, html)
 
 
 @click.command()
@@ -203,6 +136,3 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     from refgrad.cli.run import run_scenario
 
     raise SystemExit(int(run_scenario(file, engine, program=program)))
-
-
-COMMANDS: Final = (accuracy, confirm, coverage, diff, doctor, grade, listing, new, report, run)

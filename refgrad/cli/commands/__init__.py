@@ -1,0 +1,12 @@
+"""The commands with their arguments and options."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from refgrad.cli.adapters.new import new
+from refgrad.cli.commands.engines import accuracy, coverage, doctor, grade, run
+from refgrad.cli.commands.reports import confirm, diff, report
+from refgrad.cli.commands.suite import listing
+
+COMMANDS: Final = (accuracy, confirm, coverage, diff, doctor, grade, listing, new, report, run)
