@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import launch
-from refgrad.native.text import plain_text
+from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report.narration import failure_text
@@ -130,9 +131,9 @@ class CheckItem(pytest.Item):
         if excuse := verdict.failed and self._known.excuse(verdict):
             pytest.xfail(excuse)
         if verdict.failed:
-            pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {verdict.message}")
+            pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {plain_line(verdict.message)}")
         if verdict.verdict == "unsupported":
-            pytest.skip(verdict.message or "the engine does not offer it")
+            pytest.skip(plain_line(verdict.message) or "the engine does not offer it")
         self._run_causes(verdict)
 
     def _run_causes(self, verdict: Verdict) -> None:
@@ -156,7 +157,7 @@ class CheckItem(pytest.Item):
         return verdict.failed and verdict.level == "MUST" and not self._known.excuse(verdict)
 
     def _attach(self, verdict: Verdict) -> None:
-        self.user_properties.append((PROPERTY, verdict.to_json()))
+        self.user_properties.append(as_property(verdict))
 
     def repr_failure(
         self,
@@ -180,6 +181,11 @@ def check_named(name: str) -> Check:
     return {check.id: check for check in all_checks()}[name]
 
 
+def as_property(verdict: Verdict) -> tuple[str, str]:
+    """Return a verdict as a property of its item, in JSON: pytest writes properties into the file of --junitxml."""
+    return PROPERTY, json.dumps(verdict.to_json())
+
+
 def verdicts_in(report: pytest.TestReport) -> list[Verdict]:
     """Return the verdicts that a report carries: that of its check, and those of what the check waits for.
 
@@ -187,5 +193,5 @@ def verdicts_in(report: pytest.TestReport) -> list[Verdict]:
     """
     if report.when in {"setup", "teardown"}:
         return []
-    rows = (value for name, value in report.user_properties if name == PROPERTY)
-    return [Verdict.from_json(dict(row)) for row in rows]  # type: ignore[call-overload]
+    rows = (str(value) for name, value in report.user_properties if name == PROPERTY)
+    return [Verdict.from_json(json.loads(row)) for row in rows]

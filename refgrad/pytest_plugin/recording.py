@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.report.document import ReportError, build_document, write_document
+from refgrad.report.github import annotations, step_summary
 
 CANNOT_START = 3
 """The exit status of a session whose engine cannot be started."""
@@ -90,6 +92,7 @@ class Recorder:
         if self.begun and not self.start_error and not session.config.option.collectonly:
             self._write()
             self._update_known_failures()
+            self._write_step_summary()
         self.missing = self._missing(session)
         with warnings.catch_warnings():
             if self.start_error:  # what other plugins miss in such a session has no other reason
@@ -151,6 +154,25 @@ class Recorder:
             self.plan.known_failures.update(self.found)
         except KnownFailuresError as error:
             self.write_error = self.write_error or str(error)
+
+    def _write_step_summary(self) -> None:
+        """Add to the file whose text GitHub Actions shows below a run."""
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if not path:
+            return
+        found, known = self.found, self.plan.known_failures
+        text = step_summary(self.plan.title, found, known.unexpected(found), known.objections(found))
+        try:
+            with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+        except OSError as error:
+            self.write_error = self.write_error or f"{path} cannot be written: {error.strerror}"
+
+    def annotations(self) -> Iterator[str]:
+        """Yield the lines from which GitHub Actions makes errors, where it runs this."""
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            found, known = self.found, self.plan.known_failures
+            yield from annotations(self.plan.title, known.unexpected(found), known.objections(found))
 
     def _status(self, session: pytest.Session) -> int:
         """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""

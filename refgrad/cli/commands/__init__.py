@@ -6,7 +6,7 @@ from typing import Final
 
 from refgrad.cli.adapters.new import new
 from refgrad.cli.commands.engines import accuracy, coverage, doctor, grade, run
-from refgrad.cli.commands.reports import confirm, diff, report
+from refgrad.cli.commands.reports import badge, confirm, diff, report
 from refgrad.cli.commands.suite import listing
 
-COMMANDS: Final = (accuracy, confirm, coverage, diff, doctor, grade, listing, new, report, run)
+COMMANDS: Final = (accuracy, badge, confirm, coverage, diff, doctor, grade, listing, new, report, run)

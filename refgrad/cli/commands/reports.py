@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,24 @@ from typing import Any
 import click
 
 from refgrad.cli.parameters import existing_path, file_path
+
+
+@click.command()
+@click.argument("file", metavar="ENGINE.json", type=existing_path)
+@click.option("--svg", is_flag=True, help="Print a picture instead.")
+def badge(file: Path, *, svg: bool) -> None:
+    """Print a badge of a report, as JSON that shields.io takes as an endpoint.
+
+    It is red where a number is silently wrong, orange where other checks on the level MUST fail, green where none fails
+    and all were run.
+    """
+    from refgrad.cli.failure import told_in_one_line
+    from refgrad.report.badge import Badge
+    from refgrad.report.document import read_document
+
+    with told_in_one_line():
+        found = Badge.of(read_document(file))
+    click.echo(found.picture() if svg else json.dumps(found.endpoint(), ensure_ascii=False), nl=not svg)
 
 
 @click.command()

@@ -111,6 +111,8 @@ def _tell(plan: Plan, outcome: Outcome) -> Status:
     objections = plan.known_failures.objections(verdicts)
     for objection in objections:
         click.echo(plain_line(objection), err=True)
+    for line in recorder.annotations():
+        click.echo(line)
     for check, text in recorder.broken.items():
         click.echo(f"{check} ended without a verdict: {text}", err=True)
     if outcome.code == pytest.ExitCode.INTERNAL_ERROR:
