@@ -14,7 +14,7 @@ import click
 from refgrad.cli.commands import COMMANDS
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 
-WITH_DEFAULTS: Final = frozenset({"grade"})
+WITH_DEFAULTS: Final = frozenset({"grade", "replay"})
 """The commands whose options have defaults in pyproject.toml."""
 
 

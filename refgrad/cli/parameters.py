@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -35,3 +36,11 @@ def existing_path(text: str) -> Path:
     if not found:
         raise Failure(f"{path}: there is no such file or folder", Status.WRONG_USAGE)
     return path
+
+
+def text_of(file: TextIO) -> str:
+    """Return what is in a file. Raises Failure where that is no text."""
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file.name} is not a text in UTF-8: {error.reason}", Status.WRONG_USAGE) from error

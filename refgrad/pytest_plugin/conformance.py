@@ -13,7 +13,7 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import launch
@@ -174,11 +174,6 @@ class CheckItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return what stands above a failure: the id of the check."""
         return self.path, None, self.name
-
-
-def check_named(name: str) -> Check:
-    """Return the check of an id. Raises KeyError where there is none."""
-    return {check.id: check for check in all_checks()}[name]
 
 
 def as_property(verdict: Verdict) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from refgrad.errors import UserError, suggestion
-from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.families import check_named
 from refgrad.native.text import plain_line
 
 TABLE: Final = "known_failure"
@@ -71,8 +71,7 @@ def read_known_failures(path: Path) -> tuple[KnownFailure, ...]:
     rows = document.pop(TABLE, [])
     if document or not isinstance(rows, list):
         raise KnownFailuresError(f"{path}: a file of known failures has tables {HEAD} and nothing else")
-    checks = {check.id for check in all_checks()}
-    return tuple(_entry(f"{path}: entry {number}", row, checks) for number, row in enumerate(rows, 1))
+    return tuple(_entry(f"{path}: entry {number}", row) for number, row in enumerate(rows, 1))
 
 
 def written_anew(path: Path, gone: Sequence[KnownFailure], new: Sequence[KnownFailure]) -> str:
@@ -96,7 +95,7 @@ def _text(path: Path) -> str:
         raise KnownFailuresError(f"{path} cannot be read: {error}") from error
 
 
-def _entry(where: str, row: Any, checks: set[str]) -> KnownFailure:
+def _entry(where: str, row: Any) -> KnownFailure:
     if not isinstance(row, dict):
         raise KnownFailuresError(f"{where}: it is a table")
     for name, value in row.items():
@@ -108,8 +107,10 @@ def _entry(where: str, row: Any, checks: set[str]) -> KnownFailure:
     if lacking := [name for name in NEEDED if not row.get(name)]:
         raise KnownFailuresError(f"{where}: {lacking[0]!r} must be given")
     entry = KnownFailure(**row)
-    if entry.id not in checks:
-        raise KnownFailuresError(f"{where}: there is no check {entry.id!r}{suggestion(entry.id, checks)}")
+    try:
+        check_named(entry.id)
+    except UserError as error:
+        raise KnownFailuresError(f"{where}: {error}") from error
     _refuse_odd_version(where, entry.version)
     return entry
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, fields
+from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+
+ITEM: Final = "refgrad::"
+"""What the id of an item begins with; the rest is that of its check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class GradeOptions:
 
         Raises UsageError for an option of grading without an engine, or for --grade-resume without --grade-output.
         """
+        _select_what_is_named(config)
         given = _given(config)
         if "engine" not in given:
             if given:
@@ -42,6 +47,15 @@ class GradeOptions:
         if options.resume and options.output is None:
             raise pytest.UsageError("--grade-resume needs --grade-output DIR, where the journal is")
         return options
+
+
+def _select_what_is_named(config: pytest.Config) -> None:
+    """Turn arguments such as ``refgrad::operators/exp``, which are no paths, into patterns; workers get those."""
+    named = [argument for argument in config.args if argument.startswith(ITEM)]
+    if named and config.option.grade_engine is not None:
+        config.args = [argument for argument in config.args if argument not in named]
+        given = config.option.grade_select or []
+        config.option.grade_select = [*given, *(escape(argument.removeprefix(ITEM)) for argument in named)]
 
 
 def _given(config: pytest.Config) -> dict[str, Any]:

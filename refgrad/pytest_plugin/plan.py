@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import refgrad
-from refgrad.errors import UserError
+from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import EFFORTS, Settings
@@ -153,5 +153,6 @@ def selected(globs: tuple[str, ...]) -> tuple[Check, ...]:
     checks = all_checks()
     for glob in globs:
         if not any(fnmatchcase(check.id, glob) for check in checks):
-            raise PlanError(f"no check matches {glob!r}; see `refgrad list checks`")
+            meant = suggestion(glob, [check.id for check in checks])
+            raise PlanError(f"no check matches {glob!r}{meant or '; see `refgrad list checks`'}")
     return tuple(check for check in checks if not globs or any(fnmatchcase(check.id, glob) for glob in globs))

@@ -17,7 +17,7 @@ from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.report.document import ReportError, build_document, write_document
-from refgrad.report.github import annotations, step_summary
+from refgrad.report.github import error_lines, step_summary
 
 CANNOT_START = 3
 """The exit status of a session whose engine cannot be started."""
@@ -172,7 +172,7 @@ class Recorder:
         """Yield the lines from which GitHub Actions makes errors, where it runs this."""
         if os.environ.get("GITHUB_ACTIONS") == "true":
             found, known = self.found, self.plan.known_failures
-            yield from annotations(self.plan.title, known.unexpected(found), known.objections(found))
+            yield from error_lines(self.plan.title, known.unexpected(found), known.objections(found))
 
     def _status(self, session: pytest.Session) -> int:
         """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""

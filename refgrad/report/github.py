@@ -26,7 +26,7 @@ MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
 """Characters by which Markdown might begin something, a link to a person or an issue among them."""
 
 
-def annotations(title: str, unexpected: Sequence[Verdict], objections: Sequence[str]) -> Iterator[str]:
+def error_lines(title: str, unexpected: Sequence[Verdict], objections: Sequence[str]) -> Iterator[str]:
     """Yield a line for each failure, and for each mistake in what is known, that makes GitHub show an error."""
     told = [(headline(verdict), verdict.message or verdict.statement) for verdict in unexpected]
     told += [("known failures", objection) for objection in objections]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from refgrad.cli.commands import diff
+from refgrad.cli.commands.reports import diff
 from refgrad.report.document import write_document
 from tests.report.example import example_document
 

@@ -78,3 +78,14 @@ def test_wrong_usage_is_one_line(folder: Folder, arguments: list[str], message: 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert len([line for line in result.errlines if line]) == 1
+
+
+def test_the_id_of_an_item_chooses_it_like_the_path_of_a_test(folder: Folder) -> None:
+    chosen = ["refgrad::operators/add", "refgrad::operators/reciprocal"]
+    result = folder.grade("ABSENT", "--collect-only", "-q", *chosen)
+    assert [line for line in result.outlines if "::" in line] == chosen
+    folder.pytester.makepyfile(test_mine="def test_mine(): pass")
+    result = folder.grade("RIGHT", "test_mine.py", "refgrad::operators/add", "-n1", apart=True)
+    result.assert_outcomes(passed=2)
+    result = folder.grade("RIGHT", "refgrad::operators/recipocal")
+    result.stderr.fnmatch_lines(["ERROR: no check matches 'operators/recipocal', did you mean 'operators/reciprocal'?"])

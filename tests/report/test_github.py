@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.report.github import annotations, step_summary
+from refgrad.report.github import error_lines, step_summary
 from tests.report.example import VERDICTS, verdict
 from tests.report.site import hostile
 from tests.snapshots.placement import PlainText
@@ -24,7 +24,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 def test_a_failure_is_an_error_of_one_line(snapshot: SnapshotAssertion) -> None:
     failed = [VERDICTS[1], VERDICTS[4]]
-    lines = list(annotations("example 1.0, seed 3", failed, ["the known failure a/b is passed now: why"]))
+    lines = list(error_lines("example 1.0, seed 3", failed, ["the known failure a/b is passed now: why"]))
     assert "\n".join(lines) + "\n" == snapshot
 
 
@@ -35,7 +35,7 @@ def test_a_summary_counts_and_shows_what_is_not_known(snapshot: SnapshotAssertio
 
 def test_there_are_no_more_annotations_than_github_shows_and_no_more_findings_than_can_be_read() -> None:
     many = [verdict(f"a/{number}", "wrong", "m", shown=True) for number in range(30)]
-    assert len(list(annotations("t", many, ["o"]))) == 10
+    assert len(list(error_lines("t", many, ["o"]))) == 10
     told = step_summary("t", many, many, [])
     assert told.count("<details>") == 20
     assert "... and 10 more." in told
@@ -43,7 +43,7 @@ def test_there_are_no_more_annotations_than_github_shows_and_no_more_findings_th
 
 @pytest.mark.parametrize("text", [MENTION, hostile.ATTACK])
 def test_an_annotation_is_one_command_whatever_is_in_it(text: str) -> None:
-    [line] = annotations(text, [verdict("a/b", "wrong", text)], [])
+    [line] = error_lines(text, [verdict("a/b", "wrong", text)], [])
     assert "\n" not in line
     assert "\r" not in line
     match = re.fullmatch(r"::error title=([^:,]*)::(.*)", line)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from refgrad.cli.adapters.new import new
-from refgrad.cli.commands.engines import accuracy, coverage, doctor, grade, run
+from refgrad.cli.commands.engines import accuracy, coverage, doctor, grade, replay, run
 from refgrad.cli.commands.reports import badge, confirm, diff, report
-from refgrad.cli.commands.suite import listing
+from refgrad.cli.commands.suite import explain, listing
 
-COMMANDS: Final = (accuracy, badge, confirm, coverage, diff, doctor, grade, listing, new, report, run)
+COMMANDS: Final = (accuracy, badge, confirm, coverage, diff, doctor, explain, grade, listing, new, replay, report, run)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 import click
 
-from refgrad.cli.parameters import engine_name, file_path
+from refgrad.cli.parameters import engine_name, existing_path, file_path, text_of
 from refgrad.grading.checks.settings import EFFORTS
 
 MOST_WORKERS: Final = 8
@@ -17,13 +18,17 @@ DTYPES: Final = ("float64", "float32", "float16", "bfloat16")
 """The dtypes in which errors are measured."""
 
 
-@click.command()
+@click.command(short_help="Measure errors in units of the last place.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Measure the operators whose name matches, such as 'log*'."
 )
 @click.option(
-    "--dtype", type=click.Choice(list(DTYPES)), default="float64", show_default=True, help="What numbers are made of."
+    "--dtype",
+    type=click.Choice(list(DTYPES)),
+    default="float64",
+    show_default=True,
+    help="Measure numbers of this dtype.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the worst of every value and slope.")
 def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, as_json: bool) -> None:
@@ -37,7 +42,7 @@ def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, a
     show_accuracy(engines, select, dtype, as_json=as_json)
 
 
-@click.command()
+@click.command(short_help="Show which operators engines have and lack.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, with the rows that reach each operator.")
 def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
@@ -50,9 +55,9 @@ def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
     show_coverage(engines, as_json=as_json)
 
 
-@click.command()
+@click.command(short_help="Try every template of adapters once.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
-@click.option("--python", metavar="PATH", help="The interpreter that has the engines [default: this one].")
+@click.option("--python", metavar="PATH", help="Use the interpreter that has the engines [default: this one].")
 @click.option("--program", is_flag=True, help="Also print the whole program of each trial that fails.")
 def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> None:
     """Try every template of adapters once: on a number, a vector, a matrix and an array without entries.
@@ -73,17 +78,26 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     raise SystemExit(int(Status.FAILED if failed else Status.PASSED))
 
 
-@click.command()
+@click.command(short_help="Grade engines, and write their reports.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option(
-    "--output", type=file_path, metavar="DIR", default="out", show_default=True, help="Folder for ENGINE.json."
+    "--output",
+    type=file_path,
+    metavar="DIR",
+    default="out",
+    show_default=True,
+    help="Write ENGINE.json into this folder.",
 )
 @click.option(
-    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="How much to run."
+    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="What every generated scenario follows from.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
-@click.option("--workers", type=click.IntRange(1), help=f"Processes [default: one a core, at most {MOST_WORKERS}].")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help=f"Grade in so many processes [default: one a core, at most {MOST_WORKERS}].",
+)
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
 @click.option(
     "--python", metavar="PATH", help="Run the engines in this interpreter; refgrad need not be installed there."
@@ -96,7 +110,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     "--memory-limit",
     type=click.IntRange(1),
     metavar="MIB",
-    help="Memory that a started engine may take [default: 8192].",
+    help="Let a started engine take no more memory [default: 8192].",
 )
 @click.option(
     "--expect", type=file_path, metavar="FILE", help="Accept the known failures that this file of TOML lists."
@@ -118,14 +132,49 @@ def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **optio
     raise SystemExit(int(grade_engines(engines, processes, pages=pages, **options)))
 
 
-@click.command()
+@click.command(short_help="Run one check again, by its id.")
+@click.argument("check", metavar="CHECK")
+@click.option(
+    "--engine",
+    required=True,
+    metavar="NAME",
+    type=engine_name,
+    help="Run it on this engine, named as in `refgrad grade`.",
+)
+@click.option(
+    "--report", type=existing_path, metavar="ENGINE.json", help="Run the very scenario that this report shows."
+)
+@click.option(
+    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
+@click.option("--program", is_flag=True, help="With --report, also print the program of the engine's own library.")
+def replay(check: str, engine: str, report: Path | None, *, program: bool, **settings: Any) -> None:
+    """Run one check again, by its id in a report, a summary or pytest's output, and show what is found.
+
+    With --report the scenario of the check there is run step by step, by the check's id or by that of the scenario;
+    what failed on one engine can be tried on another one so. Without it the check draws its scenarios again: those of
+    one profile and seed are the same.
+
+    Exit status: 0 nothing fails, 1 something does, 2 wrong usage, 3 the engine could not be started.
+    """
+    from refgrad.cli.replay import replay_check, replay_report
+
+    if report is None:
+        status = replay_check(check, engine, **settings)
+    else:
+        status = replay_report(check, engine, report, program=program)
+    raise SystemExit(int(status))
+
+
+@click.command(short_help="Run a scenario on an engine, step by step.")
 @click.argument("file", type=click.File(encoding="utf-8"))
 @click.option(
     "--engine",
     required=True,
     metavar="NAME",
     type=engine_name,
-    help="An engine, or an adapter of your own as module:object.",
+    help="Run it on this engine, or on an adapter of your own as module:object.",
 )
 @click.option("--program", is_flag=True, help="Also print the scenario as a program of the engine's own library.")
 def run(file: TextIO, engine: str, *, program: bool) -> None:
@@ -135,4 +184,4 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     """
     from refgrad.cli.run import run_scenario
 
-    raise SystemExit(int(run_scenario(file, engine, program=program)))
+    raise SystemExit(int(run_scenario(text_of(file), engine, program=program)))

@@ -12,7 +12,7 @@ import click
 from refgrad.cli.parameters import existing_path, file_path
 
 
-@click.command()
+@click.command(short_help="Print a badge of a report.")
 @click.argument("file", metavar="ENGINE.json", type=existing_path)
 @click.option("--svg", is_flag=True, help="Print a picture instead.")
 def badge(file: Path, *, svg: bool) -> None:
@@ -30,9 +30,11 @@ def badge(file: Path, *, svg: bool) -> None:
     click.echo(found.picture() if svg else json.dumps(found.endpoint(), ensure_ascii=False), nl=not svg)
 
 
-@click.command()
+@click.command(short_help="Run the programs of reports without refgrad.")
 @click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
-@click.option("--python", default=sys.executable, show_default="this one", help="The interpreter that has the engines.")
+@click.option(
+    "--python", default=sys.executable, show_default="this one", help="Use the interpreter that has the engines."
+)
 def confirm(reports: tuple[Path, ...], python: str) -> None:
     """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
 
@@ -45,7 +47,7 @@ def confirm(reports: tuple[Path, ...], python: str) -> None:
     raise SystemExit(int(confirm_reports(reports, python)))
 
 
-@click.command()
+@click.command(short_help="Compare reports, or folders of reports.")
 @click.argument("old", type=existing_path)
 @click.argument("new", type=existing_path)
 @click.option(
@@ -67,7 +69,7 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
     raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
 
 
-@click.command()
+@click.command(short_help="Write pages about reports.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
 @click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there, of one folder alone.")
 def report(folders: tuple[Path, ...], html: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,12 +49,21 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
     failed = plan.known_failures.unexpected(verdicts)
     for verdict in failed[:SHOWN]:
         _failure(console, verdict)
+    if failed:
+        _line(console, Text(f"{_again(plan, failed[0])}  # runs one of them again\n", style="dim"))
     if failed[SHOWN:]:
         where = "" if report is None else f", in {report}"
         _line(console, Text(f"... and {len(failed) - SHOWN} more{where}\n"))
     _line(console, Text(_conclusion(plan, verdicts), style=_style(plan, verdicts)))
     if report is not None:
         _line(console, Text(f"report: {report}\n"))
+
+
+def _again(plan: Plan, verdict: Verdict) -> str:
+    """Return the command that finds what this run found of a check."""
+    given = plan.options
+    words = ["refgrad", "replay", verdict.id, "--engine", given.engine]
+    return shlex.join([*words, "--profile", given.profile, "--seed", str(given.seed)])
 
 
 def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
