@@ -16,8 +16,8 @@ from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckIte
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
+from refgrad.report.ci.github import error_lines, step_summary
 from refgrad.report.document import ReportError, build_document, write_document
-from refgrad.report.github import error_lines, step_summary
 
 CANNOT_START = 3
 """The exit status of a session whose engine cannot be started."""

@@ -22,7 +22,7 @@ def badge(file: Path, *, svg: bool) -> None:
     and all were run.
     """
     from refgrad.cli.failure import told_in_one_line
-    from refgrad.report.badge import Badge
+    from refgrad.report.ci.badge import Badge
     from refgrad.report.document import read_document
 
     with told_in_one_line():

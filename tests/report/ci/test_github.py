@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.report.github import error_lines, step_summary
+from refgrad.report.ci.github import error_lines, step_summary
 from tests.report.example import VERDICTS, verdict
 from tests.report.site import hostile
 from tests.snapshots.placement import PlainText
