@@ -23,7 +23,7 @@ def show_accuracy(engines: Sequence[str], select: Sequence[str], dtype: str, *, 
     with told_in_one_line():
         documents = [_measured(name, select, dtype) for name in engines]
     if as_json:
-        click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(documents, indent=1))
     else:
         click.echo(accuracy_page(documents).rstrip())
 

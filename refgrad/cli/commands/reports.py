@@ -27,7 +27,7 @@ def badge(file: Path, *, svg: bool) -> None:
 
     with told_in_one_line():
         found = Badge.of(read_document(file))
-    click.echo(found.picture() if svg else json.dumps(found.endpoint(), ensure_ascii=False), nl=not svg)
+    click.echo(found.picture() if svg else json.dumps(found.endpoint()), nl=not svg)
 
 
 @click.command(short_help="Run the programs of reports without refgrad.")

@@ -21,6 +21,9 @@ from refgrad.report.severity import Severity, severity
 MARKER: Final = "# A finding of refgrad"
 WIDTH: Final = 116
 LONGEST_NAME: Final = 100
+LONGEST_ENGINE: Final = 40
+"""The most characters of an engine's name in that of a file: no check has a longer id than the rest holds."""
+
 EVERY_DIGIT: Final = 'import numpy\n\nnumpy.set_printoptions(floatmode="unique")  # every digit\n\n'
 
 
@@ -37,7 +40,7 @@ class Script:
     @property
     def name(self) -> str:
         """``ENGINE-CHAPTER-NAME``, which any file system accepts."""
-        return safe_name(f"{self.engine}-{self.verdict.id}")
+        return safe_name(f"{safe_name(self.engine)[:LONGEST_ENGINE]}-{self.verdict.id}")
 
     @property
     def file_name(self) -> str:
