@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, Silence, Written
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.document import verdicts_of
 from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.script import Script
 from refgrad.report.findings.tidying import pieces
@@ -53,12 +52,11 @@ class Cause:
         return min((each.severity or SEVERITIES[-1] for each in self.findings), key=SEVERITIES.index)
 
 
-def causes(document: Mapping[str, Any]) -> list[Cause]:
-    """Return the causes of what an engine fails, the worst first, then those with the most findings."""
-    engine = document["engine"]
-    verdicts = verdicts_of(document)
-    given = (engine["name"], engine["version"])
-    failed = [Script(*given, v, engine["python"], engine.get("platform", "")) for v in verdicts if v.failed]
+def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:
+    """Return the causes of what an engine fails, the worst first, then those with the most findings.
+
+    ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
+    """
     found = [_cause(group, verdicts) for group in _groups(failed)]
     return sorted(found, key=lambda cause: (SEVERITIES.index(cause.severity), -len(cause.findings)))
 

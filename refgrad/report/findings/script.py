@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,16 +102,26 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^\w.+-]", "-", text, flags=re.ASCII).lstrip(".-")[:LONGEST_NAME] or "unnamed"
 
 
-def scripts(document: Mapping[str, Any]) -> list[Script]:
-    """Return what a report proves with a program, each program once, in the order of the report."""
+def failures(document: Mapping[str, Any]) -> list[Script]:
+    """Return everything that a report says of an engine's faults, in the order of the report."""
     engine = document["engine"]
     given = (engine["name"], engine["version"])
+    around = (engine["python"], engine.get("platform", ""))
+    return [Script(*given, verdict, *around) for verdict in verdicts_of(document) if verdict.failed]
+
+
+def proofs(found: Iterable[Script]) -> list[Script]:
+    """Return the findings that have a program, each program once."""
     shown: dict[str, Script] = {}
-    for verdict in verdicts_of(document):
-        if verdict.failed and verdict.reproduction:
-            found = Script(*given, verdict, engine["python"], engine.get("platform", ""))
-            shown.setdefault(verdict.reproduction, found)
+    for script in found:
+        if script.verdict.reproduction:
+            shown.setdefault(script.verdict.reproduction, script)
     return list(shown.values())
+
+
+def scripts(document: Mapping[str, Any]) -> list[Script]:
+    """Return what a report proves with a program, each program once, in the order of the report."""
+    return proofs(failures(document))
 
 
 def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:

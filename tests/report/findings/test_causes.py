@@ -9,6 +9,8 @@ from typing import Any
 from refgrad.grading.judging.evidence import Died, Dtype, Error, Evidence, Fact, Silence, Subject
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.observation import Raised
+from refgrad.report.document import verdicts_of
+from refgrad.report.findings import failures
 from refgrad.report.findings.causes import Cause, causes, shared_operators
 from tests.report.example import SCENARIO, VERDICTS, entry, example_document, verdict
 
@@ -29,8 +31,12 @@ def document(*verdicts: Verdict, engine: str = "example") -> dict[str, Any]:
     return dict(given)
 
 
+def found(given: dict[str, Any]) -> list[Cause]:
+    return causes(failures(given), verdicts_of(given))
+
+
 def groups(*verdicts: Verdict) -> list[set[str]]:
-    return [{each.verdict.id for each in cause.findings} for cause in causes(document(*verdicts))]
+    return [{each.verdict.id for each in cause.findings} for cause in found(document(*verdicts))]
 
 
 def raised(message: str) -> Error:
@@ -73,7 +79,7 @@ def test_one_function_of_the_library_is_one_cause() -> None:
     one = made("operators/exp", entry("0.1"), program=program.format(1))
     log = SCENARIO.text.replace("exp", "log")
     other = made("operators/log", entry("0.2"), program=program.format(2), scenario=log)
-    (cause,) = causes(document(one, other))
+    (cause,) = found(document(one, other))
     assert cause.links == ("function both",)
     apart = replace(other, reproduction=other.reproduction.replace("both(2)", "both(lib.more(2))"))
     assert len(groups(one, apart)) == 2
@@ -89,16 +95,16 @@ def test_the_worst_number_comes_first_and_what_it_hides_is_counted() -> None:
     large = made("edges/exp", replace(entry("0.1"), relative_error="0.98"))
     hidden = replace(verdict("second_order/exp", "inconclusive"), cause="operators/exp")
     cause: Cause
-    (cause,) = causes(document(small, hidden, large))
+    (cause,) = found(document(small, hidden, large))
     assert cause.best.verdict.id == "edges/exp"
     assert cause.hidden == ("second_order/exp",)
 
 
 def test_what_says_nothing_of_an_engine_has_no_cause() -> None:
-    assert causes(document(*(each for each in VERDICTS if not each.failed))) == []
+    assert found(document(*(each for each in VERDICTS if not each.failed))) == []
 
 
 def test_an_operator_that_two_engines_get_wrong_is_told() -> None:
     exp, log = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
-    shared = shared_operators(causes(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
+    shared = shared_operators(found(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
     assert {name: [cause.best.engine for cause in found] for name, found in shared.items()} == {"exp": ["one", "two"]}
