@@ -108,3 +108,39 @@ def test_an_operator_that_two_engines_get_wrong_is_told() -> None:
     exp, log = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
     shared = shared_operators(found(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
     assert {name: [cause.best.engine for cause in found] for name, found in shared.items()} == {"exp": ["one", "two"]}
+
+
+HIGHER = """\
+a = leaf float64[] {0x1p+0} requires_grad
+b = OPERATOR a
+c = leaf float64[] {0x1p+1} requires_grad
+d = multiply b c
+e = grad d c
+f = grad e a
+backward f
+read grad a
+"""
+
+
+def third(operator: str, observed: str, scenario: str = HIGHER) -> Verdict:
+    return made(f"third_order/{operator}", entry(observed), scenario=scenario.replace("OPERATOR", operator))
+
+
+def test_a_higher_derivative_that_is_0_whatever_the_operator_is_has_one_cause() -> None:
+    expected = [{"third_order/exp", "third_order/sinh"}]
+    assert groups(third("exp", "0.0"), third("sinh", "-0.0")) == expected
+    renamed = HIGHER.replace("d = multiply b c", "d = multiply c b").replace("0x1p+1", "0x1p+2")
+    assert groups(third("exp", "0.0"), third("sinh", "0.0", renamed)) == expected
+    (cause,) = found(document(third("exp", "0.0"), third("sinh", "0.0")))
+    derivative = "y1 = f(x2), y2 = f(x1, y1), y3 = dy2/dx1, y4 = dy3/dx2, dy4/dx2"
+    assert cause.links == (f"0 in place of {derivative}",)
+
+
+def test_other_numbers_other_derivatives_and_first_ones_are_causes_of_their_own() -> None:
+    assert len(groups(third("exp", "0.0"), third("sinh", "0.5"))) == 2
+    second = HIGHER.replace("f = grad e a\nbackward f", "backward e")
+    assert len(groups(third("exp", "0.0"), third("sinh", "0.0", second))) == 2
+    first = SCENARIO.text.replace("exp", "OPERATOR")
+    assert len(groups(third("exp", "0.0", first), third("sinh", "0.0", first))) == 2
+    held = HIGHER.replace("backward f", "backward f retain_graph\nread grad a\nzero_grad a\nbackward f")
+    assert len(groups(third("exp", "0.0", held), third("sinh", "0.0", held))) == 2

@@ -29,6 +29,10 @@ def test_a_line_that_is_no_call_of_print_is_an_error(line: str) -> None:
 )
 def test_a_look_becomes_an_assertion_on_what_it_shows(said: str, assertion: str) -> None:
     program = Program(LINES, Evidence(entry("0.1")), None)
+
+    def of(shown: ast.expr, dtype: ast.expr) -> str:
+        return f"{ast.unparse(dtype)} of {ast.unparse(shown)}"
+
     text = program.asserting(
         "value of a", lambda shown, dtype: f"{ast.unparse(dtype)} of {ast.unparse(shown)}", "got is 3", said
     )
