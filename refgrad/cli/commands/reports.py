@@ -71,11 +71,12 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
 
 @click.command(short_help="Write pages about reports.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
-@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there, of one folder alone.")
+@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there.")
 def report(folders: tuple[Path, ...], html: Path | None) -> None:
     """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
 
-    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html.
+    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html. Of
+    several folders the last one makes the site, and a page tells how its engines changed since those before.
     """
     from refgrad.cli.report import write_html, write_reports
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from refgrad.report.document import read_document, write_document
 from refgrad.report.site import write_site
 from tests.report.example import write_example
 from tests.report.site.hostile import write_hostile
@@ -37,9 +38,11 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of the committed reports."""
-    target = tmp_path_factory.mktemp("site")
-    write_site(ROOT / "reports", target)
+    """The site of the committed reports, with one of them as an earlier one that holds less."""
+    target, earlier = (tmp_path_factory.mktemp(name) for name in ("site", "earlier"))
+    document = read_document(ROOT / "reports" / "neograd.json")
+    write_document(earlier / "neograd.json", document | {"verdicts": document["verdicts"][:-5]})
+    write_site(ROOT / "reports", target, [earlier])
     return target
 
 
