@@ -184,5 +184,7 @@ class Recorder:
 
     def _missing(self, session: pytest.Session) -> Sequence[str]:
         """Return the checks that were run without a verdict; and where nothing stopped the session, those not run."""
+        if session.config.option.collectonly:
+            return ()
         stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
         return list(self.broken) if stopped else self.unfinished

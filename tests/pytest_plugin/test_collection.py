@@ -84,6 +84,7 @@ def test_the_id_of_an_item_chooses_it_like_the_path_of_a_test(folder: Folder) ->
     chosen = ["refgrad::operators/add", "refgrad::operators/reciprocal"]
     result = folder.grade("ABSENT", "--collect-only", "-q", *chosen)
     assert [line for line in result.outlines if "::" in line] == chosen
+    assert "no verdict" not in result.stdout.str()
     folder.pytester.makepyfile(test_mine="def test_mine(): pass")
     result = folder.grade("RIGHT", "test_mine.py", "refgrad::operators/add", "-n1", apart=True)
     result.assert_outcomes(passed=2)
