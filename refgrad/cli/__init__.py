@@ -6,12 +6,16 @@ not be started, 4 a check has no verdict, or what was found cannot be written, 1
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from refgrad.cli.commands import COMMANDS
-from refgrad.cli.failure import Failure, Status
+from refgrad.cli.failure import Failure, Status, told_in_one_line
+
+WITH_DEFAULTS: Final = frozenset({"grade", "replay"})
+"""The commands whose options have defaults in pyproject.toml."""
 
 
 class Commands(click.Group):
@@ -31,5 +35,11 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="refgrad")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Hold automatic differentiation engines against what must happen."""
+    if context.invoked_subcommand in WITH_DEFAULTS:
+        from refgrad.grading.defaults import read_defaults
+
+        with told_in_one_line():
+            context.default_map = {str(context.invoked_subcommand): read_defaults(Path())}

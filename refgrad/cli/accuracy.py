@@ -16,6 +16,7 @@ from refgrad.grading.accuracy import measurable, measure
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Isolation, launch
 from refgrad.report.accuracy import accuracy_page
+from refgrad.scenario.formats import FORMATS
 
 
 def show_accuracy(engines: Sequence[str], select: Sequence[str], dtype: str, *, as_json: bool) -> None:
@@ -23,16 +24,17 @@ def show_accuracy(engines: Sequence[str], select: Sequence[str], dtype: str, *, 
     with told_in_one_line():
         documents = [_measured(name, select, dtype) for name in engines]
     if as_json:
-        click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(documents, indent=1))
     else:
         click.echo(accuracy_page(documents).rstrip())
 
 
 def _measured(name: str, select: Sequence[str], dtype: str) -> dict[str, Any]:
     adapter = find_adapter(name)
+    offered = [each for each in adapter.dtypes if each in FORMATS]
+    if dtype not in offered:
+        raise Failure(f"engine {name!r} has no {dtype!r}; it has {', '.join(offered)}", Status.WRONG_USAGE)
     engine = launch(adapter, Isolation())
-    if dtype not in adapter.dtypes:
-        raise Failure(f"engine {name!r} has no {dtype}; it has {', '.join(adapter.dtypes)}", Status.WRONG_USAGE)
     rows = [row for row in measurable(engine) if not select or any(fnmatchcase(row.name, glob) for glob in select)]
     if not rows:
         raise Failure(f"engine {name!r} has no elementwise operator that is selected", Status.WRONG_USAGE)

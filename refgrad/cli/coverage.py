@@ -17,6 +17,6 @@ def show_coverage(engines: Sequence[str], *, as_json: bool) -> None:
     with told_in_one_line():
         documents = [coverage(engine) for engine in engines]
     if as_json:
-        click.echo(json.dumps(documents, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(documents, indent=2))
     else:
         click.echo("\n\n".join(coverage_text(document).rstrip() for document in documents))

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.native.text import plain_text
+from refgrad.native.text import plain_line
 from refgrad.report.document import read_document
 from refgrad.report.runs.comparison import KINDS, comparison_text, differences
 
@@ -36,9 +36,9 @@ def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) ->
             failed |= any(each.kind in FAILS_ON[fail_on] for each in found)
             documents.append(_document(first, second, [each.to_json() for each in found]))
             if not as_json:
-                click.echo(plain_text(comparison_text(first, second, found)) + "\n")
+                click.echo(comparison_text(first, second, found) + "\n")
     if as_json:
-        click.echo(json.dumps(documents, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(documents, indent=1))
     return Status.FAILED if failed else Status.PASSED
 
 
@@ -56,7 +56,7 @@ def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:
 
 def _document(old: dict[str, Any], new: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
     identity = {
-        when: {"engine": each["engine"]["name"], "version": each["engine"]["version"]}
+        when: {"engine": plain_line(each["engine"]["name"]), "version": plain_line(each["engine"]["version"])}
         | {key: each[key] for key in ("refgrad", "profile", "seed")}
         for when, each in (("old", old), ("new", new))
     }

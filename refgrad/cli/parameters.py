@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -18,10 +19,10 @@ def engine_name(text: str) -> str:
     return text
 
 
-def file_path(text: str) -> Path:
-    """Return the path that was typed. Raises BadParameter for what no file can be named."""
-    if "\0" in text:
-        raise click.BadParameter(f"{plain_line(text)!r} is no name of a file")
+def file_path(text: str | Path) -> Path:
+    """Return the path that was typed, or is a default. Raises BadParameter for what no file can be named."""
+    if "\0" in str(text):
+        raise click.BadParameter(f"{plain_line(str(text))!r} is no name of a file")
     return Path(text)
 
 
@@ -35,3 +36,11 @@ def existing_path(text: str) -> Path:
     if not found:
         raise Failure(f"{path}: there is no such file or folder", Status.WRONG_USAGE)
     return path
+
+
+def text_of(file: TextIO) -> str:
+    """Return what is in a file. Raises Failure where that is no text."""
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file.name} is not a text in UTF-8: {error.reason}", Status.WRONG_USAGE) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.failure import told_in_one_line
 from refgrad.native.text import plain_line
 from refgrad.report.pages import write_pages
 from refgrad.report.site import write_site
@@ -25,9 +25,8 @@ def write_reports(folders: Sequence[Path]) -> None:
 
 
 def write_html(folders: Sequence[Path], target: Path) -> None:
-    """Write the site of a folder, and print where it begins. Raises Failure for more folders than one."""
-    if len(folders) != 1:
-        raise Failure("a site is made of one folder of reports", Status.WRONG_USAGE)
+    """Write the site of the last folder, with what changed since those before, and print where it begins."""
+    *earlier, newest = folders
     with told_in_one_line():
-        written = write_site(folders[0], target)
+        written = write_site(newest, target, earlier)
     click.echo(plain_line(f"{target}: {len(written)} pages; begin with {written[0]}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 import click
 import numpy as np
@@ -27,10 +27,10 @@ MOST_ENTRIES: Final = 100_000
 """The largest tensor that is certified and shown: some seconds, and a long line."""
 
 
-def run_scenario(file: TextIO, engine: str, *, program: bool) -> Status:
+def run_scenario(text: str, engine: str, *, program: bool) -> Status:
     """Print what an engine does at each step beside what must happen, and return whether everything is so."""
     with told_in_one_line():
-        scenario = parse(_text(file))
+        scenario = parse(text)
         adapter = find_adapter(engine)
         _refuse_what_cannot_be_evaluated(scenario)
         started = start(adapter)
@@ -46,13 +46,6 @@ def run_scenario(file: TextIO, engine: str, *, program: bool) -> Status:
     if program:
         click.echo(f"\nThe same with {started.adapter.name} alone:\n\n{reproduce(scenario, started)}", nl=False)
     return Status.FAILED if failed or whole.failed else Status.PASSED
-
-
-def _text(file: TextIO) -> str:
-    try:
-        return file.read()
-    except UnicodeDecodeError as error:
-        raise Failure(f"{file.name} is not a text in UTF-8: {error.reason}", Status.WRONG_USAGE) from error
 
 
 @dataclass(frozen=True, slots=True)

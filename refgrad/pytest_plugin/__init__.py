@@ -28,6 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--profile", dest="grade_profile", metavar="NAME", help="how much: smoke, standard (the default) or thorough"
     )
     group.addoption(
+        "--expect", dest="grade_expect", metavar="FILE", help="accept the known failures that this file of TOML lists"
+    )
+    group.addoption(
+        "--grade-update", action="store_true", default=None, help="write the file of --expect anew by what is found"
+    )
+    group.addoption(
         "--grade-output", metavar="DIR", help="write the verdicts to DIR/ENGINE.json, and a journal while grading"
     )
     group.addoption(
@@ -37,7 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--grade-select", action="append", metavar="GLOB", help="run the checks whose id matches, such as 'operators/*'"
     )
     group.addoption("--grade-python", metavar="PATH", help="run the engine in this interpreter, which needs no refgrad")
-    group.addoption("--grade-in-process", action="store_true", help="run the engine in this process, for a debugger")
+    group.addoption(
+        "--grade-in-process", action="store_true", default=None, help="run the engine in this process, for a debugger"
+    )
     group.addoption(
         "--grade-time-limit", type=float, metavar="SECONDS", help="end an engine that runs one program longer"
     )
@@ -45,7 +53,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--grade-memory-limit", type=int, metavar="MIB", help="let an engine take no more memory than this once started"
     )
     group.addoption(
-        "--grade-resume", action="store_true", help="go on from the journal that an interrupted run left in DIR"
+        "--grade-resume",
+        action="store_true",
+        default=None,
+        help="go on from the journal that an interrupted run left in DIR",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import launch
-from refgrad.native.text import plain_text
+from refgrad.native.text import plain_line, plain_text
+from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report.narration import failure_text
 
@@ -38,17 +40,21 @@ class CheckFailedError(Exception):
     """Carries the verdict of a check that failed to the report of its item.
 
     ``waiting`` is the id of the check that was to be run and has nothing to say, because the other one failed.
+    ``objection`` is what is wrong with what is known of the check.
     """
 
-    def __init__(self, verdict: Verdict, waiting: str = "") -> None:
+    def __init__(self, verdict: Verdict, waiting: str = "", objection: str = "") -> None:
         super().__init__(verdict.message)
         self.verdict = verdict
         self.waiting = waiting
+        self.objection = objection
 
     @property
     def text(self) -> str:
         """What is said of it."""
-        told = failure_text(self.verdict)
+        if not self.verdict.failed:
+            return self.objection
+        told = "\n".join(part for part in (self.objection, failure_text(self.verdict)) if part)
         return f"{self.waiting} waits for {self.verdict.id}, which was not selected:\n{told}" if self.waiting else told
 
 
@@ -119,12 +125,15 @@ class CheckItem(pytest.Item):
                 raise RuntimeError("the check was interrupted") from error
             raise
         self._attach(verdict)
-        if verdict.failed and verdict.level == "MUST":
-            raise CheckFailedError(verdict)
+        objection = self._known.objection(verdict)
+        if objection or self._fails(verdict):
+            raise CheckFailedError(verdict, objection=objection)
+        if excuse := verdict.failed and self._known.excuse(verdict):
+            pytest.xfail(excuse)
         if verdict.failed:
-            pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {verdict.message}")
+            pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {plain_line(verdict.message)}")
         if verdict.verdict == "unsupported":
-            pytest.skip(verdict.message or "the engine does not offer it")
+            pytest.skip(plain_line(verdict.message) or "the engine does not offer it")
         self._run_causes(verdict)
 
     def _run_causes(self, verdict: Verdict) -> None:
@@ -136,11 +145,19 @@ class CheckItem(pytest.Item):
             selected.add(verdict.cause)
             verdict = self.engine.verdict(check_named(verdict.cause))
             self._attach(verdict)
-            if verdict.failed and verdict.level == "MUST":
+            if self._fails(verdict):
                 raise CheckFailedError(verdict, self.check.id)
 
+    @property
+    def _known(self) -> KnownFailures:
+        return self.engine.plan.known_failures
+
+    def _fails(self, verdict: Verdict) -> bool:
+        """Whether a verdict fails the session."""
+        return verdict.failed and verdict.level == "MUST" and not self._known.excuse(verdict)
+
     def _attach(self, verdict: Verdict) -> None:
-        self.user_properties.append((PROPERTY, verdict.to_json()))
+        self.user_properties.append(as_property(verdict))
 
     def repr_failure(
         self,
@@ -159,9 +176,9 @@ class CheckItem(pytest.Item):
         return self.path, None, self.name
 
 
-def check_named(name: str) -> Check:
-    """Return the check of an id. Raises KeyError where there is none."""
-    return {check.id: check for check in all_checks()}[name]
+def as_property(verdict: Verdict) -> tuple[str, str]:
+    """Return a verdict as a property of its item, in JSON: pytest writes properties into the file of --junitxml."""
+    return PROPERTY, json.dumps(verdict.to_json())
 
 
 def verdicts_in(report: pytest.TestReport) -> list[Verdict]:
@@ -171,5 +188,5 @@ def verdicts_in(report: pytest.TestReport) -> list[Verdict]:
     """
     if report.when in {"setup", "teardown"}:
         return []
-    rows = (value for name, value in report.user_properties if name == PROPERTY)
-    return [Verdict.from_json(dict(row)) for row in rows]  # type: ignore[call-overload]
+    rows = (str(value) for name, value in report.user_properties if name == PROPERTY)
+    return [Verdict.from_json(json.loads(row)) for row in rows]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib
+from dataclasses import dataclass, fields
+from glob import escape
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
+
+ITEM: Final = "refgrad::"
+"""What the id of an item begins with; the rest is that of its check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,30 +28,50 @@ class GradeOptions:
     in_process: bool = False
     time_limit: float | None = None
     memory_limit: int | None = None
+    expect: Path | None = None
+    update: bool = False
 
     @classmethod
     def of(cls, config: pytest.Config) -> GradeOptions | None:
-        """Return the options of a session, None if it names no engine.
+        """Return the options of a session, with the project's defaults; None if it names no engine.
 
         Raises UsageError for an option of grading without an engine, or for --grade-resume without --grade-output.
         """
-        given = config.option
-        engine, output = given.grade_engine, given.grade_output
-        if engine is None:
-            if any((given.grade_profile, output, given.grade_select, given.grade_resume, given.grade_seed)):
-                raise pytest.UsageError("--profile and the options --grade-... need --engine NAME")
+        _select_what_is_named(config)
+        given = _given(config)
+        if "engine" not in given:
+            if given:
+                raise pytest.UsageError("--profile, --expect and the options --grade-... need --engine NAME")
             return None
-        if given.grade_resume and output is None:
+        options = cls(**_defaults(config.rootpath) | given)
+        if options.resume and options.output is None:
             raise pytest.UsageError("--grade-resume needs --grade-output DIR, where the journal is")
-        return cls(
-            engine=engine,
-            profile=given.grade_profile or "standard",
-            seed=given.grade_seed or 0,
-            output=None if output is None else Path(output),
-            select=tuple(given.grade_select or ()),
-            resume=given.grade_resume,
-            python=given.grade_python,
-            in_process=given.grade_in_process,
-            time_limit=given.grade_time_limit,
-            memory_limit=given.grade_memory_limit,
-        )
+        return options
+
+
+def _select_what_is_named(config: pytest.Config) -> None:
+    """Turn arguments such as ``refgrad::operators/exp``, which are no paths, into patterns; workers get those."""
+    named = [argument for argument in config.args if argument.startswith(ITEM)]
+    if named and config.option.grade_engine is not None:
+        config.args = [argument for argument in config.args if argument not in named]
+        given = config.option.grade_select or []
+        config.option.grade_select = [*given, *(escape(argument.removeprefix(ITEM)) for argument in named)]
+
+
+def _given(config: pytest.Config) -> dict[str, Any]:
+    """Return the options that stand on the command line, by the names of their fields."""
+    given = {field.name: getattr(config.option, f"grade_{field.name}") for field in fields(GradeOptions)}
+    for name, kind in (("output", Path), ("expect", Path), ("select", tuple)):
+        given[name] = given[name] if given[name] is None else kind(given[name])
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _defaults(folder: Path) -> dict[str, Any]:
+    """Return what the project says. Raises UsageError where it says something odd."""
+    module = importlib.import_module("refgrad.grading.defaults")
+    try:
+        defaults: dict[str, Any] = module.read_defaults(folder)
+    except module.DefaultsError as error:
+        raise pytest.UsageError(str(error)) from error
+    defaults.pop("workers", None)
+    return defaults

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import refgrad
-from refgrad.errors import UserError
+from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import EFFORTS, Settings
@@ -20,6 +20,7 @@ from refgrad.native.adapter import AnyAdapter, engine_version, find_adapter
 from refgrad.native.engine import Isolation
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
+from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.report.document import describe_engine, document_path
@@ -37,10 +38,11 @@ class Plan:
     adapter: AnyAdapter
     settings: Settings
     checks: tuple[Check, ...]
+    known_failures: KnownFailures
 
     @classmethod
     def of(cls, options: GradeOptions) -> Plan:
-        """Return the plan for options. Raises AdapterError or PlanError where they make no sense."""
+        """Return the plan for options. Raises UserError where they make no sense."""
         if options.profile not in EFFORTS:
             raise PlanError(f"there is no profile {options.profile!r}; there are: {', '.join(EFFORTS)}")
         if options.output is not None:
@@ -49,8 +51,12 @@ class Plan:
             raise PlanError("an engine runs in this process or in another interpreter, not in both")
         if options.time_limit is not None and not options.time_limit > 0:
             raise PlanError(f"a time limit is a positive number of seconds, not {options.time_limit:g}")
-        settings = Settings(options.profile, options.seed)
-        plan = cls(options, find_adapter(options.engine), settings, selected(options.select))
+        settings, checks, adapter = (
+            Settings(options.profile, options.seed),
+            selected(options.select),
+            find_adapter(options.engine),
+        )
+        plan = cls(options, adapter, settings, checks, _known_failures(options, adapter))
         if plan.report is not None and plan.report.is_dir():
             raise PlanError(f"{plan.report} is a folder, so no report can be written there")
         return plan
@@ -118,6 +124,16 @@ class Plan:
         return {verdict.id: verdict for verdict in journal.resume(self.header)}
 
 
+def _known_failures(options: GradeOptions, adapter: AnyAdapter) -> KnownFailures:
+    """Return what is known to fail. Raises PlanError or KnownFailuresError."""
+    if options.expect is None:
+        if options.update:
+            raise PlanError("to write the known failures anew, name their file with --expect FILE")
+        return KnownFailures()
+    version = engine_version(adapter, options.python or sys.executable)
+    return KnownFailures.of(options.expect, adapter.name, version, updates=options.update)
+
+
 def _refuse_what_is_no_folder(path: Path) -> None:
     """Raise PlanError for a path that is no name of a folder: NUL ends names, and UTF-8 holds no other bytes."""
     try:
@@ -137,5 +153,6 @@ def selected(globs: tuple[str, ...]) -> tuple[Check, ...]:
     checks = all_checks()
     for glob in globs:
         if not any(fnmatchcase(check.id, glob) for check in checks):
-            raise PlanError(f"no check matches {glob!r}; see `refgrad list checks`")
+            meant = suggestion(glob, [check.id for check in checks])
+            raise PlanError(f"no check matches {glob!r}{meant or '; see `refgrad list checks`'}")
     return tuple(check for check in checks if not globs or any(fnmatchcase(check.id, glob) for glob in globs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,8 +13,10 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
+from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
+from refgrad.report.ci.github import error_lines, step_summary
 from refgrad.report.document import ReportError, build_document, write_document
 
 CANNOT_START = 3
@@ -88,6 +91,8 @@ class Recorder:
         """Write the report, of as much as is known, and let the exit status say if something is not."""
         if self.begun and not self.start_error and not session.config.option.collectonly:
             self._write()
+            self._update_known_failures()
+            self._write_step_summary()
         self.missing = self._missing(session)
         with warnings.catch_warnings():
             if self.start_error:  # what other plugins miss in such a session has no other reason
@@ -144,6 +149,31 @@ class Recorder:
         except ReportError as error:
             self.write_error = self.write_error or f"{error}; go on with --resume"
 
+    def _update_known_failures(self) -> None:
+        try:
+            self.plan.known_failures.update(self.found)
+        except KnownFailuresError as error:
+            self.write_error = self.write_error or str(error)
+
+    def _write_step_summary(self) -> None:
+        """Add to the file whose text GitHub Actions shows below a run."""
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if not path:
+            return
+        found, known = self.found, self.plan.known_failures
+        text = step_summary(self.plan.title, found, known.unexpected(found), known.objections(found))
+        try:
+            with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+        except OSError as error:
+            self.write_error = self.write_error or f"{path} cannot be written: {error.strerror}"
+
+    def annotations(self) -> Iterator[str]:
+        """Yield the lines from which GitHub Actions makes errors, where it runs this."""
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            found, known = self.found, self.plan.known_failures
+            yield from error_lines(self.plan.title, known.unexpected(found), known.objections(found))
+
     def _status(self, session: pytest.Session) -> int:
         """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""
         if session.config.option.collectonly or self.start_error:
@@ -154,5 +184,7 @@ class Recorder:
 
     def _missing(self, session: pytest.Session) -> Sequence[str]:
         """Return the checks that were run without a verdict; and where nothing stopped the session, those not run."""
+        if session.config.option.collectonly:
+            return ()
         stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
         return list(self.broken) if stopped else self.unfinished

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from refgrad.grading.journal import JournalError
+from refgrad.errors import UserError
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
-from refgrad.native.adapter import AdapterError, EngineStartError, try_import
+from refgrad.native.adapter import EngineStartError, try_import
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
 from refgrad.pytest_plugin.options import GradeOptions
-from refgrad.pytest_plugin.plan import Plan, PlanError
+from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.recording import CANNOT_START, Recorder
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.pytest_plugin.terminal import Narrator
@@ -37,7 +37,7 @@ def install(config: pytest.Config, options: GradeOptions) -> None:
             _install_controller(config, plan)
     except EngineStartError as error:
         pytest.exit(str(error), returncode=CANNOT_START)
-    except (AdapterError, JournalError, PlanError) as error:
+    except UserError as error:
         raise pytest.UsageError(str(error)) from error
 
 

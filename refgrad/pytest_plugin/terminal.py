@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
+from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.conformance import verdicts_in
 from refgrad.pytest_plugin.recording import Recorder
 
@@ -60,7 +61,9 @@ class Narrator:
         )
         for verdict in verdicts:
             if verdict.verdict in TOLD_APART:
-                terminalreporter.write_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}")
+                terminalreporter.write_line(plain_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}"))
+        for line in self.recorder.annotations():
+            terminalreporter.write_line(line)
         if self.recorder.missing:
             terminalreporter.write_line(without_verdict(self.recorder.missing), red=True)
         if self.recorder.write_error:

@@ -18,7 +18,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.judging.evidence import Died, Evidence
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.pytest_plugin.conformance import PROPERTY, SUITE
+from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, as_property
 from refgrad.pytest_plugin.distribution import OperatorScheduling
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.report.narration import failure_text
@@ -95,10 +95,11 @@ class WorkerSupervision:
                 report.outcome = "rerun"  # type: ignore[assignment]  # pytest-xdist's own word for it
                 return
         verdict = _crashed(check)
-        report.user_properties.append((PROPERTY, verdict.to_json()))
+        report.user_properties.append(as_property(verdict))
         report.longrepr = failure_text(verdict)
-        if verdict.level != "MUST":
-            report.outcome, report.wasxfail = "skipped", verdict.message
+        excuse = self.recorder.plan.known_failures.excuse(verdict)
+        if excuse or verdict.level != "MUST":
+            report.outcome, report.wasxfail = "skipped", excuse or verdict.message
 
     def _may_run_again(self, check: Check) -> bool:
         self._deaths[check.id] += 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import indent
 from typing import Final
 
 from refgrad.grading.judging.verdict import Verdict
 
 MARGIN: Final = "    "
+
+COMMAND: Final = re.compile(r"^([^\S\n]*)(?=::|##\[)", re.MULTILINE)
+"""The beginning of a line in the log of a job that GitHub Actions takes for a command; an engine must not give any."""
 
 
 def headline(verdict: Verdict) -> str:
@@ -23,4 +27,4 @@ def failure_text(verdict: Verdict) -> str:
         text += f"\n\nscenario {verdict.scenario_id}:\n{indent(verdict.scenario.rstrip(), MARGIN)}"
     if verdict.reproduction:
         text += f"\n\nreproduction:\n{indent(verdict.reproduction.rstrip(), MARGIN)}"
-    return text
+    return COMMAND.sub(r"\1\\", text)

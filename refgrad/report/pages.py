@@ -15,7 +15,7 @@ from jinja2 import Environment
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.native.text import plain_line
 from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
-from refgrad.report.findings import Script, scripts, write_scripts
+from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
 from refgrad.report.findings.upstream import Known, read_upstream
 from refgrad.report.markdown import markdown_templates
@@ -80,14 +80,19 @@ class Graded:
         return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document["summary"]["outcomes"]]
 
     @cached_property
+    def failures(self) -> Sequence[Script]:
+        """Everything that is wrong."""
+        return failures(self.document)
+
+    @cached_property
     def scripts(self) -> Mapping[str, Script]:
         """The finding that shows a verdict, by reproduction."""
-        return {script.verdict.reproduction: script for script in scripts(self.document)}
+        return {script.verdict.reproduction: script for script in proofs(self.failures)}
 
     @cached_property
     def causes(self) -> Sequence[Cause]:
         """What causes the failures, the worst first."""
-        return causes(self.document)
+        return causes(self.failures, self.verdicts)
 
     @cached_property
     def severities(self) -> Mapping[Severity, int]:

@@ -57,6 +57,8 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termin
     (tmp_path / "conftest.py").write_text(OF_ANOTHER_PROJECT)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
     monkeypatch.chdir(tmp_path)
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):  # where they are set, more is told
+        monkeypatch.delenv(name, raising=False)
     path = list(sys.path)
     yield Terminal(tmp_path)
     sys.path[:] = path

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from refgrad import __version__
-from refgrad.cli.commands import accuracy
+from refgrad.cli.commands.engines import accuracy
 from refgrad.report.accuracy import accuracy_page
 
 
@@ -29,10 +29,10 @@ def test_what_is_measured_is_shown_or_told_as_json() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("refgrad", "--dtype", "bfloat16"), "engine 'refgrad' has no bfloat16; it has "),
+        (("refgrad", "--dtype", "bfloat16"), "engine 'refgrad' has no 'bfloat16'; it has "),
         (("refgrad", "--select", "matmul"), "engine 'refgrad' has no elementwise operator that is selected"),
         (("nobody",), "nobody"),
-        (("refgrad", "--dtype", "int8"), "'int8' is not one of"),
+        (("refgrad", "--dtype", "int8"), "engine 'refgrad' has no 'int8'; it has float64, float32, float16"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(arguments: tuple[str, ...], problem: str) -> None:

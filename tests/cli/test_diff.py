@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from refgrad.cli.commands import diff
+from refgrad.cli.commands.reports import diff
+from refgrad.grading.judging.verdict import Outcome
 from refgrad.report.document import write_document
-from tests.report.example import example_document
+from tests.report.example import example_document, verdict
 
 
 def run(*arguments: str | Path) -> Result:
@@ -20,9 +21,9 @@ def run(*arguments: str | Path) -> Result:
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
     """Two folders with a report each, in the second of which the last check fails, which passed."""
-    for name, verdict in (("old", "passed"), ("new", "wrong")):
+    for name, outcome in (("old", "passed"), ("new", "wrong")):
         document = json.loads(json.dumps(example_document()))
-        document["verdicts"][-1]["verdict"] = verdict
+        document["verdicts"][-1]["verdict"] = outcome
         write_document(tmp_path / name / "engine.json", document)
     return tmp_path / "old", tmp_path / "new"
 
@@ -57,3 +58,12 @@ def test_what_cannot_be_compared_is_refused(folders: tuple[Path, Path], tmp_path
     refused = run(old / "engine.json", tmp_path / "note.json")
     assert "is not a report" in refused.output
     assert refused.exit_code == 2
+
+
+def test_however_many_differences_there_are_none_is_left_out(tmp_path: Path) -> None:
+    outcomes: dict[str, Outcome] = {"old": "passed", "new": "crashed"}
+    for name, outcome in outcomes.items():
+        rows = [verdict(f"graphs/number_{number}", outcome, "m" * 50).to_json() for number in range(200)]
+        write_document(tmp_path / name / "engine.json", example_document() | {"verdicts": rows})
+    told = run(tmp_path / "old", tmp_path / "new").output
+    assert all(f"broken: graphs/number_{number} (MUST)" in told for number in range(200))

@@ -111,3 +111,29 @@ def test_a_module_that_cannot_be_imported_is_wrong_usage(terminal: Terminal, bro
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: 'broken_adapter:ADAPTER': the module cannot be imported: ")
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_known_failures_are_accepted_written_and_refused_where_they_hold(terminal: Terminal) -> None:
+    (terminal.folder / "pyproject.toml").write_text('[tool.refgrad]\nprofile = "smoke"\nexpect = "known.toml"\n')
+    command = ("toy:WRONG", "--select", "operators/add", "--select", "operators/multiply", "--workers", "1")
+    missing = terminal.grade(*command)
+    assert missing.status == 2
+    assert missing.errors.startswith("Error: known.toml cannot be read")
+    updated = terminal.grade(*command, "--update")
+    assert (updated.status, updated.errors) == (0, "")
+    assert "2 checks, 1 failed, 1 of them on the level MUST, 1 of them known" in updated.output
+    known = terminal.folder / "known.toml"
+    assert 'id = "operators/multiply"' in known.read_text()
+    assert terminal.grade(*command).status == 0
+    known.write_text('[[known_failure]]\nid = "operators/add"\nreason = "once"\n')
+    stale = terminal.grade(*command)
+    assert stale.status == 1
+    assert stale.errors.startswith("the known failure operators/add is passed now: once; delete its entry from known")
+
+
+def test_a_mistake_in_the_defaults_of_a_project_is_told_by_grade_alone(terminal: Terminal) -> None:
+    (terminal.folder / "pyproject.toml").write_text("[tool.refgrad]\nprofil = 3\n")
+    refused = terminal.grade("toy:RIGHT")
+    assert refused.status == 2
+    assert "[tool.refgrad] has no key 'profil', did you mean 'profile'?" in refused.errors
+    assert terminal.invoke("list", "features").exit_code == 0

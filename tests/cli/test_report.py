@@ -45,7 +45,12 @@ def test_a_site_is_written_apart_from_the_reports(terminal: Terminal) -> None:
     assert sorted(path.name for path in terminal.folder.glob("*.md")) == []
 
 
-def test_a_site_of_two_folders_is_wrong_usage(terminal: Terminal) -> None:
-    result = terminal.invoke("report", ".", ".", "--html", "site")
-    assert result.exit_code == 2
-    assert result.stderr == "Error: a site is made of one folder of reports\n"
+def test_a_site_of_several_folders_has_the_history_of_its_engines(terminal: Terminal) -> None:
+    for name in ("old", "new"):
+        (terminal.folder / name).mkdir()
+        write_example(terminal.folder / name)
+    assert terminal.invoke("report", "old", "new", "--html", "site").exit_code == 0
+    assert (terminal.folder / "site" / "history.html").exists()
+    (terminal.folder / "empty").mkdir()
+    refused = terminal.invoke("report", "empty", "new", "--html", "site")
+    assert (refused.exit_code, refused.stderr.startswith("Error: empty holds no report")) == (2, True)

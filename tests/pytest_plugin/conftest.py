@@ -50,7 +50,7 @@ class Folder:
 
 @pytest.fixture
 def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    for name in ("CI", "BUILD_NUMBER"):  # where they are set, pytest's summary is longer
+    for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):  # where they are set, more is told
         monkeypatch.delenv(name, raising=False)
     for owner, name in ((EngineSession, "verdict"), (Bench, "grade")):  # a test may replace them within this process
         monkeypatch.setattr(owner, name, getattr(owner, name))

@@ -105,7 +105,7 @@ def test_a_cause_that_does_not_exist_is_a_fault_of_the_suite(folder: Folder) -> 
     (folder.path / "conftest.py").write_text(WAITING.replace('"operators/multiply"', '"operators/nothing"'))
     result = folder.grade("WRONG", "--grade-select=operators/relu")
     assert result.ret != 0
-    result.stdout.fnmatch_lines(["*KeyError: 'operators/nothing'"])
+    result.stdout.fnmatch_lines(["*UserError: there is no check 'operators/nothing'*"])
 
 
 STRICT = "[pytest]\nfilterwarnings = error\n"

@@ -70,7 +70,7 @@ def test_checks_are_chosen_by_pattern(folder: Folder) -> None:
             ["--engine=toy:RIGHT", "--grade-output=toy.py"],
             "toy.py is not a folder, so no report can be written into it",
         ),
-        (["--grade-output=out"], "--profile and the options --grade-... need --engine NAME"),
+        (["--grade-output=out"], "--profile, --expect and the options --grade-... need --engine NAME"),
     ],
 )
 def test_wrong_usage_is_one_line(folder: Folder, arguments: list[str], message: str) -> None:
@@ -78,3 +78,15 @@ def test_wrong_usage_is_one_line(folder: Folder, arguments: list[str], message: 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert len([line for line in result.errlines if line]) == 1
+
+
+def test_the_id_of_an_item_chooses_it_like_the_path_of_a_test(folder: Folder) -> None:
+    chosen = ["refgrad::operators/add", "refgrad::operators/reciprocal"]
+    result = folder.grade("ABSENT", "--collect-only", "-q", *chosen)
+    assert [line for line in result.outlines if "::" in line] == chosen
+    assert "no verdict" not in result.stdout.str()
+    folder.pytester.makepyfile(test_mine="def test_mine(): pass")
+    result = folder.grade("RIGHT", "test_mine.py", "refgrad::operators/add", "-n1", apart=True)
+    result.assert_outcomes(passed=2)
+    result = folder.grade("RIGHT", "refgrad::operators/recipocal")
+    result.stderr.fnmatch_lines(["ERROR: no check matches 'operators/recipocal', did you mean 'operators/reciprocal'?"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+from xml.etree import ElementTree as ET
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -88,3 +90,30 @@ def test_a_fault_of_the_suite_itself_shows_its_traceback_and_gives_no_verdict(fo
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*ZeroDivisionError: in the suite"])
     assert folder.verdicts("right") == {}
+
+
+def test_the_properties_of_junit_are_json_that_is_read_back(folder: Folder) -> None:
+    chosen = ["--grade-select=operators/add", "--grade-select=operators/multiply"]
+    folder.grade("LOUD", *chosen, "--junitxml=junit.xml")
+    cases = ET.parse(folder.path / "junit.xml").iter("testcase")  # noqa: S314 (pytest's own)
+    values = {case.attrib["name"]: [each.attrib["value"] for each in case.iter("property")] for case in cases}
+    assert {name: [json.loads(text)["verdict"] for text in texts] for name, texts in values.items()} == {
+        "operators/add": ["unexpected-error"],
+        "operators/multiply": ["passed"],
+    }
+    assert folder.document("loud")["verdicts"][0]["message"] == json.loads(values["operators/add"][0])["message"]
+
+
+def test_github_is_told_what_failed_where_it_runs_the_session(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = ["--grade-select=operators/add", "--grade-select=operators/multiply"]
+    assert "::error" not in folder.grade("WRONG", *chosen).stdout.str()
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    result = folder.grade("WRONG", *chosen)
+    result.stdout.fnmatch_lines(["::error title=wrong%2C profile smoke*wrong%3A operators/multiply (MUST)::step *"])
+    folder.grade("RIGHT", *chosen)
+    summary = (folder.path / "summary.md").read_text(encoding="utf-8")
+    assert re.findall("^### (.*?),", summary, re.MULTILINE) == ["wrong", "right"]
+    assert summary.count("<details>") == 1
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/folder.md")
+    assert "no/such/folder.md cannot be written" in folder.grade("RIGHT", *chosen).stdout.str()

@@ -17,7 +17,7 @@ EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 """What is shown of a field that is no field of adapters."""
 
 
-@click.command()
+@click.command(short_help="Write a first adapter of a library.")
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
 @click.option("--name", metavar="NAME", help="The engine's name in reports [default: of the first module].")
 @click.option("--output", type=file_path, metavar="FILE", help="The file to write [default: NAME.toml].")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.lifecycles import LifecycleCheck
@@ -35,3 +36,13 @@ def all_checks() -> tuple[Check, ...]:
         LifecycleCheck(),
         *(ClaimCheck(claim) for claim in all_claims()),
     )
+
+
+def check_named(name: str) -> Check:
+    """Return the check of an id. Raises UserError where there is none, with those that may be meant."""
+    checks = {check.id: check for check in all_checks()}
+    if name in checks:
+        return checks[name]
+    about = [check.id for check in checks.values() if check.operator_name == name]
+    meant = f"; about the operator there are: {', '.join(about)}" if about else suggestion(name, checks)
+    raise UserError(f"there is no check {name!r}{meant or '; see `refgrad list checks`'}")

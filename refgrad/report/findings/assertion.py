@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
 from functools import singledispatch
 from typing import Final
 
-from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import (
     Absent,
     Calls,
@@ -31,9 +29,6 @@ from refgrad.grading.judging.evidence import (
 )
 from refgrad.grading.judging.narration import name_of
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.measurements.exercises.measuring import EXERCISES
-from refgrad.grading.measurements.growth import STEEPEST
-from refgrad.grading.measurements.release import SHARE
 from refgrad.report.findings.lines import (
     PRINTED,
     Program,
@@ -45,9 +40,11 @@ from refgrad.report.findings.lines import (
     without_looks,
 )
 from refgrad.report.findings.looks import bare, unmasked
+from refgrad.report.findings.measured import measured, noted
 from refgrad.report.findings.tidying import MOST_TEXT
 from refgrad.report.findings.tolerance import comparison
-from refgrad.scenario import Apply, Read, parse
+from refgrad.report.severity import scenario_of
+from refgrad.scenario import Apply, Read
 
 REASONS: Final = {
     "freed-graph": "the graph was freed",
@@ -70,15 +67,14 @@ def asserting(verdict: Verdict) -> str | None:
         return None
     lines = verdict.reproduction.rstrip().splitlines()
     try:
-        scenario = parse(verdict.scenario) if verdict.scenario else None
         if verdict.evidence is None:
-            text = _noted(lines)
+            text = noted(lines)
         else:
             _check_names(verdict.evidence.fact)
-            text = asserted(verdict.evidence.fact, Program(lines, verdict.evidence, scenario))
+            text = asserted(verdict.evidence.fact, Program(lines, verdict.evidence, scenario_of(verdict)))
         if text is not None:
             ast.parse(text)
-    except (LookupError, SyntaxError, ValueError, RecursionError, MemoryError, AttributeError, UserError):
+    except (LookupError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return text
 
@@ -104,30 +100,29 @@ def _(fact: Entry, program: Program) -> str:
 
 @asserted.register
 def _(fact: Dtype, program: Program) -> str | None:
-    number, shown, margin = program.look(what_of(fact.subject))
+    shown = program.look(what_of(fact.subject))[1]
     if not fact.expected or len(shown) != 2:  # noqa: PLR2004 (the array and its dtype)
         return None
     said = f"{name_of(fact.subject)} has the dtype {{got}}, but it should be {fact.expected}"
-    lines = [f"got = {bare(shown[1])}", f"assert got == {dtype_in(fact.expected, program)}, f{quoted(said)}"]
-    return program.ended(number, margin, lines)
+    test = f"got == {dtype_in(fact.expected, program)}"
+    return program.asserting(what_of(fact.subject), lambda _, dtype: bare(dtype), test, said)
 
 
 @asserted.register
 def _(fact: Shape, program: Program) -> str:
-    number, (shown, *_), margin = program.look(what_of(fact.subject))
     due = tuple(int(length) for length in fact.expected)
     said = f"{name_of(fact.subject)} has the shape {{got}}, but it should be {due}"
-    lines = [f"got = tuple({bare(shown)}.shape)", f"assert got == {due}, f{quoted(said)}"]
-    return program.ended(number, margin, lines)
+    return program.asserting(
+        what_of(fact.subject), lambda shown, *_: f"tuple({bare(shown)}.shape)", f"got == {due}", said
+    )
 
 
 @asserted.register
 def _(fact: Absent, program: Program) -> str | None:
     if fact.error is not None:  # the program ends with it
         return without_looks(program)
-    number, (shown, *_), margin = program.look(what_of(fact.subject))
-    lines = [f"got = {bare(shown)}", f'assert got is not None, "{name_of(fact.subject)} is missing"']
-    return program.ended(number, margin, lines)
+    said = f"{name_of(fact.subject)} is missing"
+    return program.asserting(what_of(fact.subject), lambda shown, *_: bare(shown), "got is not None", said)
 
 
 @asserted.register
@@ -144,28 +139,26 @@ def _(fact: Flag, program: Program) -> str:
     assert program.scenario is not None
     step = program.scenario.steps[program.evidence.step - 1]
     assert isinstance(step, Read)
-    number, (shown, *_), margin = program.look(label_of(step))
     due = bool(fact.expected)
     said = f"{label_of(step)} is {{got}}, but it should be {due}"
-    lines = [f"got = {ast.unparse(shown)}", f"assert got is {due}, f{quoted(said)}"]
-    return program.ended(number, margin, lines)
+    return program.asserting(label_of(step), lambda shown, *_: ast.unparse(shown), f"got is {due}", said)
 
 
 @asserted.register
 def _(fact: Calls, program: Program) -> str:
-    number, (shown, *_), margin = program.look(f"what {fact.hook} saw")
     due = int(fact.expected)
     said = f"{fact.hook} saw {{got}} gradients, but there were {due}"
-    lines = [f"got = len({ast.unparse(shown)})", f"assert got == {due}, f{quoted(said)}"]
-    return program.ended(number, margin, lines)
+    return program.asserting(
+        f"what {fact.hook} saw", lambda shown, *_: f"len({ast.unparse(shown)})", f"got == {due}", said
+    )
 
 
 @asserted.register
 def _(fact: Unsent, program: Program) -> str:
-    number, (shown, *_), margin = program.look(f"gradient of {fact.leaf}")
     said = f"{fact.leaf} has the gradient {{got}}, but nothing was sent to it"
-    lines = [f"got = {bare(shown)}", f"assert got is None or not np.any(np.asarray(got)), f{quoted(said)}"]
-    return with_imports(program.ended(number, margin, lines), ["import numpy as np"])
+    test = "got is None or not np.any(np.asarray(got))"
+    text = program.asserting(f"gradient of {fact.leaf}", lambda shown, *_: bare(shown), test, said)
+    return with_imports(text, ["import numpy as np"])
 
 
 @asserted.register
@@ -223,35 +216,8 @@ def _(fact: Written, program: Program) -> str | None:  # noqa: ARG001 (the seeds
 
 
 @asserted.register
-def _(fact: Measured, program: Program) -> str | None:
-    if fact.quantity == "time":
-        return _linear(program)
-    number = max(number for number, line in enumerate(program.lines) if line.startswith("print("))
-    shown = ast.unparse(ast.parse(program.lines[number]).body[0].value.args[0])  # type: ignore[attr-defined]
-    if fact.quantity == "tensor":
-        return program.ended(number, "", [f"got = {shown}", 'assert got is None, "the tensor is still held"'])
-    said = "of the {graph} bytes of the graph, {got} are still held"
-    lines = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
-    return program.ended(number, "", lines)
-
-
-def _linear(program: Program) -> str:
-    """Return a program whose loop over sizes collects times, and whose end asserts that they grow linearly."""
-    number = [line.strip().startswith("print(n, ") for line in program.lines].index(True)
-    line = program.lines[number]
-    call = ast.parse(line.strip(), mode="eval").body
-    assert isinstance(call, ast.Call)
-    said = "the time grows by a factor of {got:.0f} where the size grows by one of {last / first:.0f}"
-    lines = [
-        f"    seconds[n] = {ast.unparse(call.args[1])}",
-        "",
-        "_, first, *_, last = seconds  # the first size also pays for what happens once",
-        "got = seconds[last] / seconds[first]",
-        f"assert got < (last / first) ** {STEEPEST}, f{quoted(said)}",
-    ]
-    head = list(program.lines[:number])
-    loop = max(number for number, text in enumerate(head) if text.startswith("for "))
-    return "\n".join([*head[:loop], "seconds = {}", *head[loop:], *lines]) + "\n"
+def _(fact: Measured, program: Program) -> str:
+    return measured(fact, program)
 
 
 @asserted.register
@@ -275,23 +241,6 @@ def _(fact: Parents, program: Program) -> str:
             f"assert sorted(map(str, got)) == {sorted(fact.expected)}, f{quoted(said)}",
         ]
     return program.ended(loop, "", lines)
-
-
-def _noted(lines: Sequence[str]) -> str | None:
-    """Return a program of an exercise that asserts the numbers that are due."""
-    loop = "for label, counts in attempt():"
-    text = "\n".join(lines)
-    labels = [exercise.due for exercise in EXERCISES.values() if all(repr(label) in text for label in exercise.due)]
-    if loop not in lines or not labels:
-        return None
-    due = {label: number or 0.0 for label, number in max(labels, key=len).items()}
-    end = [
-        f"due = {due}",
-        loop,
-        "    for got, _ in counts:",
-        '        assert (got or 0.0) == due[label], f"{label} is {got}, but it should be {due[label]}"',
-    ]
-    return "\n".join([*lines[: lines.index(loop)], *end]) + "\n"
 
 
 def _check_names(fact: Fact) -> None:

@@ -1,8 +1,9 @@
 """Groups the findings on an engine by what causes them, as far as their evidence shows that.
 
 Two findings have one cause if they are of one operator, call one function of the library, give the same wrong number
-for the same truth, end with the same error, miss the same one, give the same dtype in place of the right one, both show
-memory that a backward shares or writes to, or are wrong from the second backward on.
+for the same truth, give 0 as a higher derivative where programs differ in the operator alone, end with the same error,
+miss the same one, give the same dtype in place of the right one, both show memory that a backward shares or writes to,
+or are wrong from the second backward on.
 """
 
 from __future__ import annotations
@@ -12,16 +13,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, Silence, Written
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.document import verdicts_of
 from refgrad.report.findings.folding import last_name
-from refgrad.report.findings.script import Script, script_of
+from refgrad.report.findings.script import Script
 from refgrad.report.findings.tidying import pieces
 from refgrad.report.severity import SEVERITIES, Severity, steps_of
-from refgrad.scenario import Apply, Backward
+from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
 
 TELLING: Final = 6
 """A wrong number of so many digits is no coincidence."""
@@ -53,11 +53,11 @@ class Cause:
         return min((each.severity or SEVERITIES[-1] for each in self.findings), key=SEVERITIES.index)
 
 
-def causes(document: Mapping[str, Any]) -> list[Cause]:
-    """Return the causes of what an engine fails, the worst first, then those with the most findings."""
-    engine = document["engine"]
-    verdicts = verdicts_of(document)
-    failed = [script_of(engine, verdict) for verdict in verdicts if verdict.failed]
+def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:
+    """Return the causes of what an engine fails, the worst first, then those with the most findings.
+
+    ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
+    """
     found = [_cause(group, verdicts) for group in _groups(failed)]
     return sorted(found, key=lambda cause: (SEVERITIES.index(cause.severity), -len(cause.findings)))
 
@@ -117,8 +117,8 @@ def links(finding: Script) -> Iterator[Link]:
         yield "error", f"{fact.error.type}: {NUMBERS.sub(' ', fact.error.message)[:200].strip()}"
     if isinstance(fact, Died) and fact.detail:
         yield "ending", fact.detail[:200]
-    if isinstance(fact, Entry) and len(re.sub(r"\D|e.*", "", fact.observed).strip("0")) > TELLING:
-        yield "number", f"{fact.observed} in place of {fact.lower}"
+    if isinstance(fact, Entry):
+        yield from _number(fact, steps_of(verdict))
     if not verdict.operator and sum(isinstance(step, Backward) for step in steps_of(verdict)) > 1:
         yield "wrong from", "the second backward on"
     if not operator:
@@ -129,6 +129,38 @@ def links(finding: Script) -> Iterator[Link]:
     kind = "inaccurate " if verdict.verdict == "inaccurate" else ""
     yield f"{kind}operator", operator
     yield from ((f"{kind}function", name) for name in _functions(finding, operator))
+
+
+def _number(fact: Entry, steps: Sequence[object]) -> Iterator[Link]:
+    """Yield what a wrong number may have in common with others."""
+    if len(re.sub(r"\D|e.*", "", fact.observed).strip("0")) > TELLING:
+        yield "number", f"{fact.observed} in place of {fact.lower}"
+    if float(fact.observed) == 0 and (derivative := _higher_derivative(steps)):
+        yield "0 in place of", derivative
+
+
+def _higher_derivative(steps: Sequence[object]) -> str:
+    """Return which derivative a program takes of which operators, f whichever they are; nothing for other programs.
+
+    Leaves are x1, x2 in the order in which they are differentiated by; an operator's operands are a set.
+    """
+    if not all(isinstance(step, Leaf | Apply | Grad | Backward | Read) for step in steps):
+        return ""
+    moved = [step.leaf for step in steps if isinstance(step, Grad)]
+    leaves = dict.fromkeys([*moved, *(step.name for step in steps if isinstance(step, Leaf))])
+    names = {leaf: f"x{number}" for number, leaf in enumerate(leaves, 1)}
+    told, output = [], ""
+    for number, step in enumerate((step for step in steps if isinstance(step, Apply | Grad)), 1):
+        names[step.name] = f"y{number}"
+        made = _applied(step, names) if isinstance(step, Apply) else f"d{names[step.output]}/d{names[step.leaf]}"
+        told.append(f"{names[step.name]} = {made}")
+        output = names[step.name]
+    told += [f"d{output}/d{names[step.name]}" for step in steps if isinstance(step, Read) and step.what == "grad"]
+    return ", ".join(told) if moved else ""
+
+
+def _applied(step: Apply, names: Mapping[str, str]) -> str:
+    return f"f({', '.join(sorted({names[name] for name in step.arguments}))})"
 
 
 def _shares_memory(verdict: Verdict) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,19 +32,34 @@ class Program:
         ]
         wanted = self._reads(what) or len(found)
         number, match = found[wanted - 1]
-        call = ast.parse(match["call"], mode="eval").body
-        assert isinstance(call, ast.Call)
-        return number, call.args, match["margin"]
+        return number, printed(match["call"]), match["margin"]
 
     def _reads(self, what: str) -> int:
         """Return how many steps up to the one of the fact look at this."""
         steps = self.scenario.steps[: self.evidence.step] if self.scenario else ()
         return sum(isinstance(step, Read) and label_of(step) == what for step in steps)
 
+    def asserting(self, what: str, got: Callable[..., str], test: str, said: str) -> str:
+        """Return the program whose look ends in an assertion on what it ``got`` of the expressions that are shown.
+
+        Raises LookupError where nothing of the kind is shown.
+        """
+        number, shown, margin = self.look(what)
+        form = "f" if "{" in said else ""
+        return self.ended(number, margin, [f"got = {got(*shown)}", f"assert {test}, {form}{quoted(said)}"])
+
     def ended(self, number: int, margin: str, lines: Sequence[str]) -> str:
         """Return the program with these lines in place of a look, and without all other looks."""
         before = [line for line in self.lines[:number] if not PRINTED.match(line)]
         return "\n".join([*before, *(margin + line for line in lines)]) + "\n"
+
+
+def printed(line: str) -> list[ast.expr]:
+    """Return what a line prints. Raises LookupError where it is no call of ``print``."""
+    match ast.parse(line.strip()).body:
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[*shown]))]:
+            return shown
+    raise LookupError(f"{line!r} prints nothing")
 
 
 def without_looks(program: Program) -> str:

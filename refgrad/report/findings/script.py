@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,9 @@ from refgrad.report.severity import Severity, severity
 MARKER: Final = "# A finding of refgrad"
 WIDTH: Final = 116
 LONGEST_NAME: Final = 100
+LONGEST_ENGINE: Final = 40
+"""The most characters of an engine's name in that of a file: no check has a longer id than the rest holds."""
+
 EVERY_DIGIT: Final = 'import numpy\n\nnumpy.set_printoptions(floatmode="unique")  # every digit\n\n'
 
 
@@ -40,7 +43,7 @@ class Script:
     @property
     def name(self) -> str:
         """``ENGINE-CHAPTER-NAME``, which any file system accepts."""
-        return safe_name(f"{self.engine}-{self.verdict.id}")
+        return safe_name(f"{safe_name(self.engine)[:LONGEST_ENGINE]}-{self.verdict.id}")
 
     @property
     def file_name(self) -> str:
@@ -106,21 +109,26 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^\w.+-]", "-", text, flags=re.ASCII).lstrip(".-")[:LONGEST_NAME] or "unnamed"
 
 
-def script_of(engine: Mapping[str, Any], verdict: Verdict) -> Script:
-    """Return the script of a verdict on the engine that a report describes."""
-    python, platform = engine["python"], engine.get("platform", "")
-    return Script(engine["name"], engine["version"], verdict, python, platform, engine.get("language", "python"))
+def failures(document: Mapping[str, Any]) -> list[Script]:
+    """Return everything that a report says of an engine's faults, in the order of the report."""
+    engine = document["engine"]
+    given = (engine["name"], engine["version"])
+    around = (engine["python"], engine.get("platform", ""), engine.get("language", "python"))
+    return [Script(*given, verdict, *around) for verdict in verdicts_of(document) if verdict.failed]
+
+
+def proofs(found: Iterable[Script]) -> list[Script]:
+    """Return the findings that have a program, each program once."""
+    shown: dict[str, Script] = {}
+    for script in found:
+        if script.verdict.reproduction:
+            shown.setdefault(script.verdict.reproduction, script)
+    return list(shown.values())
 
 
 def scripts(document: Mapping[str, Any]) -> list[Script]:
     """Return what a report proves with a program, each program once, in the order of the report."""
-    engine = document["engine"]
-    shown: dict[str, Script] = {}
-    for verdict in verdicts_of(document):
-        if verdict.failed and verdict.reproduction:
-            found = script_of(engine, verdict)
-            shown.setdefault(verdict.reproduction, found)
-    return list(shown.values())
+    return proofs(failures(document))
 
 
 def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:

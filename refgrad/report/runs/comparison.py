@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, get_args
 
 from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
+from refgrad.native.text import plain_text
 from refgrad.report.document import verdicts_of
 
 Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
@@ -90,8 +91,8 @@ def _error(verdict: Verdict) -> float:
 
 
 def comparison_text(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Difference]) -> str:
-    """Return the differences as lines of text, or the one line that there are none."""
-    return "\n".join(_lines(old, new, found))
+    """Return the differences as lines of plain text, or the one line that there are none."""
+    return "\n".join(plain_text(line) for line in _lines(old, new, found))
 
 
 def _lines(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Difference]) -> Iterator[str]:

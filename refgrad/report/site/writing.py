@@ -23,17 +23,20 @@ from refgrad.report.document import ReportError
 from refgrad.report.findings import Script
 from refgrad.report.findings.causes import Cause, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
+from refgrad.report.runs.comparison import KINDS
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.site.graph import graph_of
+from refgrad.report.site.history import histories
 from refgrad.report.site.issue import LONGEST, issue_text, reason_of, source_of
 from refgrad.report.site.names import Names
 from refgrad.report.site.plots import plot_of, read_accuracy, worst
 from refgrad.report.site.tables import conventions_of, operators_of
 
 
-def write_site(folder: Path, target: Path) -> list[Path]:
+def write_site(folder: Path, target: Path, earlier: Sequence[Path] = ()) -> list[Path]:
     """Write the site of all reports in a folder, and return its pages, the first one first.
 
+    Where earlier folders, the oldest first, have reports of the same names, a page tells how the engines changed.
     Raises ReportError where there is no report, one is malformed, or nothing can be written.
     """
     reports = read_folder(folder)
@@ -45,7 +48,16 @@ def write_site(folder: Path, target: Path) -> list[Path]:
     if plots:
         drawn = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in plots]
         writer.page("accuracy.html", "accuracy", title="Accuracy", plots=drawn)
-    writer.menu = ["index", "operators", "conventions", *(["accuracy"] if plots else [])]
+    told = histories([*map(read_folder, earlier), reports])
+    if told:
+        writer.page("history.html", "history", title="History", histories=told, kinds=KINDS)
+    writer.menu = [
+        "index",
+        "operators",
+        "conventions",
+        *(["accuracy"] if plots else []),
+        *(["history"] if told else []),
+    ]
     for report in reports:
         writer.engine(report)
     for row in operators_of(reports):
@@ -77,7 +89,7 @@ class _Writer:
             severity_choices=[(each.replace(" ", "-"), each) for each in SEVERITIES_SAID],
             engine_page=self.engine_page, finding_page=self.finding_page, operator_page=self.operator_page,
         )  # fmt: skip
-        for name in ("index", "operators", "conventions", "accuracy"):
+        for name in ("index", "operators", "conventions", "accuracy", "history"):
             self.names.page(name)
 
     def engine_page(self, report: Graded) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 from refgrad.grading.judging.evidence import Died, Dtype, Error, Evidence, Fact, Silence, Subject
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.observation import Raised
+from refgrad.report.document import verdicts_of
+from refgrad.report.findings import failures
 from refgrad.report.findings.causes import Cause, causes, shared_operators
 from tests.report.example import SCENARIO, VERDICTS, entry, example_document, verdict
 
@@ -29,8 +31,12 @@ def document(*verdicts: Verdict, engine: str = "example") -> dict[str, Any]:
     return dict(given)
 
 
+def found(given: dict[str, Any]) -> list[Cause]:
+    return causes(failures(given), verdicts_of(given))
+
+
 def groups(*verdicts: Verdict) -> list[set[str]]:
-    return [{each.verdict.id for each in cause.findings} for cause in causes(document(*verdicts))]
+    return [{each.verdict.id for each in cause.findings} for cause in found(document(*verdicts))]
 
 
 def raised(message: str) -> Error:
@@ -73,7 +79,7 @@ def test_one_function_of_the_library_is_one_cause() -> None:
     one = made("operators/exp", entry("0.1"), program=program.format(1))
     log = SCENARIO.text.replace("exp", "log")
     other = made("operators/log", entry("0.2"), program=program.format(2), scenario=log)
-    (cause,) = causes(document(one, other))
+    (cause,) = found(document(one, other))
     assert cause.links == ("function both",)
     apart = replace(other, reproduction=other.reproduction.replace("both(2)", "both(lib.more(2))"))
     assert len(groups(one, apart)) == 2
@@ -89,16 +95,52 @@ def test_the_worst_number_comes_first_and_what_it_hides_is_counted() -> None:
     large = made("edges/exp", replace(entry("0.1"), relative_error="0.98"))
     hidden = replace(verdict("second_order/exp", "inconclusive"), cause="operators/exp")
     cause: Cause
-    (cause,) = causes(document(small, hidden, large))
+    (cause,) = found(document(small, hidden, large))
     assert cause.best.verdict.id == "edges/exp"
     assert cause.hidden == ("second_order/exp",)
 
 
 def test_what_says_nothing_of_an_engine_has_no_cause() -> None:
-    assert causes(document(*(each for each in VERDICTS if not each.failed))) == []
+    assert found(document(*(each for each in VERDICTS if not each.failed))) == []
 
 
 def test_an_operator_that_two_engines_get_wrong_is_told() -> None:
     exp, log = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
-    shared = shared_operators(causes(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
+    shared = shared_operators(found(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
     assert {name: [cause.best.engine for cause in found] for name, found in shared.items()} == {"exp": ["one", "two"]}
+
+
+HIGHER = """\
+a = leaf float64[] {0x1p+0} requires_grad
+b = OPERATOR a
+c = leaf float64[] {0x1p+1} requires_grad
+d = multiply b c
+e = grad d c
+f = grad e a
+backward f
+read grad a
+"""
+
+
+def third(operator: str, observed: str, scenario: str = HIGHER) -> Verdict:
+    return made(f"third_order/{operator}", entry(observed), scenario=scenario.replace("OPERATOR", operator))
+
+
+def test_a_higher_derivative_that_is_0_whatever_the_operator_is_has_one_cause() -> None:
+    expected = [{"third_order/exp", "third_order/sinh"}]
+    assert groups(third("exp", "0.0"), third("sinh", "-0.0")) == expected
+    renamed = HIGHER.replace("d = multiply b c", "d = multiply c b").replace("0x1p+1", "0x1p+2")
+    assert groups(third("exp", "0.0"), third("sinh", "0.0", renamed)) == expected
+    (cause,) = found(document(third("exp", "0.0"), third("sinh", "0.0")))
+    derivative = "y1 = f(x2), y2 = f(x1, y1), y3 = dy2/dx1, y4 = dy3/dx2, dy4/dx2"
+    assert cause.links == (f"0 in place of {derivative}",)
+
+
+def test_other_numbers_other_derivatives_and_first_ones_are_causes_of_their_own() -> None:
+    assert len(groups(third("exp", "0.0"), third("sinh", "0.5"))) == 2
+    second = HIGHER.replace("f = grad e a\nbackward f", "backward e")
+    assert len(groups(third("exp", "0.0"), third("sinh", "0.0", second))) == 2
+    first = SCENARIO.text.replace("exp", "OPERATOR")
+    assert len(groups(third("exp", "0.0", first), third("sinh", "0.0", first))) == 2
+    held = HIGHER.replace("backward f", "backward f retain_graph\nread grad a\nzero_grad a\nbackward f")
+    assert len(groups(third("exp", "0.0", held), third("sinh", "0.0", held))) == 2

@@ -92,6 +92,8 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments += [] if options.python is None else [f"--grade-python={options.python}"]
     arguments += [] if options.time_limit is None else [f"--grade-time-limit={options.time_limit}"]
     arguments += [] if options.memory_limit is None else [f"--grade-memory-limit={options.memory_limit}"]
+    arguments += [] if options.expect is None else [f"--expect={options.expect}"]
+    arguments += ["--grade-update"] if options.update else []
     arguments += ["--grade-in-process"] if options.in_process else []
     return [*arguments, *(["--grade-resume"] if options.resume else [])]
 

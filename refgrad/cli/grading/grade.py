@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.cli.session import Outcome, run_session
-from refgrad.cli.summary import print_summary, terminal
+from refgrad.cli.grading.session import Outcome, run_session
+from refgrad.cli.grading.summary import print_summary, terminal
 from refgrad.native.adapter import try_import
-from refgrad.native.text import plain_text
+from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
@@ -108,13 +108,18 @@ def _tell(plan: Plan, outcome: Outcome) -> Status:
         return _report(Failure(recorder.start_error, Status.CANNOT_START))
     verdicts = recorder.found
     print_summary(terminal(), plan, verdicts, recorder.report)
+    objections = plan.known_failures.objections(verdicts)
+    for objection in objections:
+        click.echo(plain_line(objection), err=True)
+    for line in recorder.annotations():
+        click.echo(line)
     for check, text in recorder.broken.items():
         click.echo(f"{check} ended without a verdict: {text}", err=True)
     if outcome.code == pytest.ExitCode.INTERNAL_ERROR:
         click.echo(plain_text(outcome.output, LONGEST_TRACEBACK), err=True)
     unfinished = [check.id for check in plan.checks if check.id not in recorder.verdicts]
     statuses = [_report(failure) for failure in _failures(outcome, recorder, unfinished)]
-    if any(verdict.failed and verdict.level == "MUST" for verdict in verdicts):
+    if objections or any(verdict.level == "MUST" for verdict in plan.known_failures.unexpected(verdicts)):
         statuses.append(Status.FAILED)
     return min(statuses, key=SEVERITY.index, default=Status.PASSED)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,15 +46,24 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
     if verdicts:
         console.print(_table(verdicts, plain=not console.is_terminal))
         console.print()
-    failed = [verdict for verdict in verdicts if verdict.failed]
+    failed = plan.known_failures.unexpected(verdicts)
     for verdict in failed[:SHOWN]:
         _failure(console, verdict)
+    if failed:
+        _line(console, Text(f"{_again(plan, failed[0])}  # runs one of them again\n", style="dim"))
     if failed[SHOWN:]:
         where = "" if report is None else f", in {report}"
         _line(console, Text(f"... and {len(failed) - SHOWN} more{where}\n"))
     _line(console, Text(_conclusion(plan, verdicts), style=_style(plan, verdicts)))
     if report is not None:
         _line(console, Text(f"report: {report}\n"))
+
+
+def _again(plan: Plan, verdict: Verdict) -> str:
+    """Return the command that finds what this run found of a check."""
+    given = plan.options
+    words = ["refgrad", "replay", verdict.id, "--engine", given.engine]
+    return shlex.join([*words, "--profile", given.profile, "--seed", str(given.seed)])
 
 
 def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
@@ -80,6 +90,8 @@ def _conclusion(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     parts = [f"{len(verdicts)} check{'s' * (len(verdicts) != 1)}", f"{len(failed) or 'none'} failed"]
     if failed:
         parts.append(f"{sum(verdict.level == 'MUST' for verdict in failed)} of them on the level MUST")
+    if known := len(failed) - len(plan.known_failures.unexpected(verdicts)):
+        parts.append(f"{known} of them known")
     if undecided := sum(verdict.verdict == "inconclusive" for verdict in verdicts):
         parts.append(f"{undecided} inconclusive")
     unfinished = _not_run(plan, verdicts)
@@ -93,7 +105,7 @@ def _not_run(plan: Plan, verdicts: Sequence[Verdict]) -> int:
 
 def _style(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     """Green only where everything was decided, and well."""
-    if any(verdict.failed for verdict in verdicts):
+    if plan.known_failures.unexpected(verdicts):
         return "red"
     undecided = any(verdict.verdict == "inconclusive" for verdict in verdicts)
     return "yellow" if undecided or _not_run(plan, verdicts) else "green"

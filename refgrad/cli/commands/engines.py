@@ -1,34 +1,30 @@
-"""The commands with their arguments and options. What a command works with is imported when it runs."""
+"""Commands on engines: what they run is imported when they run."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final, Literal, TextIO, get_args
+from typing import Any, Final, TextIO
 
 import click
 
-from refgrad.cli.adapters.new import new
-from refgrad.cli.parameters import engine_name, existing_path, file_path
+from refgrad.cli.parameters import engine_name, existing_path, file_path, text_of
 from refgrad.grading.checks.settings import EFFORTS
-
-Listed = Literal["operators", "engines", "checks", "features"]
-"""What can be listed."""
 
 MOST_WORKERS: Final = 8
 
-DTYPES: Final = ("float64", "float32", "float16", "bfloat16")
-"""The dtypes in which errors are measured."""
 
-
-@click.command()
+@click.command(short_help="Measure errors in units of the last place.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Measure the operators whose name matches, such as 'log*'."
 )
 @click.option(
-    "--dtype", type=click.Choice(list(DTYPES)), default="float64", show_default=True, help="What numbers are made of."
+    "--dtype",
+    default="float64",
+    show_default=True,
+    help="Measure numbers of this dtype, such as float32.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the worst of every value and slope.")
 def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, as_json: bool) -> None:
@@ -42,22 +38,7 @@ def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, a
     show_accuracy(engines, select, dtype, as_json=as_json)
 
 
-@click.command()
-@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
-@click.option("--python", default=sys.executable, show_default="this one", help="The interpreter that has the engines.")
-def confirm(reports: tuple[Path, ...], python: str) -> None:
-    """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
-
-    A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
-    tells. It could not be run where the engine cannot be imported. The programs stand in the files: confirm only files
-    that you trust. The exit status is 1 if a finding is not confirmed.
-    """
-    from refgrad.cli.confirm import confirm_reports
-
-    raise SystemExit(int(confirm_reports(reports, python)))
-
-
-@click.command()
+@click.command(short_help="Show which operators engines have and lack.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, with the rows that reach each operator.")
 def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
@@ -70,31 +51,9 @@ def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
     show_coverage(engines, as_json=as_json)
 
 
-@click.command()
-@click.argument("old", type=existing_path)
-@click.argument("new", type=existing_path)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["nothing", "regression", "any"]),
-    default="nothing",
-    show_default=True,
-    help="The exit status is 1 if a check broke, or if anything differs.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the differences of each pair of reports.")
-def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
-    """Compare two reports, or the reports of the same name in two folders: versions, seeds, or engines.
-
-    A check is broken where it held and fails now, fixed where it failed and holds now, and changed if its verdict is
-    another one otherwise. Where it fails as before, an error that is ten times larger or smaller is told as accuracy.
-    """
-    from refgrad.cli.diff import show_differences
-
-    raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
-
-
-@click.command()
+@click.command(short_help="Try every template of adapters once.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
-@click.option("--python", metavar="PATH", help="The interpreter that has the engines [default: this one].")
+@click.option("--python", metavar="PATH", help="Use the interpreter that has the engines [default: this one].")
 @click.option("--program", is_flag=True, help="Also print the whole program of each trial that fails.")
 def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> None:
     """Try every template of adapters once: on a number, a vector, a matrix and an array without entries.
@@ -115,17 +74,26 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     raise SystemExit(int(Status.FAILED if failed else Status.PASSED))
 
 
-@click.command()
+@click.command(short_help="Grade engines, and write their reports.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
 @click.option(
-    "--output", type=file_path, metavar="DIR", default="out", show_default=True, help="Folder for ENGINE.json."
+    "--output",
+    type=file_path,
+    metavar="DIR",
+    default="out",
+    show_default=True,
+    help="Write ENGINE.json into this folder.",
 )
 @click.option(
-    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="How much to run."
+    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="What every generated scenario follows from.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
-@click.option("--workers", type=click.IntRange(1), help=f"Processes [default: one a core, at most {MOST_WORKERS}].")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help=f"Grade in so many processes [default: one a core, at most {MOST_WORKERS}].",
+)
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
 @click.option(
     "--python", metavar="PATH", help="Run the engines in this interpreter; refgrad need not be installed there."
@@ -138,54 +106,71 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     "--memory-limit",
     type=click.IntRange(1),
     metavar="MIB",
-    help="Memory that a started engine may take [default: 8192].",
+    help="Let a started engine take no more memory [default: 8192].",
 )
+@click.option(
+    "--expect", type=file_path, metavar="FILE", help="Accept the known failures that this file of TOML lists."
+)
+@click.option("--update", is_flag=True, help="Write the file of --expect anew: add what fails, delete what holds now.")
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
 def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **options: Any) -> None:
     """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
 
-    Exit status: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
-    not be started, 4 a check has no verdict or nothing can be written, 130 interrupted, 143 terminated.
+    The table [tool.refgrad] of pyproject.toml holds defaults of these options, by their names.
+
+    Exit status: 0 every check has a verdict and every MUST holds or is known to fail, 1 some do not hold, or hold while
+    they are known to fail, 2 wrong usage, 3 an engine could not be started, 4 a check has no verdict or nothing can be
+    written, 130 interrupted, 143 terminated.
     """
-    from refgrad.cli.grade import grade_engines
+    from refgrad.cli.grading.grade import grade_engines
 
     processes = workers or min(os.cpu_count() or 2, MOST_WORKERS)
     raise SystemExit(int(grade_engines(engines, processes, pages=pages, **options)))
 
 
-@click.command(name="list")
-@click.argument("what", type=click.Choice(get_args(Listed)))
-def listing(what: Listed) -> None:
-    """Show what there is, one a line: name, signature or version or level, meaning."""
-    from refgrad.cli.listing import show_list
+@click.command(short_help="Run one check again, by its id.")
+@click.argument("check", metavar="CHECK")
+@click.option(
+    "--engine",
+    required=True,
+    metavar="NAME",
+    type=engine_name,
+    help="Run it on this engine, named as in `refgrad grade`.",
+)
+@click.option(
+    "--report", type=existing_path, metavar="ENGINE.json", help="Run the very scenario that this report shows."
+)
+@click.option(
+    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
+@click.option("--program", is_flag=True, help="With --report, also print the program of the engine's own library.")
+def replay(check: str, engine: str, report: Path | None, *, program: bool, **settings: Any) -> None:
+    """Run one check again, by its id in a report, a summary or pytest's output, and show what is found.
 
-    show_list(what)
+    With --report the scenario of the check there is run step by step, by the check's id or by that of the scenario;
+    what failed on one engine can be tried on another one so. Without it the check draws its scenarios again: those of
+    one profile and seed are the same.
 
-
-@click.command()
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
-@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there, of one folder alone.")
-def report(folders: tuple[Path, ...], html: Path | None) -> None:
-    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
-
-    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html.
+    Exit status: 0 nothing fails, 1 something does, 2 wrong usage, 3 the engine could not be started.
     """
-    from refgrad.cli.report import write_html, write_reports
+    from refgrad.cli.replay import replay_check, replay_report
 
-    if html is None:
-        write_reports(folders)
+    if report is None:
+        status = replay_check(check, engine, **settings)
     else:
-        write_html(folders, html)
+        status = replay_report(check, engine, report, program=program)
+    raise SystemExit(int(status))
 
 
-@click.command()
+@click.command(short_help="Run a scenario on an engine, step by step.")
 @click.argument("file", type=click.File(encoding="utf-8"))
 @click.option(
     "--engine",
     required=True,
     metavar="NAME",
     type=engine_name,
-    help="An engine, or an adapter of your own as module:object.",
+    help="Run it on this engine, or on an adapter of your own as module:object.",
 )
 @click.option("--program", is_flag=True, help="Also print the scenario as a program of the engine's own library.")
 def run(file: TextIO, engine: str, *, program: bool) -> None:
@@ -195,7 +180,4 @@ def run(file: TextIO, engine: str, *, program: bool) -> None:
     """
     from refgrad.cli.run import run_scenario
 
-    raise SystemExit(int(run_scenario(file, engine, program=program)))
-
-
-COMMANDS: Final = (accuracy, confirm, coverage, diff, doctor, grade, listing, new, report, run)
+    raise SystemExit(int(run_scenario(text_of(file), engine, program=program)))

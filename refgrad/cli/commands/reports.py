@@ -1,0 +1,86 @@
+"""Commands on reports: what they work with is imported when they run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from refgrad.cli.parameters import existing_path, file_path
+
+
+@click.command(short_help="Print a badge of a report.")
+@click.argument("file", metavar="ENGINE.json", type=existing_path)
+@click.option("--svg", is_flag=True, help="Print a picture instead.")
+def badge(file: Path, *, svg: bool) -> None:
+    """Print a badge of a report, as JSON that shields.io takes as an endpoint.
+
+    It is red where a number is silently wrong, orange where other checks on the level MUST fail, green where none fails
+    and all were run.
+    """
+    from refgrad.cli.failure import told_in_one_line
+    from refgrad.report.ci.badge import Badge
+    from refgrad.report.document import read_document
+
+    with told_in_one_line():
+        found = Badge.of(read_document(file))
+    click.echo(found.picture() if svg else json.dumps(found.endpoint()), nl=not svg)
+
+
+@click.command(short_help="Run the programs of reports without refgrad.")
+@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
+@click.option(
+    "--python", default=sys.executable, show_default="this one", help="Use the interpreter that has the engines."
+)
+def confirm(reports: tuple[Path, ...], python: str) -> None:
+    """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
+
+    A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
+    tells. It could not be run where the engine cannot be imported. The programs stand in the files: confirm only files
+    that you trust. The exit status is 1 if a finding is not confirmed.
+    """
+    from refgrad.cli.confirm import confirm_reports
+
+    raise SystemExit(int(confirm_reports(reports, python)))
+
+
+@click.command(short_help="Compare reports, or folders of reports.")
+@click.argument("old", type=existing_path)
+@click.argument("new", type=existing_path)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["nothing", "regression", "any"]),
+    default="nothing",
+    show_default=True,
+    help="The exit status is 1 if a check broke, or if anything differs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the differences of each pair of reports.")
+def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
+    """Compare two reports, or the reports of the same name in two folders: versions, seeds, or engines.
+
+    A check is broken where it held and fails now, fixed where it failed and holds now, and changed if its verdict is
+    another one otherwise. Where it fails as before, an error that is ten times larger or smaller is told as accuracy.
+    """
+    from refgrad.cli.diff import show_differences
+
+    raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
+
+
+@click.command(short_help="Write pages about reports.")
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
+@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there.")
+def report(folders: tuple[Path, ...], html: Path | None) -> None:
+    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
+
+    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html. Of
+    several folders the last one makes the site, and a page tells how its engines changed since those before.
+    """
+    from refgrad.cli.report import write_html, write_reports
+
+    if html is None:
+        write_reports(folders)
+    else:
+        write_html(folders, html)

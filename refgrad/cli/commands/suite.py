@@ -1,0 +1,28 @@
+"""Commands on the suite itself: what they show is imported when they run."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import click
+
+Listed = Literal["operators", "engines", "checks", "features"]
+"""What can be listed."""
+
+
+@click.command(short_help="Show what a check asks of engines, and why.")
+@click.argument("check", metavar="CHECK")
+def explain(check: str) -> None:
+    """Show what a check holds against an engine, why, what says so, and which scenarios or measurement test it."""
+    from refgrad.cli.explain import explain_check
+
+    explain_check(check)
+
+
+@click.command(name="list", short_help="Show operators, engines, checks or features.")
+@click.argument("what", type=click.Choice(get_args(Listed)))
+def listing(what: Listed) -> None:
+    """Show what there is, one a line: name, signature or version or level, meaning."""
+    from refgrad.cli.listing import show_list
+
+    show_list(what)

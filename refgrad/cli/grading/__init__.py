@@ -1,0 +1,1 @@
+"""``refgrad grade``: a session of pytest, a summary, and an exit status."""

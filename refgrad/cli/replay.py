@@ -1,0 +1,57 @@
+"""``refgrad replay``: run one check again, or the scenario that a report shows of it."""
+
+from __future__ import annotations
+
+from glob import escape
+from pathlib import Path
+from typing import Final
+
+import click
+
+from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.run import run_scenario
+from refgrad.errors import suggestion
+from refgrad.grading.checks.families import check_named
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.text import plain_text
+from refgrad.pytest_plugin.conformance import EngineSession
+from refgrad.pytest_plugin.options import ITEM, GradeOptions
+from refgrad.pytest_plugin.plan import Plan
+from refgrad.report.document import read_document, verdicts_of
+from refgrad.report.narration import failure_text
+
+MOST: Final = 20_000
+"""The most characters that are shown of what is found."""
+
+
+def replay_check(name: str, engine: str, profile: str, seed: int) -> Status:
+    """Grade an engine by one check, and print what is found."""
+    with told_in_one_line():
+        check = check_named(name.removeprefix(ITEM))
+        plan = Plan.of(GradeOptions(engine=engine, profile=profile, seed=seed, select=(escape(check.id),)))
+        session = EngineSession(plan, {})
+        try:
+            verdict = session.verdict(check)
+        finally:
+            session.end()
+    click.echo(f"{plan.title}\n{plain_text(failure_text(verdict), MOST)}")
+    return Status.FAILED if verdict.failed else Status.PASSED
+
+
+def replay_report(name: str, engine: str, report: Path, *, program: bool) -> Status:
+    """Run the scenario that a report shows of a check, or the one of that id; where it shows none, run the check."""
+    with told_in_one_line():
+        document = read_document(report)
+    found = _found(name.removeprefix(ITEM), verdicts_of(document), report)
+    if not found.scenario:
+        return replay_check(found.id, engine, document["profile"], document["seed"])
+    click.echo(f"{found.id}, scenario {found.scenario_id}:")
+    return run_scenario(found.scenario, engine, program=program)
+
+
+def _found(name: str, verdicts: list[Verdict], report: Path) -> Verdict:
+    for verdict in verdicts:
+        if name in {verdict.id, verdict.scenario_id}:
+            return verdict
+    meant = suggestion(name, [verdict.id for verdict in verdicts])
+    raise Failure(f"{report} has no check and no scenario {name!r}{meant}", Status.WRONG_USAGE)

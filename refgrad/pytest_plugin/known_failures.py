@@ -1,0 +1,107 @@
+"""The failures that a project knows of an engine, held against what a run finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from refgrad.grading.judging.verdict import Outcome, Verdict
+from refgrad.native.text import plain_line
+from refgrad.pytest_plugin.known_failures_file import (
+    KnownFailure,
+    KnownFailuresError,
+    read_known_failures,
+    written_anew,
+)
+
+LONGEST_REASON: Final = 200
+"""The most characters of a reason that a run writes, for somebody to replace."""
+
+HELD: Final[frozenset[Outcome]] = frozenset({"passed", "convention", "unsupported"})
+"""Outcomes in which nothing is left of a known failure; `inconclusive` says nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailures:
+    """What is known of an engine of some version, by check; of some it is past the day on which that expires.
+
+    While the file is written anew (``updates``), a failure that it does not hold is accepted, and so is an entry that
+    nothing is left of.
+    """
+
+    path: Path | None = None
+    engine: str = ""
+    entries: Mapping[str, KnownFailure] = field(default_factory=dict)
+    expired: frozenset[str] = frozenset()
+    updates: bool = False
+
+    @classmethod
+    def of(cls, path: Path, engine: str, version: str, *, updates: bool = False) -> KnownFailures:
+        """Read a file; where it is to be written anew there may be none. Raises KnownFailuresError."""
+        engine = plain_line(engine)
+        every = () if updates and not path.exists() else read_known_failures(path)
+        ours = [entry for entry in every if entry.concerns(engine, version)]
+        ours.sort(key=_specific)
+        for (name, _), count in Counter((entry.id, _specific(entry)) for entry in ours).items():
+            if count > 1:
+                raise KnownFailuresError(f"{path}: {count} entries are about {name} of {engine} {version}")
+        today = datetime.now(UTC).date()
+        expired = frozenset(entry.id for entry in ours if entry.expires is not None and entry.expires < today)
+        return cls(path, engine, {entry.id: entry for entry in ours}, expired, updates)
+
+    def excuse(self, verdict: Verdict) -> str:
+        """Return why a failure fails no run; nothing where it does."""
+        if verdict.id in self.entries:
+            return "" if verdict.id in self.expired else f"known failure: {self.entries[verdict.id].told}"
+        written = self.updates and verdict.failed and verdict.level == "MUST"
+        return f"a known failure from now on, in {self.path}" if written else ""
+
+    def objection(self, verdict: Verdict) -> str:
+        """Return what is wrong with the entry of a check, and what to do about it; nothing where it agrees."""
+        entry = self.entries.get(verdict.id)
+        if entry is None:
+            return ""
+        if verdict.failed and entry.id in self.expired:
+            return f"the known failure {entry.id} expired on {entry.expires}: {entry.told}; mend it, or move the date"
+        if verdict.verdict in HELD and not self.updates:
+            told = f"the known failure {entry.id} is {verdict.verdict} now: {entry.told}"
+            return f"{told}; delete its entry from {self.path}, or let --update do that"
+        return ""
+
+    def objections(self, verdicts: Sequence[Verdict]) -> list[str]:
+        """Return what is wrong with the entries of some checks."""
+        return [told for told in map(self.objection, verdicts) if told]
+
+    def unexpected(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """Return the failures that are not accepted."""
+        return [verdict for verdict in verdicts if verdict.failed and not self.excuse(verdict)]
+
+    def update(self, verdicts: Sequence[Verdict]) -> None:
+        """Write what fails on the level MUST and is not in the file, and delete what nothing is left of.
+
+        Raises KnownFailuresError where that cannot be done.
+        """
+        if self.path is None or not self.updates:
+            return
+        gone = [self.entries[v.id] for v in verdicts if v.id in self.entries and v.verdict in HELD]
+        new = [self._entry(v) for v in verdicts if v.failed and v.level == "MUST" and v.id not in self.entries]
+        if not gone and not new:
+            return
+        text = written_anew(self.path, gone, new)
+        try:
+            self.path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise KnownFailuresError(f"{self.path} cannot be written: {error.strerror}") from error
+
+    def _entry(self, verdict: Verdict) -> KnownFailure:
+        reason = plain_line(f"{verdict.verdict}: {verdict.message}", LONGEST_REASON)
+        return KnownFailure(verdict.id, reason, self.engine)
+
+
+def _specific(entry: KnownFailure) -> tuple[bool, bool]:
+    """Of two entries on one check, the one that names the engine counts, and then the one that names versions."""
+    return bool(entry.engine), bool(entry.version)

@@ -1,0 +1,148 @@
+"""The file of the failures that a project knows of: entries of TOML, which people write and a run may add to."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from refgrad.errors import UserError, suggestion
+from refgrad.grading.checks.families import check_named
+from refgrad.native.text import plain_line
+
+TABLE: Final = "known_failure"
+HEAD: Final = f"[[{TABLE}]]"
+MEMBERS: Final[Mapping[str, type]] = MappingProxyType({
+    "id": str,
+    "reason": str,
+    "engine": str,
+    "version": str,
+    "link": str,
+    "expires": date,
+})
+NEEDED: Final = ("id", "reason")
+
+
+class KnownFailuresError(UserError):
+    """A file of known failures is not what it should be; the message names the entry and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailure:
+    """A check that fails, why, and on which engine, for which of its versions and for how long that is accepted."""
+
+    id: str
+    reason: str
+    engine: str = ""
+    version: str = ""
+    link: str = ""
+    expires: date | None = None
+
+    @property
+    def told(self) -> str:
+        """The reason with its link."""
+        return plain_line(f"{self.reason} ({self.link})" if self.link else self.reason)
+
+    def concerns(self, engine: str, version: str) -> bool:
+        """Whether it is about an engine of some version. Raises KnownFailuresError where the version says nothing."""
+        if self.engine not in {"", engine}:
+            return False
+        try:
+            return not self.version or SpecifierSet(self.version).contains(Version(version), prereleases=True)
+        except InvalidVersion as error:
+            problem = f"{self.id}: the version of {engine} is {version}, which {self.version!r} says nothing of"
+            raise KnownFailuresError(problem) from error
+
+
+def read_known_failures(path: Path) -> tuple[KnownFailure, ...]:
+    """Read a file. Raises KnownFailuresError where it is malformed, or an entry is about no check."""
+    try:
+        document = tomllib.loads(_text(path))
+    except ValueError as error:
+        raise KnownFailuresError(f"{path} cannot be read: {error}") from error
+    rows = document.pop(TABLE, [])
+    if document or not isinstance(rows, list):
+        raise KnownFailuresError(f"{path}: a file of known failures has tables {HEAD} and nothing else")
+    return tuple(_entry(f"{path}: entry {number}", row) for number, row in enumerate(rows, 1))
+
+
+def written_anew(path: Path, gone: Sequence[KnownFailure], new: Sequence[KnownFailure]) -> str:
+    """Return the text of a file without some entries and with others; the rest stays as it is, comments too.
+
+    Raises KnownFailuresError for a file in which the entries cannot be told apart by their heads.
+    """
+    entries = read_known_failures(path) if path.exists() else ()
+    before, *blocks = _blocks(_text(path)) if path.exists() else [""]
+    if len(blocks) != len(entries):
+        raise KnownFailuresError(f"{path} cannot be updated: begin each entry with a line {HEAD}")
+    kept = [before, *(block for block, entry in zip(blocks, entries, strict=True) if entry not in gone)]
+    parts = [part.strip("\n") for part in (*kept, *map(_block, new))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise KnownFailuresError(f"{path} cannot be read: {error}") from error
+
+
+def _entry(where: str, row: Any) -> KnownFailure:
+    if not isinstance(row, dict):
+        raise KnownFailuresError(f"{where}: it is a table")
+    for name, value in row.items():
+        if name not in MEMBERS:
+            raise KnownFailuresError(f"{where}: there is no key {name!r}{suggestion(name, MEMBERS)}")
+        if type(value) is not MEMBERS[name]:
+            kind = "a date, as in 2027-01-31" if MEMBERS[name] is date else "a string"
+            raise KnownFailuresError(f"{where}: {name!r} is {kind}")
+    if lacking := [name for name in NEEDED if not row.get(name)]:
+        raise KnownFailuresError(f"{where}: {lacking[0]!r} must be given")
+    entry = KnownFailure(**row)
+    try:
+        check_named(entry.id)
+    except UserError as error:
+        raise KnownFailuresError(f"{where}: {error}") from error
+    _refuse_odd_version(where, entry.version)
+    return entry
+
+
+def _refuse_odd_version(where: str, text: str) -> None:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise KnownFailuresError(f"{where}: {text!r} is no condition on a version, such as '<2.6' (PEP 440)") from error
+
+
+def _blocks(text: str) -> list[str]:
+    """Split a file before the head of each entry, and the comment that stands on the head."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for place, line in enumerate(lines):
+        if line.strip() == HEAD:
+            starts.append(_with_comment(lines, place))
+    return ["".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def _with_comment(lines: Sequence[str], place: int) -> int:
+    while place and lines[place - 1].startswith("#"):
+        place -= 1
+    return place
+
+
+def _block(entry: KnownFailure) -> str:
+    given = {name: getattr(entry, name) for name in ("id", "engine", "reason")}
+    return f"{HEAD}\n" + "".join(f"{name} = {_quoted(value)}\n" for name, value in given.items() if value)
+
+
+def _quoted(text: str) -> str:
+    """Return a string of TOML, which has the escapes of JSON; what has no place in a file is plain already."""
+    return json.dumps(text, ensure_ascii=False)

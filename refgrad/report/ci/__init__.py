@@ -1,0 +1,1 @@
+"""What machines that run refgrad are told: GitHub Actions, and whoever shows a badge."""

@@ -1,0 +1,71 @@
+"""A badge of a report: what https://shields.io takes as an endpoint, or a picture of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.native.text import plain_line
+
+LONGEST: Final = 60
+"""The most characters of a label."""
+
+COLORS: Final[Mapping[str, str]] = MappingProxyType({
+    "brightgreen": "#3a8a1f",
+    "orange": "#b35c00",
+    "red": "#c0332b",
+    "lightgrey": "#666",
+})
+"""The names that shields.io knows, and colors on which white can be read."""
+
+CHARACTER: Final = 6.6
+"""How wide a character is, in pixels; the text is stretched to what that gives, whatever the font."""
+
+PICTURE: Final = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {message}">
+<title>{label}: {message}</title>
+<rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{color}"/>
+<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">
+<text x="{label_at}" y="14" textLength="{label_wide}">{label}</text>
+<text x="{message_at}" y="14" textLength="{message_wide}">{message}</text>
+</g></svg>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """Two short texts, and the name of a color."""
+
+    label: str
+    message: str
+    color: str
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Badge:
+        """Return the badge of a report: how many checks on the level MUST fail; green where none of all does."""
+        engine, summary = document["engine"], document["summary"]
+        label = plain_line(f"refgrad: {engine['name']} {engine['version']}", LONGEST)
+        failed, run = summary["must_failed"], len(document["verdicts"])
+        if failed:
+            silent = any(name.startswith("wrong ") and name != "wrong error" for name in summary.get("severities", ()))
+            return cls(label, f"{failed} of {run} checks fail", "red" if silent else "orange")
+        if not document["complete"]:
+            return cls(label, f"{run} of {summary['checks']} checks run", "lightgrey")
+        return cls(label, f"{run} checks, none fails", "brightgreen")
+
+    def endpoint(self) -> dict[str, Any]:
+        """Return what shields.io takes."""
+        return {"schemaVersion": 1, "label": self.label, "message": self.message, "color": self.color}
+
+    def picture(self) -> str:
+        """Return an SVG without anything that is fetched or run."""
+        label_wide, message_wide = (round(CHARACTER * len(text)) for text in (self.label, self.message))
+        left, right = label_wide + 10, message_wide + 10
+        return PICTURE.format(
+            label=escape(self.label), message=escape(self.message), color=COLORS[self.color],
+            left=left, right=right, width=left + right, label_at=left / 2, message_at=left + right / 2,
+            label_wide=label_wide, message_wide=message_wide,
+        )  # fmt: skip

@@ -1,0 +1,64 @@
+"""What GitHub Actions shows of a run: annotations, and the summary of a step.
+
+Engines say much of it. In an annotation, which is a line, ``%`` escapes; in a summary everything of theirs is text of
+HTML, which Markdown leaves alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Final
+
+from refgrad.grading.judging.verdict import OUTCOMES, Verdict
+from refgrad.native.text import plain_line, plain_text
+from refgrad.report.narration import failure_text, headline
+
+MOST_ANNOTATIONS: Final = 10
+"""GitHub shows no more errors of a step."""
+
+MOST_FINDINGS: Final = 20
+"""How many failures a summary tells in full."""
+
+MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
+"""Characters by which Markdown might begin something, a link to a person or an issue among them."""
+
+
+def error_lines(title: str, unexpected: Sequence[Verdict], objections: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each failure, and for each mistake in what is known, that makes GitHub show an error."""
+    told = [(headline(verdict), verdict.message or verdict.statement) for verdict in unexpected]
+    told += [("known failures", objection) for objection in objections]
+    for head, message in told[:MOST_ANNOTATIONS]:
+        name = _escaped(plain_line(f"{title}: {head}")).replace(":", "%3A").replace(",", "%2C")
+        yield f"::error title={name}::{_escaped(plain_text(message))}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def step_summary(
+    title: str, verdicts: Sequence[Verdict], unexpected: Sequence[Verdict], objections: Sequence[str]
+) -> str:
+    """Return what is told below a run: a table of outcomes, and each failure that is not known with its program."""
+    counted = Counter(verdict.verdict for verdict in verdicts)
+    outcomes = [outcome for outcome in reversed(OUTCOMES) if counted[outcome]]
+    known = sum(verdict.failed for verdict in verdicts) - len(unexpected)
+    lines = [f"### {_text(title)}", ""]
+    lines += [f"| {' | '.join(outcomes)} |", "|" + "--:|" * len(outcomes)] if outcomes else []
+    lines += [f"| {' | '.join(str(counted[outcome]) for outcome in outcomes)} |", ""] if outcomes else []
+    lines += [f"Known failures: {known}.", ""] if known else []
+    lines += [line for objection in objections for line in (f"- {_text(objection)}", "")]
+    for verdict in unexpected[:MOST_FINDINGS]:
+        head, _, rest = plain_text(failure_text(verdict)).partition("\n")
+        lines += [f"<details><summary>{_text(head)}</summary>", "", f"<pre>{escape(rest)}</pre>", "</details>", ""]
+    if more := unexpected[MOST_FINDINGS:]:
+        lines += [f"... and {len(more)} more.", ""]
+    return "\n".join(lines)
+
+
+def _text(text: str) -> str:
+    """Return a line of text in which neither HTML nor Markdown sees markup."""
+    return MARKUP.sub(lambda found: f"&#{ord(found[0])};", escape(plain_line(text)))

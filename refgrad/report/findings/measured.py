@@ -1,0 +1,58 @@
+"""Assertions at the end of programs that measure: time, memory, and the numbers of exercises."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from refgrad.grading.judging.evidence import Measured
+from refgrad.grading.measurements.exercises.measuring import EXERCISES
+from refgrad.grading.measurements.growth import STEEPEST
+from refgrad.grading.measurements.release import SHARE
+from refgrad.report.findings.lines import Program, printed, quoted
+
+
+def measured(fact: Measured, program: Program) -> str:
+    """Return a program that asserts how its time grows, or what of its memory is released. Raises LookupError."""
+    if fact.quantity == "time":
+        return _linear(program)
+    number = max(number for number, line in enumerate(program.lines) if line.startswith("print("))
+    shown = ast.unparse(printed(program.lines[number])[0])
+    if fact.quantity == "tensor":
+        return program.ended(number, "", [f"got = {shown}", 'assert got is None, "the tensor is still held"'])
+    said = "of the {graph} bytes of the graph, {got} are still held"
+    lines = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
+    return program.ended(number, "", lines)
+
+
+def _linear(program: Program) -> str:
+    """Return a program whose loop over sizes collects times, and whose end asserts that they grow linearly."""
+    number = [line.strip().startswith("print(n, ") for line in program.lines].index(True)
+    said = "the time grows by a factor of {got:.0f} where the size grows by one of {last / first:.0f}"
+    lines = [
+        f"    seconds[n] = {ast.unparse(printed(program.lines[number])[1])}",
+        "",
+        "_, first, *_, last = seconds  # the first size also pays for what happens once",
+        "got = seconds[last] / seconds[first]",
+        f"assert got < (last / first) ** {STEEPEST}, f{quoted(said)}",
+    ]
+    head = list(program.lines[:number])
+    loop = max(number for number, text in enumerate(head) if text.startswith("for "))
+    return "\n".join([*head[:loop], "seconds = {}", *head[loop:], *lines]) + "\n"
+
+
+def noted(lines: Sequence[str]) -> str | None:
+    """Return a program of an exercise that asserts the numbers that are due."""
+    loop = "for label, counts in attempt():"
+    text = "\n".join(lines)
+    labels = [exercise.due for exercise in EXERCISES.values() if all(repr(label) in text for label in exercise.due)]
+    if loop not in lines or not labels:
+        return None
+    due = {label: number or 0.0 for label, number in max(labels, key=len).items()}
+    end = [
+        f"due = {due}",
+        loop,
+        "    for got, _ in counts:",
+        '        assert (got or 0.0) == due[label], f"{label} is {got}, but it should be {due[label]}"',
+    ]
+    return "\n".join([*lines[: lines.index(loop)], *end]) + "\n"

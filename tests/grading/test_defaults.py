@@ -1,0 +1,61 @@
+"""A project's pyproject.toml holds the defaults of grading, and a mistake there is one clear error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refgrad.grading.defaults import DefaultsError, read_defaults
+
+
+def project(folder: Path, table: str) -> Path:
+    path = folder / "pyproject.toml"
+    path.write_text(f"[tool.refgrad]\n{table}\n")
+    return path
+
+
+def test_defaults_have_the_names_of_options_and_their_paths_lie_beside_the_file(tmp_path: Path) -> None:
+    project(tmp_path, 'profile = "smoke"\ntime-limit = 3\nexpect = "ci/known.toml"\nselect = ["edges/*"]')
+    expected = {
+        "profile": "smoke",
+        "time_limit": 3,
+        "expect": tmp_path / "ci" / "known.toml",
+        "select": ("edges/*",),
+    }
+    assert read_defaults(tmp_path) == expected
+    (tmp_path / "deep" / "down").mkdir(parents=True)
+    assert read_defaults(tmp_path / "deep" / "down") == expected
+
+
+def test_a_path_in_the_folder_that_a_command_runs_in_stays_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path, 'output = "out"')
+    monkeypatch.chdir(tmp_path)
+    assert read_defaults(tmp_path) == {"output": Path("out")}
+
+
+def test_a_project_without_the_table_has_no_defaults(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert read_defaults(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ("profiel = 'smoke'", r"has no key 'profiel', did you mean 'profile'\? there are: profile, seed"),
+        ("engine = 'torch'", "has no key 'engine'; there are: "),
+        ("seed = '3'", "'seed' is a whole number, not '3'"),
+        ("seed = true", "'seed' is a whole number, not True"),
+        ("select = 'edges/*'", "'select' is a list of strings"),
+        ("select = [3]", "'select' is a list of strings"),
+        ("seed = ", "cannot be read"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(tmp_path: Path, table: str, problem: str) -> None:
+    path = project(tmp_path, table)
+    with pytest.raises(DefaultsError, match=problem) as caught:
+        read_defaults(tmp_path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,39 @@
+"""The lines of a printed program are read as they are run."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from refgrad.grading.judging.evidence import Evidence
+from refgrad.report.findings.lines import Program, printed
+from tests.report.example import entry
+
+LINES = ("a = 3", "print(a, a.dtype)  # value of a")
+
+
+def test_what_a_line_prints_are_the_arguments_of_its_call() -> None:
+    assert [ast.unparse(each) for each in printed("    print(n, 3 * f(x))")] == ["n", "3 * f(x)"]
+
+
+@pytest.mark.parametrize("line", ["print", "show(a)", "x.print(a)", "x = print(a)", "print(a); print(b)"])
+def test_a_line_that_is_no_call_of_print_is_an_error(line: str) -> None:
+    with pytest.raises(LookupError, match="prints nothing"):
+        printed(line)
+
+
+@pytest.mark.parametrize(
+    ("said", "assertion"),
+    [("a is missing", 'assert got is 3, "a is missing"'), ("a is {got}", 'assert got is 3, f"a is {got}"')],
+)
+def test_a_look_becomes_an_assertion_on_what_it_shows(said: str, assertion: str) -> None:
+    program = Program(LINES, Evidence(entry("0.1")), None)
+
+    def of(shown: ast.expr, dtype: ast.expr) -> str:
+        return f"{ast.unparse(dtype)} of {ast.unparse(shown)}"
+
+    text = program.asserting(
+        "value of a", lambda shown, dtype: f"{ast.unparse(dtype)} of {ast.unparse(shown)}", "got is 3", said
+    )
+    assert text == f"a = 3\ngot = a.dtype of a\n{assertion}\n"

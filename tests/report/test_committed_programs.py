@@ -1,0 +1,66 @@
+"""The programs of the committed reports, run where refgrad cannot be imported, fail and name the right value."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, version
+
+import pytest
+
+from refgrad.grading.judging.evidence import Entry
+from refgrad.native.adapter import find_adapter
+from refgrad.report.confirmation import confirm
+from refgrad.report.document import read_document
+from refgrad.report.findings import Script, scripts
+from tests.repository.sources import ROOT
+
+SAMPLE = 2
+"""How many programs of an engine the loop runs; -m slow runs all of them."""
+
+ENGINES = ("autograd", "jax", "micrograd", "mygrad", "torch")
+NUMBER = re.compile(r"-?(?:inf|nan|\d+(?:\.\d*)?(?:e[+-]?\d+)?)")
+
+
+def committed(engine: str) -> list[Script]:
+    """Return the findings of the committed report, if it is about the version that is installed."""
+    document = read_document(ROOT / "reports" / f"{engine}.json")
+    try:
+        installed = version(find_adapter(engine).distribution or "")
+    except PackageNotFoundError:
+        pytest.skip(f"needs refgrad[{engine}]")
+    if installed != document["engine"]["version"]:
+        pytest.skip(f"the report is about {engine} {document['engine']['version']}, and {installed} is installed")
+    found = scripts(document)
+    if not any(script.verdict.evidence for script in found):
+        pytest.skip(f"the report on {engine} was made before reports told evidence")
+    return found
+
+
+def check(script: Script) -> None:
+    confirmation = confirm(script)
+    assert confirmation.answer == "confirmed", (script.verdict.id, confirmation.shown)
+    fact = script.verdict.evidence.fact if script.verdict.evidence else None
+    if script.asserting and isinstance(fact, Entry):
+        head, told, right = confirmation.shown.rpartition("should be")
+        assert "AssertionError: " in head
+        assert told
+        lower, upper = float(fact.lower), float(fact.upper)
+        slack = 1e-3 * max(abs(lower), abs(upper), 1e-300)
+        assert [x for x in map(float, NUMBER.findall(right)) if lower - slack <= x <= upper + slack], confirmation.shown
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("engine", ENGINES)
+def test_some_programs_fail_as_their_report_says(engine: str) -> None:
+    found = [script for script in committed(engine) if script.asserting]
+    assert len(found) >= SAMPLE
+    for script in found[:: max(1, len(found) // SAMPLE)][:SAMPLE]:
+        check(script)
+
+
+@pytest.mark.slow
+@pytest.mark.engines
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_program_fails_as_its_report_says(engine: str) -> None:
+    for script in committed(engine):
+        check(script)

@@ -1,0 +1,67 @@
+"""The steps of the GitHub action do what its description says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.pytest_plugin.toy_engine import write_toy_engine
+from tests.repository.sources import ROOT
+
+ACTION = (ROOT / "action.yml").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "how-to" / "grade-in-ci.md").read_text(encoding="utf-8")
+
+
+def step(name: str) -> str:
+    """The script of a step: the block below its ``run``."""
+    match = re.search(rf"- name: {name}\n.*?run: \|\n(?P<script>(?: {{8}}.*\n)+)", ACTION, re.DOTALL)
+    assert match is not None
+    return dedent(match["script"])
+
+
+def inputs() -> set[str]:
+    return set(re.findall(r"^  (\w+):$", ACTION.partition("inputs:")[2].partition("runs:")[0], re.MULTILINE))
+
+
+@pytest.mark.parametrize(("expect", "status"), [("", 1), ("known.toml", 0)])
+def test_the_step_that_grades_tells_what_is_wrong_and_accepts_what_is_known(
+    tmp_path: Path, expect: str, status: int
+) -> None:
+    write_toy_engine(tmp_path)
+    (tmp_path / "known.toml").write_text('[[known_failure]]\nid = "operators/multiply"\nreason = "lopsided"\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.refgrad]\nselect = ["operators/add", "operators/multiply"]\n')
+    (tmp_path / "refgrad").write_text(f'#!/bin/bash\nexec "{sys.executable}" -m refgrad "$@"\n')
+    (tmp_path / "refgrad").chmod(0o755)
+    given = {"ENGINE": "toy:WRONG", "PROFILE": "smoke", "EXPECT": expect, "OUTPUT": "a folder"}
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    environment = os.environ | given | github | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step("Grade")],
+        cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    assert ("\n::error title=wrong" in done.stdout) is bool(status)
+    assert (tmp_path / "a folder" / "wrong.json").exists()
+    assert ("Known failures: 1." in (tmp_path / "summary.md").read_text()) is not bool(status)
+
+
+def test_no_input_becomes_a_part_of_a_script() -> None:
+    scripts = re.findall(r"run: \|\n((?: {8}.*\n)+)", ACTION)
+    assert len(scripts) == 2
+    assert [script for script in scripts if "${{" in script] == []
+    assert inputs() == {"engine", "requirements", "profile", "expect", "output"}
+    assert {name for name in inputs() if f"${{{{ inputs.{name} }}}}" not in ACTION} == set()
+
+
+def test_the_workflow_of_the_guide_has_ten_lines_and_gives_inputs_that_there_are() -> None:
+    [workflow] = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+    assert len(workflow.splitlines()) <= 10
+    given = re.search(r"with: \{(.*)\}", workflow)
+    assert given is not None
+    assert set(re.findall(r"(\w+): ", given[1])) <= inputs()
