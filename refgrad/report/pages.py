@@ -1,4 +1,4 @@
-"""The pages of reports: one of Markdown for each engine, and one that holds the engines beside each other."""
+"""The pages of reports in Markdown: one for each engine, and two that hold the engines beside each other."""
 
 from __future__ import annotations
 
@@ -137,15 +137,19 @@ def write_pages(folder: Path) -> list[Path]:
     Raises ReportError where there is no report, or where one is malformed.
     """
     graded = read_folder(folder)
-    templates = markdown_templates()
-    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
     written = write_scripts(folder / "findings", [script for report in graded for script in report.scripts.values()])
-    for report in graded:
-        written.append(folder / f"{report.file}.md")
-        _write(written[-1], templates.get_template("engine.md.jinja").render(report=report))
-    written.append(folder / "README.md")
-    _write(written[-1], _matrix(templates, graded))
+    page = _templates().get_template("engine.md.jinja")
+    pages = {f"{report.file}.md": page.render(report=report) for report in graded}
+    pages |= {"README.md": summary(graded), "matrix.md": _beside_each_other("matrix.md.jinja", graded)}
+    for name, text in pages.items():
+        written.append(folder / name)
+        written[-1].write_bytes(text.encode("utf-8", "backslashreplace"))
     return written
+
+
+def summary(graded: Sequence[Graded]) -> str:
+    """Return the page that says in a few tables how engines do."""
+    return _beside_each_other("summary.md.jinja", graded)
 
 
 def read_folder(folder: Path) -> list[Graded]:
@@ -157,17 +161,19 @@ def read_folder(folder: Path) -> list[Graded]:
     return graded
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8", "backslashreplace"))
+def _templates() -> Environment:
+    templates = markdown_templates()
+    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
+    return templates
 
 
-def _matrix(templates: Environment, graded: Sequence[Graded]) -> str:
+def _beside_each_other(page: str, graded: Sequence[Graded]) -> str:
     verdicts = [verdict for report in graded for verdict in report.verdicts]
     chapters = list(dict.fromkeys(verdict.chapter for verdict in verdicts))
     by_operator = {chapter: _operators(verdicts, chapter) for chapter in chapters if _operators(verdicts, chapter)}
-    page = templates.get_template("matrix.md.jinja")
     shared = shared_operators(report.causes for report in graded)
-    return page.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared)
+    template = _templates().get_template(page)
+    return template.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared)
 
 
 def _operators(verdicts: Sequence[Verdict], chapter: str) -> list[str]:

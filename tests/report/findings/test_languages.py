@@ -19,11 +19,10 @@ def committed() -> list[Script]:
 
 
 def test_every_file_ends_as_its_language_says() -> None:
-    assert {script.language for script in committed()} == {"javascript", "cpp"}
-    for script in committed():
-        path = REPORTS / "findings" / script.file_name
-        assert path.suffix == LANGUAGES[script.language].suffix
-        assert path.read_text(encoding="utf-8") == script.text
+    assert {(script.language, Path(script.file_name).suffix) for script in committed()} == {
+        ("javascript", ".js"),
+        ("cpp", ".cpp"),
+    }
 
 
 def test_what_is_wrong_in_a_number_is_asserted() -> None:
