@@ -67,7 +67,7 @@ class Repetition:
     def run(self, rounds: int, seconds: float) -> list[tuple[Repeated, ...]]:
         """Run them so many times, or for so many seconds of processor time, and return what each showed.
 
-        Raises EndingError where the runner ends.
+        That is nothing where the engine refuses a leaf or a seed. Raises EndingError where the runner ends.
         """
         fields: dict[str, Argument] = {"attempt": Name("attempt"), "rounds": Value(rounds), "seconds": Value(seconds)}
         look = Show("attempt", Call("{attempt}({rounds}, {seconds})", fields), "data")
@@ -75,6 +75,8 @@ class Repetition:
         *_, counted = self.engine.run(Program(((Code(self.text),), (look,)), around))
         if counted.ending is not None:
             raise EndingError(counted.ending)
+        if counted.error is not None:
+            return [() for _ in self.scenarios]
         pairs = zip(self.scenarios, counted.data, strict=True)
         return [tuple(self._repeated(scenario, *each) for each in found) for scenario, found in pairs]
 

@@ -106,3 +106,39 @@ def test_a_gradient_may_be_off_by_its_own_noise_and_by_no_more(error: float, exp
         return cotangent * np.cos(x) * (1 + error + 1e-7 * noise.reshape(x.shape))
 
     assert outcome(own(np.sin, noisy), np.array([0.3])) == expected
+
+
+def judge_of(forward: Any, *numbers: float) -> DifferencesJudge:
+    subject = Subject(start(find_adapter("autograd")), forward, [np.array(numbers)])
+    return DifferencesJudge(subject, subject.values(subject.point), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("digits", "known"), [(16, True), (9, False)])
+def test_slopes_that_are_not_known_to_seven_digits_are_no_truths(digits: int, *, known: bool) -> None:
+    judge = judge_of(own(lambda x: np.round(np.sin(x), digits), lambda g, x: g * np.cos(x)), 0.3)
+    (truth,) = judge.truths([np.ones(1)])
+    assert np.isfinite(truth).all() == known
+
+
+def test_the_noise_is_seen_from_near_where_the_function_is_no_staircase() -> None:
+    """Many waves within large steps look like noise."""
+    judge = judge_of(own(lambda x: np.sin(1e5 * x), lambda g, x: 1e5 * g * np.cos(1e5 * x)), 1.0)
+    judge.measure()
+    before = judge.deviation.copy()
+    judge.refine()
+    assert (judge.deviation < before / 100).all()
+
+
+@pytest.mark.parametrize(("width", "expected"), [(0.1, "inconclusive"), (0.0, "right")])
+def test_a_choice_at_a_kink_is_legal_if_the_gradient_is_right_right_beside_it(width: float, expected: str) -> None:
+    def backward(cotangent: Array, x: Array) -> Array:
+        slope = np.where(x == 0, 0.3, np.sign(x))
+        return cotangent * np.where((x != 0) & (abs(x) < width), 0.5, slope)
+
+    assert outcome(own(np.abs, backward), np.array([0.0])) == expected
+
+
+@pytest.mark.parametrize("height", [1e-6, 1e-9, 1e-10])
+def test_nothing_is_said_of_waves_that_no_step_resolves(height: float) -> None:
+    function = own(lambda x: 1.0 + height * np.sin(1e9 * x), lambda g, _: 0 * g)
+    assert outcome(function, np.array([0.3])) == "inconclusive"

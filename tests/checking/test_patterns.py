@@ -71,6 +71,14 @@ def test_what_several_inputs_say(first: Any, second: Any, told: str) -> None:
     assert two(first, second) == told
 
 
+@pytest.mark.parametrize("factor", [-1.0, 5.0, 16.0, 0.2])
+def test_entries_that_are_off_by_a_hundred_thousandth_are_not_the_same(factor: float) -> None:
+    assert one(factor * X, outputs=((5,),))
+    assert not one(factor * X * (1 + 5e-5), outputs=((5,),))
+    assert one(np.where(POINT > 1, 2 * X, X))
+    assert not one(np.where(POINT > 1, 2 * X, X * (1 + 5e-5)))
+
+
 def test_a_single_entry_says_nothing() -> None:
     assert not pattern([Whole("0", np.array([6.0]), np.array([2.0]), np.array([1.0]))], ((),))
 

@@ -20,7 +20,11 @@ def test_a_folder_of_results_gets_pages_and_scripts(terminal: Terminal) -> None:
 def test_grading_writes_the_pages_too_if_it_is_told_to_whatever_it_finds(terminal: Terminal) -> None:
     graded = terminal.grade("toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--pages")
     assert graded.status == 1
-    assert sorted(path.name for path in (terminal.folder / "out").glob("*.md")) == ["README.md", "matrix.md", "wrong.md"]
+    assert sorted(path.name for path in (terminal.folder / "out").glob("*.md")) == [
+        "README.md",
+        "matrix.md",
+        "wrong.md",
+    ]
 
 
 def test_a_folder_without_results_is_wrong_usage(terminal: Terminal) -> None:

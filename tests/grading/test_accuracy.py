@@ -66,3 +66,12 @@ def test_what_is_not_known_to_a_fraction_of_a_unit_is_not_counted() -> None:
     found = _compared("value", np.arange(4.0)[:, None], np.full(4, 1 + 2.0**-52), truth)
     assert found.places.tolist() == [[0.0], [1.0]]
     assert found.ulps.tolist() == pytest.approx([1.0, 1.0], rel=1e-2)
+
+
+def test_where_the_truth_is_not_known_to_a_thousandth_of_a_unit_nothing_is_counted() -> None:
+    unit = 2.0**-52
+    numbers = np.ones(3)
+    balls = np.array([arb(1, float(radius)) for radius in (0.01 * unit, 1e-4 * unit, 0.0)], dtype=object)
+    truth = Certified(balls, numbers, np.array([float(ball.rad()) for ball in balls]), lambda: balls)
+    found = _compared("value", np.arange(3.0).reshape(3, 1), numbers, truth)
+    assert found.places.ravel().tolist() == [1.0, 2.0]

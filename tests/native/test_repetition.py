@@ -61,3 +61,10 @@ def test_results_that_differ_in_the_last_bit_and_errors_are_told_apart() -> None
 def test_no_more_rounds_are_begun_than_there_is_time_for() -> None:
     ((each,),) = Repetition(start(ADAPTER), (SCENARIO,)).run(10**9, 0.01)
     assert 1 <= each.seen < 10**6
+
+
+@pytest.mark.parametrize("afresh", [False, True])
+def test_a_leaf_that_is_refused_shows_nothing(*, afresh: bool) -> None:
+    engine = start(replace(ADAPTER, leaf="[][0]"))
+    repetition = Repetition(engine, [SCENARIO, SCENARIO], afresh)
+    assert all(not runs or all(run.error is not None for run in runs) for runs in repetition.run(3, 1.0))
