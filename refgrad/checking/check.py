@@ -77,7 +77,8 @@ class Check:
         self.seeds: list[Seeds] = []
         self.first: list[Array] = []
         self.run_twice(method)
-        if self.changed(self.again.outputs) is not None and subject.chance.found(lambda: subject.values(subject.point)):
+        changed = self.changed(self.again.outputs) is not None
+        if subject.chance.found(lambda: subject.values(subject.point), changed=changed):
             self.run_twice(method)
 
     def run_twice(self, method: Method) -> None:

@@ -137,3 +137,13 @@ def test_a_screen_that_would_miss_a_hundredth_is_not_used() -> None:
     """That of one entry of float16 misses 4 %: each entry is certified instead."""
     report = check_gradients(lambda x: x * x, torch.tensor([0.7], dtype=torch.float16, requires_grad=True))
     assert (report.outcome, report.method, report.sees_from) == ("right", "certified", None)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_numbers_that_come_alike_in_two_runs_by_chance_are_seen_to_be_drawn(seed: int) -> None:
+    """One mask of sixteen is that of the run before."""
+    torch.manual_seed(seed)
+    state = torch.get_rng_state()
+    report = check_gradients(lambda x: nn.dropout(x, 0.5), point(4), raise_exception=False)
+    assert report.outcome == "right"
+    assert torch.equal(torch.get_rng_state(), state)

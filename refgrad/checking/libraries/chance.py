@@ -19,16 +19,20 @@ class Chance:
         self.states: list[Any] = []
         self.repeats = False
 
-    def found(self, run: Callable[[], object]) -> bool:
-        """Whether a function that was run, and gave something else the second time, draws numbers; these repeat now.
+    def found(self, run: Callable[[], object], *, changed: bool) -> bool:
+        """Whether a function that was run twice draws numbers, which repeat from now on.
 
-        The library's own numbers will be as in its first run. Others, which take long to keep, as in ``run``.
+        The library's own numbers will be as in its first run; that they were drawn is seen even if both runs gave the
+        same by chance. Others are looked for only where the second run gave something else (``changed``), and will be
+        as in ``run``.
         """
         if self.repeats:
             return False
         if not same(self.own.state(), self.states[0]):
             self.repeats = True
             return True
+        if not changed:
+            return False
         states = [source.state() for source in self.others]
         run()
         self.repeats = not all(same(source.state(), s) for source, s in zip(self.others, states, strict=True))

@@ -29,7 +29,7 @@ class TorchTensors(Library):
         self.direct = True
         self.conjugates = False
         self.counts_floats = False
-        self.own_source = Source(self.torch.get_rng_state, self.torch.set_rng_state)
+        self.own_source = Source(self._generator_state, self._set_generator_state)
 
     def is_tensor(self, value: Any) -> bool:
         """Whether something is a tensor, or an array that becomes one."""
@@ -87,6 +87,13 @@ class TorchTensors(Library):
     def module_call(self, parameters: str, arguments: str) -> str:
         """Return code that calls a module with other parameters, both as code."""
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
+
+    def _generator_state(self) -> bytes:
+        """Return what follows from the generator's state, in a form that is quickly compared."""
+        return self.torch.get_rng_state().numpy().tobytes()  # type: ignore[no-any-return]
+
+    def _set_generator_state(self, state: bytes) -> None:
+        self.torch.set_rng_state(self.torch.frombuffer(bytearray(state), dtype=self.torch.uint8))
 
     def sources(self) -> tuple[Source, ...]:
         """Return PyTorch's generator, numpy's and Python's."""
