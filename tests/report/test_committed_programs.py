@@ -36,6 +36,11 @@ def committed(engine: str) -> list[Script]:
     return found
 
 
+def is_about_a_number(script: Script) -> bool:
+    evidence = script.verdict.evidence
+    return evidence is not None and isinstance(evidence.fact, Entry)
+
+
 def check(script: Script) -> None:
     confirmation = confirm(script)
     assert confirmation.answer == "confirmed", (script.verdict.id, confirmation.shown)
@@ -52,7 +57,8 @@ def check(script: Script) -> None:
 @pytest.mark.engines
 @pytest.mark.parametrize("engine", ENGINES)
 def test_some_programs_fail_as_their_report_says(engine: str) -> None:
-    found = [script for script in committed(engine) if script.asserting]
+    """Of those that show a wrong number, which take less time than those that measure time."""
+    found = [script for script in committed(engine) if script.asserting and is_about_a_number(script)]
     assert len(found) >= SAMPLE
     for script in found[:: max(1, len(found) // SAMPLE)][:SAMPLE]:
         check(script)

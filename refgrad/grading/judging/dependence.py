@@ -194,7 +194,7 @@ def _slope(row: Operator, argument: str) -> Callable[..., Any]:
 
 def _finite(certified: Certified) -> Mask:
     flat = [plain_ball(ball).is_finite() for ball in certified.balls.ravel().tolist()]
-    return np.array(flat, dtype=bool).reshape(certified.shape)
+    return np.asarray(flat, dtype=bool).reshape(certified.shape)
 
 
 def _differing(found: list[Certified]) -> tuple[Mask, Mask]:

@@ -93,6 +93,8 @@ def test_what_is_the_number_whichever_it_is_is_handed_on() -> None:
         ("sin x", math.inf, math.nan),
         ("softsign x", math.inf, math.nan),
         ("log x", -math.inf, math.nan),
+        ("rsqrt x", math.inf, 0.0),
+        ("reciprocal x", math.inf, 0.0),
     ],
 )
 def test_a_limit_is_certain_where_the_formula_and_large_numbers_agree(

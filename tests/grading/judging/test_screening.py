@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from refgrad.generation import large_scenarios
-from refgrad.grading.judging.screening import agrees
+from refgrad.grading.judging.screening import _fit, _same, _shaken, agrees
+from refgrad.interpreter import Float64, evaluate
 from refgrad.native.engine import Engine
 from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario
 from refgrad.scenario.steps.kinds import Apply
@@ -67,3 +68,31 @@ def test_one_entry_of_a_formula_on_repeated_operands_is_seen(entry: int) -> None
     text = f"torch.square({{x}}) * torch.tensor(1 + 1e-12 * (np.arange({{x}}.numel()) == {entry}).reshape({{x}}.shape))"
     assert not agrees(scenario, engine_with("square", text))
     assert agrees(scenario, engine_with("square", "torch.square({x})"))
+
+
+@pytest.mark.parametrize(("times", "same"), [(2.0**10, True), (2.0**12, False)])
+def test_some_thousand_times_what_roundings_make_of_a_number_is_a_matter_of_its_condition(
+    times: float, *, same: bool
+) -> None:
+    expected, noise = np.ones(10), np.full(10, 1e-6)
+    assert _same(expected + times * noise, expected, 0.0, noise) == same
+
+
+def test_numbers_are_shaken_by_a_few_roundings() -> None:
+    scenario = scenario_of("exp", np.linspace(1, 2, ENTRIES))
+    (before, after) = (each.leaves[0].value.to_numpy() for each in (scenario, _shaken(scenario)))
+    moved = np.abs(after / before - 1)
+    assert 2.0**-53 < moved.max() <= 2.0**-49
+
+
+@pytest.mark.parametrize(("factor", "fits"), [(1.0, True), (1.005, False)])
+def test_gradients_that_are_off_by_half_a_hundredth_do_not_fit_the_values(factor: float, *, fits: bool) -> None:
+    scenario = scenario_of("sum", np.linspace(1, 2, ENTRIES))
+    gradients = {Read("grad", "x"): np.full(ENTRIES, factor)}
+    assert _fit(gradients, evaluate(scenario, Float64()), scenario) == fits
+
+
+def test_what_large_values_lose_to_rounding_excuses_no_more_than_that() -> None:
+    """The sum of five thousand numbers of size a thousand, whose slopes are not zero."""
+    scenario = scenario_of("sum", np.full(ENTRIES, 1e3))
+    assert not _fit({Read("grad", "x"): np.zeros(ENTRIES)}, evaluate(scenario, Float64()), scenario)

@@ -18,6 +18,9 @@ ATTACK: Final = (
     "\x1b]0;owned\x07 \u202e \ud800 \r\n"
 )
 HUGE: Final = "long <b>" * 1_250_000
+LARGE: Final = HUGE[:100_000]
+"""What is run as a program: Python itself takes long to read 10 MB."""
+
 PROGRAM: Final = f"x = {ATTACK!r}\nprint(0.1)  # gradient of x\n"
 
 
@@ -32,7 +35,7 @@ def verdicts() -> list[Verdict]:
         odd, id="graphs/large", chapter="graphs", verdict="crashed", message=HUGE, statement=HUGE, evidence=died
     )
     choice = replace(verdict("edges/abs", "convention", ATTACK), statement=ATTACK)
-    return [shown, odd, replace(large, reproduction=HUGE), choice, verdict("leaves/unused", "passed")]
+    return [shown, odd, replace(large, reproduction=LARGE), choice, verdict("leaves/unused", "passed")]
 
 
 def write_hostile(folder: Path) -> Path:
