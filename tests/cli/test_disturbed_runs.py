@@ -17,6 +17,8 @@ import pytest
 from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
 
+pytestmark = pytest.mark.disturbed
+
 SLOW = ("toy:SLOW", "--profile", "smoke", "--select", "sharing/*", "--select", "operators/a[bcd]*")
 
 

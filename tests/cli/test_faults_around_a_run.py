@@ -43,6 +43,8 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 sys.argv[0] = "refgrad"
 from refgrad.cli import main
+
+pytestmark = pytest.mark.disturbed
 main()
 """
 

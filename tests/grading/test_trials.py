@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -89,6 +90,15 @@ def test_a_program_shows_what_was_run() -> None:
     assert "np.atleast_1d" in trial.program
 
 
+def test_some_operators_of_the_reference_engine_have_nothing_to_mend() -> None:
+    """Every eighth of them: all take many seconds."""
+    some = dict(islice(ADAPTER.operators.items(), 0, None, 8))
+    found = tried(operators=some)
+    assert [trial.came_back for trial in found if trial.failed] == []
+    assert {f"operators.{name}" for name in some} <= {name for trial in found for name in trial.fields}
+
+
+@pytest.mark.slow
 def test_the_reference_engine_has_nothing_to_mend() -> None:
     found = examined("refgrad", "python")
     assert [trial.came_back for trial in found if trial.failed] == []

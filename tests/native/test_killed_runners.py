@@ -18,6 +18,8 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, ProcessRunner
 
+pytestmark = pytest.mark.disturbed
+
 CHOSEN = ("operators/ad", "operators/mu", "accumulation/", "contracts/ad")
 CHECKS = [check for check in all_checks() if check.id.startswith(CHOSEN)]
 

@@ -20,6 +20,8 @@ from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
 from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
 
+pytestmark = pytest.mark.disturbed
+
 LIMITS = Limits(start=60.0, program=20.0, memory=1 << 27)
 CRASHES = 1
 """The processes that a search spends here: what is behind the first crash is the same crash."""
