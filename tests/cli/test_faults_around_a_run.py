@@ -16,6 +16,8 @@ from refgrad.pytest_plugin.lock import Lock
 from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
 
+pytestmark = pytest.mark.disturbed
+
 SABOTEUR = """
 import os, sys
 import pytest
@@ -43,8 +45,6 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 sys.argv[0] = "refgrad"
 from refgrad.cli import main
-
-pytestmark = pytest.mark.disturbed
 main()
 """
 
