@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.oracles import Certified, CertifiedOracle, judge
-from refgrad.oracles.judgement.judgement import ALLOWANCE, INACCURATE_BELOW, SEVERITY, VAGUE_ABOVE
+from refgrad.oracles.judgement.judgement import ALLOWANCE, INACCURATE_BELOW, SEVERITY, VAGUE_ABOVE, has_choices
 from refgrad.scenario import parse
 from refgrad.scenario.formats import FORMATS
 from tests.oracles.programs import gradient_of, leaf
@@ -238,3 +238,12 @@ def test_an_end_of_an_interval_is_told_as_zero_below_a_millionth(end: float, tol
     entry = judge(np.array(5.0), certified(end + radius, radius)).entry
     assert entry is not None
     assert entry.lower == told
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 1e6])
+@pytest.mark.parametrize(("share", "several"), [(0.1, False), (10.0, True)])
+def test_an_interval_is_a_choice_from_the_width_on_that_is_no_longer_vague(
+    size: float, share: float, *, several: bool
+) -> None:
+    radius = share * VAGUE_ABOVE * max(1.0, size)
+    assert has_choices(certified(np.array([size]), np.array([radius]), np.zeros(1))).tolist() == [several]
