@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, ProcessRunner, reproduce
+from refgrad.native.runners.cpp_runner import Compiled
 from refgrad.scenario import parse
 
 if shutil.which("g++") is None:
@@ -87,3 +91,11 @@ def test_an_exception_of_cpp_is_an_observation(engine: Engine) -> None:
 
 def test_its_reproduction_is_cpp(engine: Engine) -> None:
     assert "  Tensor y = sine(x);\n  auto program_y = [&]" in reproduce(parse(GRADIENT % "sin x"), engine)
+
+
+def test_what_another_user_compiled_is_not_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    owner = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    with pytest.raises(RuntimeError, match="belongs to another user"):
+        Compiled(SETUP)

@@ -66,7 +66,9 @@ class Compiled(python_runner.Session):
             text = setup + "\n" + file.read()
         key = hashlib.sha256((text + compiler_version()).encode()).hexdigest()[:16]
         self.folder = os.path.join(tempfile.gettempdir(), "refgrad-cpp-%d-%s" % (os.getuid(), key))
-        os.makedirs(self.folder, exist_ok=True)
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        if os.stat(self.folder).st_uid != os.getuid():  # what lies in it is loaded
+            raise RuntimeError("%s belongs to another user" % self.folder)
         self.header = os.path.join(self.folder, "setup.hpp")
         if not os.path.exists(self.header + ".gch"):
             with open(self.header, "w") as file:
