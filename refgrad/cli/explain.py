@@ -10,8 +10,9 @@ import click
 from refgrad.cli.failure import told_in_one_line
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import check_named
-from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviours
-from refgrad.grading.checks.statements.claims import all_claims
+from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.statements.behaviours import Behaviour
+from refgrad.grading.checks.statements.claim_checks import ClaimCheck
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.signature import domain, edge, signature
 from refgrad.pytest_plugin.options import ITEM
@@ -28,12 +29,10 @@ def explain_check(name: str) -> None:
 
 
 def _about(check: Check) -> Iterator[str]:
-    for behaviour in all_behaviours():
-        if behaviour.id == check.id:
-            yield from _behaviour(behaviour)
-    for claim in all_claims():
-        if claim.id == check.id:
-            yield from _scenarios(claim.scenarios)
+    if isinstance(check, BehaviourCheck):
+        yield from _behaviour(check.behaviour)
+    if isinstance(check, ClaimCheck):
+        yield from _scenarios(check.claim.scenarios)
     if check.operator_name:
         yield from _operator(operator_table()[check.operator_name])
     if check.draws:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.checking.functions.case import Case
+from tests.checking.functions.torch_graphs import SortedWithPlaces
 from tests.checking.functions.torch_inputs import normal, positive
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -68,23 +69,7 @@ def layer_that_inverts_what_needs(g: Any, needs: Any, x: Any, weight: Any, bias:
     return first if needs[0] else None, None if needs[1] else second, third
 
 
-class Sorted(torch.autograd.Function):  # type: ignore[misc]
-    """Values in order and where they come from; the places have no gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        values, places = x.sort()
-        ctx.mark_non_differentiable(places)
-        ctx.save_for_backward(places)
-        return values, places
-
-    @staticmethod
-    def backward(ctx: Any, *cotangents: Any) -> Any:
-        (places,) = ctx.saved_tensors
-        return torch.zeros_like(cotangents[0]).scatter_(0, places, cotangents[0])
-
-
-class SortedWrongly(Sorted):
+class SortedWrongly(SortedWithPlaces):
     """The same, gathering where it should scatter."""
 
     @staticmethod
@@ -248,7 +233,7 @@ CASES = (
         "the cotangent is summed over the columns too",
     ),
     Case("layer, one too few", layer(lambda g, needs, x, w, b: (g.mm(w), g.t().mm(x))), LAYER, "a gradient is missing"),
-    Case("sort with places", lambda x: Sorted.apply(x)[0], normal((5,))),
+    Case("sort with places", lambda x: SortedWithPlaces.apply(x)[0], normal((5,))),
     Case(
         "sort, gathered",
         lambda x: SortedWrongly.apply(x)[0],
