@@ -102,6 +102,7 @@ def test_the_logarithm_of_one_plus_a_little_keeps_the_little() -> None:
 
 def test_powers_of_what_is_not_positive_are_numpy_s_own() -> None:
     assert complex(complex_array(-2.0) ** 2) == 4
+    assert complex(complex_array(2j) ** 2) == pytest.approx(-4)
 
 
 OPERATIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({

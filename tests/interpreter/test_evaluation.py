@@ -103,6 +103,12 @@ def test_values_that_are_kept_are_those_of_an_evaluation_and_cannot_be_changed(s
     assert float64_values(scenario) is kept
 
 
+def test_numbers_that_cannot_be_detached_are_told() -> None:
+    scenario = parse("x = leaf float64[] {0x1p+0}\ny = detach x\n")
+    with pytest.raises(ScenarioEvaluationError, match="step 2: BatchedFloat64 numbers cannot be detached"):
+        evaluate(scenario, BatchedFloat64({}))
+
+
 @pytest.mark.parametrize(
     ("written", "meant"),
     [("2", 2), ("(0, 3)", (0, 3)), ("(1, 0:3:2)", (1, slice(0, 3, 2))), ("((0, 1), 2)", ((0, 1), 2))],

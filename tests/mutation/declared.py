@@ -183,6 +183,12 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     "np.asarray(numbers.entries, dtype=object)::1": "what is copied is a tuple",
     f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
     "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
+    f"{ORACLES}/cross_checks/finite_differences.py::_Entries.__init__::comparison::"
+    "np.arange(base.size) % 2 == 0 -> np.arange(base.size) % 2 != 0::1": "the same line of points, walked backwards",
+    "refgrad/engine/replay/backward.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "
+    "term.value.shape == place.shape -> type(cotangent.value) is np.float64 and term.value.shape == place.shape::1": (
+        "what has its shape already is fitted to it once more, and comes out as it was"
+    ),
     "refgrad/engine/graph/tensor.py::Tensor.shared_array::copy::np.array(self.array) -> np.asarray(self.array)::1": (
         "what is copied is a numpy scalar"
     ),

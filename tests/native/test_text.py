@@ -31,6 +31,12 @@ def test_plain_text_is_left_as_it_is(text: str, most: int) -> None:
     assert plain_text(plain, most) == plain
 
 
+@given(st.integers(60, 200))
+def test_a_text_as_long_as_it_may_be_is_kept_whole(most: int) -> None:
+    assert plain_text("a" * most, most) == "a" * most
+    assert " characters in all " in plain_text("a" * (most + 1), most)
+
+
 @given(st.text(st.characters(categories=("L", "N", "P", "Zs"))))
 def test_words_of_any_language_are_kept(text: str) -> None:
     assert plain_text(text) == text
