@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.grading.judging.evidence import Entry, Tally
-from refgrad.grading.judging.verdict import Outcome
+from refgrad.generation.search import Counterexample
+from refgrad.grading.judging.evidence import Entry, Subject, Tally
+from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.grading.search import Search
 from refgrad.scenario import parse
 from tests.grading.broken import CHECKS, bench, verdict
@@ -101,6 +102,33 @@ def test_a_check_ends_after_six_processes_that_died_or_two_that_hung(
     searching.outcomes[outcome] += 1
     searching.endings = searching.bench.engine.runner.endings - ended
     assert searching.is_exhausted is exhausted
+
+
+def inaccurate(budgets: float) -> Finding:
+    entry = Entry(
+        subject=Subject("gradient", "x"),
+        index=(),
+        observed="1",
+        lower="0",
+        upper="0",
+        relative_error="1",
+        budgets=str(budgets),
+        ulps="1",
+    )
+    return Finding("inaccurate", entry)
+
+
+@pytest.mark.parametrize(("times", "shown"), [(9, 1), (11, 2)])
+def test_an_inaccuracy_ten_times_as_large_is_another_fault(
+    monkeypatch: pytest.MonkeyPatch, times: int, shown: int
+) -> None:
+    larger = parse("x = leaf float64[] {0x1p+1} requires_grad\na = exp x\nbackward a\n")
+    monkeypatch.setattr(Search, "fails", lambda searching, scenario: scenario in searching.failed)
+    monkeypatch.setattr(Search, "drawn", lambda *_: (None, 0))
+    monkeypatch.setattr(Search, "shrunk", lambda _searching, scenario, _fails: Counterexample(0, scenario, scenario))
+    searching = search()
+    searching.failed |= {SCENARIO: inaccurate(5), larger: inaccurate(5 * times)}
+    assert len(searching.run([SCENARIO, larger]).demonstrations) == shown
 
 
 @pytest.mark.parametrize(("decided", "rounds"), [(0, 2), (1, 8), (5, 1)])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,25 @@ def test_of_several_processes_one_makes_it(folder: Path) -> None:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0, 0]
     assert len(list(folder.parent.glob("by-*"))) == 1
+
+
+def test_another_waits_until_it_is_made(folder: Path) -> None:
+    entered, go = threading.Event(), threading.Event()
+    shared = SharedVerdicts(folder)
+
+    def make() -> Verdict:
+        entered.set()
+        assert go.wait(60)
+        return made(message="first")
+
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(shared.made_once, "operators/exp", make)
+        assert entered.wait(60)
+        other = pool.submit(shared.made_once, "operators/exp", lambda: made(message="second"))
+        found, _ = wait([other], timeout=0.2)
+        go.set()
+        assert not found
+        assert other.result().message == "first"
 
 
 def test_where_a_worker_dies_the_next_one_makes_it(folder: Path) -> None:

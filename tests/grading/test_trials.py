@@ -11,6 +11,7 @@ import pytest
 from refgrad.grading.trials import Trial, examined, trials
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
+from refgrad.scenario import Backward
 from tests.native.reference import ADAPTER
 
 FEW: Any = {"operators": {"add": "{x} + {y}", "multiply": "{x} * {y}"}, "aliases": {}}
@@ -30,6 +31,15 @@ def test_templates_that_work_are_tried_on_every_kind_of_array() -> None:
     assert not any(trial.failed for trial in found)
     assert {trial.kind for trial in found} == {"a number", "a vector", "a matrix", "an empty array"}
     assert {name for trial in found for name in trial.fields} >= {"leaf", "backward", "operators.add"}
+
+
+def test_a_backward_without_a_seed_is_tried_from_numbers_alone() -> None:
+    walks = [trial for trial in tried() if "backward" in trial.fields]
+    seedless = [
+        trial.kind for trial in walks if any(isinstance(s, Backward) and s.seed is None for s in trial.scenario.steps)
+    ]
+    assert set(seedless) == {"a number"}
+    assert "a vector" in {trial.kind for trial in walks}
 
 
 def test_a_leaf_that_loses_numbers_is_told_first_and_operators_are_not_blamed() -> None:

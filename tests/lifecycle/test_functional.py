@@ -101,7 +101,9 @@ def test_a_fresh_name_is_nobody_s(names: list[str]) -> None:
     assert len({*fresh, *names}) == len(fresh) + len(names)
 
 
-@pytest.mark.parametrize(("dtype", "of_the_root"), [("float32", "float32"), ("float64", "float64"), ("int64", "float64")])
+@pytest.mark.parametrize(
+    ("dtype", "of_the_root"), [("float32", "float32"), ("float64", "float64"), ("int64", "float64")]
+)
 def test_a_root_has_the_dtype_of_its_tensor_where_that_has_derivatives(dtype: str, of_the_root: str) -> None:
     steps = begun({})
     steps.root("z", (2,), dtype)

@@ -164,6 +164,10 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/modes/forward_and_batched.py::BATCH": "how often something is tried",
     f"{CHECKING}/modes/forward_and_batched.py::SEEDS": "how often something is tried",
     f"{CHECKING}/tracing/trace.py::LARGEST_CERTIFIED": "how much is certified: more is slower",
+    f"{GRADING}/trials.py::LARGEST": "how many numbers a reader can follow",
+    f"{GRADING}/trials.py::PATIENCE": "how long a template may take",
+    f"{CHECKING}/check.py::BACK": "a factor of a seed that is taken out of its gradient again",
+    f"{CHECKING}/check.py::HIDING": "how much rows of the Jacobian are weighed alike: more is stricter",
     "refgrad/engine/replay/program.py::LINES": "how long the functions of a program are, which is for speed",
 })
 """Constants, by module and name, of which more makes nothing laxer, with what they are."""
@@ -171,11 +175,20 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
 EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/certified/certified.py::_radii::copy::np.array(radii, dtype=np.float64) -> "
     "np.asarray(radii, dtype=np.float64)::1": "what is copied is a list, of which an array is made at any rate",
+    f"{CHECKING}/explanation.py::Explanation.told::comparison::"
+    "discrepancy.entry is None -> discrepancy.entry is not None::1": (
+        "the entry is looked for while the seeds are halved, which takes longer"
+    ),
+    f"{CHECKING}/libraries/jax_arrays.py::JaxArrays.make::copy::np.array(array) -> np.asarray(array)::1": (
+        "JAX makes a copy as well"
+    ),
     f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
     "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
     f"{GRADING}/checks/isolation/alone.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
         "what is copied is a number"
     ),
+    f"{GRADING}/checks/operators/derivatives.py::OperatorCheck._corners::off by one::effort.corners -> "
+    "effort.corners + 1::1": "the last of one corner more is cut off again",
     f"{GRADING}/journal.py::Journal.append::statement::file.truncate() -> nothing::1": (
         "what is left of a cut line has no end, and is dropped whenever it is read"
     ),

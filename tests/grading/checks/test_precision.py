@@ -46,6 +46,19 @@ def test_the_reference_engine_keeps_dtypes(dtype: str) -> None:
     assert [seen.dtype for seen in observed if seen.array is not None] == [dtype, dtype]
 
 
+@pytest.mark.parametrize(
+    ("spelling", "owned"),
+    [("{x} * {x} * (1.01 if {x}.dtype == torch.float32 else 1)", True), ("{x} * {x} * 1.01", False)],
+)
+def test_a_graph_s_failure_is_the_dtype_s_if_it_is_none_in_float64(spelling: str, *, owned: bool) -> None:
+    engine = Engine(replace(REFERENCE, operators={**REFERENCE.operators, "square": spelling}))
+    scenario = parse(square("float32"))
+    finding = examine(scenario, engine)
+    assert finding.failed
+    check = next(check for check in GRAPH_CHECKS if check.id == "graphs/float32")
+    assert check.owns(scenario, finding, Bench(engine, Settings("smoke"))) is owned
+
+
 def test_a_gradient_in_another_dtype_than_its_leaf_is_wrong() -> None:
     finding = examine(parse(square("float32")), start(widening()))
     assert finding.outcome == "wrong"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.corpus.entries import entries_of, line_of
-from refgrad.grading.corpus.files import MANIFEST, chapter, manifest_text
+from refgrad.grading.corpus.files import MANIFEST, chapter, manifest_text, write_corpus
 from refgrad.grading.corpus.selection import CHAPTERS, OF_EVERY_POLICY
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
@@ -46,6 +47,17 @@ def test_the_manifest_is_of_the_files() -> None:
     texts = {f"{name}.jsonl": "".join(lines(name)) for name in CHAPTERS}
     assert {path.name for path in FOLDER.iterdir()} == {*texts, MANIFEST}
     assert (FOLDER / MANIFEST).read_text(encoding="utf-8") == manifest_text(texts.items()), COMMAND
+
+
+def test_a_corpus_is_written_with_its_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = CHAPTERS["edges"]
+    monkeypatch.setattr("refgrad.grading.corpus.files.CHAPTERS", {"edges": lambda: islice(whole(), 2)})
+    write_corpus(tmp_path / "made" / "corpus")
+    written = (tmp_path / "made" / "corpus" / "edges.jsonl").read_text(encoding="utf-8")
+    assert written == "".join(lines("edges")[: written.count("\n")])
+    assert written.count("\n") >= 2
+    manifest = (tmp_path / "made" / "corpus" / MANIFEST).read_text(encoding="utf-8")
+    assert manifest == manifest_text([("edges.jsonl", written)])
 
 
 def test_every_entry_is_one_of_the_schema() -> None:

@@ -18,6 +18,13 @@ def test_spellings_are_templates_of_the_operators_placeholders(name: str) -> Non
     assert all(set(Template(text).fields) <= known for text in texts)
 
 
+@pytest.mark.parametrize(("name", "method"), [("exp", True), ("add", False), ("concatenate", False)])
+def test_operators_of_one_operand_may_be_methods_of_it(name: str, *, method: bool) -> None:
+    operator = operator_table()[name]
+    own = f"{{{operator.argument_names[0]}}}.{name}("
+    assert any(text.startswith(own) for text in spellings_of(operator, ["me"])) is method
+
+
 @pytest.mark.parametrize(
     ("text", "owner"),
     [

@@ -73,6 +73,7 @@ def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: s
     assert set(engine.spellings) == set(chosen.bench.engine.operators)
     assert engine.adapter.features == chosen.bench.adapter.features
     assert len(text.splitlines()) < 40
+    assert not any(line.startswith("dtype = ") for line in text.splitlines())
 
 
 def test_a_library_of_which_nothing_is_found_says_which_field() -> None:

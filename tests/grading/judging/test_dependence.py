@@ -124,6 +124,25 @@ def test_the_limit_of_a_slope_is_due_where_it_is_finite_and_its_formula_gives_it
     assert float(found.limits(shown(found, Gradient, "x"), number)[1]) == pytest.approx(slope, nan_ok=True)
 
 
+def test_a_limit_that_is_neared_too_slowly_is_not_certain() -> None:
+    """Of 1 / x ** (1 / 3) a millionth is left at the second of the numbers that stand for infinity, of 1 / x none."""
+    for exponent, due in (("-0x1.5555555555555p-2", False), ("-0x1p+0", True)):
+        constant = f"y = leaf float64[3] {{{' '.join([exponent] * 3)}}}\n"
+        seed, read = "seed float64[3] {0x1p+0 0x1p+1 -0x1p+0}", "read value z"
+        text = f"{HEADS['one']}{constant}z = power x y\nbackward z {seed}\n{read}\n"
+        found = Dependence(Place(parse(text), "x", 0), ADAPTER)
+        assert np.isnan(found.limits(value(found), math.inf)[0]) != due
+
+
+def test_how_near_a_limit_is_neared_is_relative_to_a_large_one() -> None:
+    """A millionth is left at the second of the numbers that stand for infinity, beside a thousand."""
+    ordinary = "z = leaf float64[3] {0x1.8p+0 -0x1p-1 0x1.4p+1} requires_grad\n"
+    others = f"x = leaf float64[3] {{{' '.join(['1000'] * 3)}}}\ny = leaf float64[3] {{{' '.join(['1.15e12'] * 3)}}}\n"
+    steps = "w = addcdiv x y z\nbackward w seed float64[3] {1 2 3}\nread value w\n"
+    found = Dependence(Place(parse(ordinary + others + steps), "z", 0), ADAPTER)
+    assert found.limits(shown(found, Value, "w"), math.inf)[0] == 1000.0
+
+
 def test_composites_have_no_limits_that_are_due() -> None:
     found = dependence("one", "softmax x axis=0")
     assert np.isnan(found.limits(value(found), -math.inf)).all()

@@ -49,6 +49,16 @@ def test_a_wrong_gradient_is_shown_with_the_truth() -> None:
     )
 
 
+@pytest.mark.parametrize(("number", "outcome"), [("0.1", "passed"), ("1e30", "passed"), ("1e300", "unsupported")])
+def test_an_engine_of_float32_alone_is_judged_on_numbers_that_it_can_hold(number: str, outcome: str) -> None:
+    array = "torch.tensor(np.asarray({array}, np.float32)"
+    narrow = replace(ADAPTER, dtype="float32", dtypes=("float32",), leaf=f"{array}, requires_grad={{requires_grad}})")
+    doubled = parse(f"x = leaf float64[] {{{number}}} requires_grad\nz = add x x\nread value z\n")
+    assert examine(doubled, start(narrow)).outcome == outcome
+    squared = replace(narrow, operators={**ADAPTER.operators, "add": "{x} * {y}"})
+    assert examine(doubled, start(squared)).outcome == ("wrong" if outcome == "passed" else outcome)
+
+
 def test_a_gradient_right_in_its_leading_digits_is_inaccurate() -> None:
     assert finding(gradient="{leaf}.grad * (1 + 1e-9)").outcome == "inaccurate"
     rounded = "{leaf}.grad.astype(np.float32).astype(np.float64)"

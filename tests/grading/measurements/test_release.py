@@ -100,5 +100,6 @@ def test_noise_is_no_leak() -> None:
     assert not is_leak(4, TRACED, 2500)
     assert not is_leak(100, TRACED, 10)
     assert is_leak(16, TRACED, 2500)
+    assert not is_leak(TRACED.noise, TRACED, 10**6)
     assert not is_leak(60, RESIDENT, 2500)
     assert is_leak(4096, RESIDENT, 100)

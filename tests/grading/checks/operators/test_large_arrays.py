@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from refgrad.generation import large_scenarios
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.operators.large_arrays import on_large_arrays
+from refgrad.grading.checks.operators.large_arrays import _smallest, on_large_arrays
 from refgrad.grading.judging.screening import agrees
+from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.search import MOST_CRASHED
 from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario, parse
 from tests.grading.broken import CHECKS, bench
@@ -138,3 +141,22 @@ def test_what_agrees_passes_and_is_counted_as_screened() -> None:
     passed = right.verdict(check, "passed", examples=7)
     found: Any = on_large_arrays(check, passed, right, large_scenarios("mean"))
     assert (found.verdict, found.examples, found.screened) == ("passed", 9, 2)
+
+
+def test_a_search_for_a_smaller_array_ends_with_the_processes_that_one_check_may_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench: Any = SimpleNamespace(
+        engine=SimpleNamespace(runner=SimpleNamespace(endings=3)),
+        reliance=SimpleNamespace(runnable=lambda _: True),
+        examine=lambda *_: Finding("passed"),
+    )
+
+    def dies(_scenario: Scenario, engine: Any) -> bool:
+        engine.runner.endings += 1
+        return False
+
+    monkeypatch.setattr("refgrad.grading.checks.operators.large_arrays.agrees", dies)
+    large = next(s for s in large_scenarios("exp") if sum(leaf.value.size for leaf in s.leaves) > 1000)
+    _smallest(large, CHECKS["operators/exp"], bench)
+    assert bench.engine.runner.endings == 3 + MOST_CRASHED

@@ -1,0 +1,41 @@
+"""Random numbers that a function draws are found, whichever generator they come from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad.checking.libraries.chance import Chance
+from refgrad.checking.libraries.library import NUMPY, PYTHON
+
+DRAWS: dict[str, Callable[[], float]] = {"own": np.random.random, "another": random.random, "none": lambda: 0.5}
+
+
+def chance() -> Chance:
+    library: Any = type("Library", (), {"sources": lambda _: (NUMPY, PYTHON)})()
+    return Chance(library)
+
+
+@pytest.mark.parametrize(("draw", "found"), [("own", True), ("another", True), ("none", False)])
+def test_numbers_that_are_drawn_are_found_and_come_again(draw: str, *, found: bool) -> None:
+    numbers, run = chance(), DRAWS[draw]
+    with numbers.kept():
+        first = run()
+    run()
+    assert numbers.found(run, changed=True) is found
+    numbers.again()
+    again = run()
+    numbers.again()
+    assert run() == again
+    assert (again == first) or draw == "another"
+
+
+def test_other_generators_are_asked_where_two_runs_differed_alone() -> None:
+    numbers = chance()
+    with numbers.kept():
+        DRAWS["another"]()
+    assert not numbers.found(DRAWS["another"], changed=False)

@@ -1,0 +1,40 @@
+"""A first adapter extends a family of spellings that a library has a good part of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+from refgrad.grading.first_adapter.candidates import FAMILIES
+from refgrad.grading.first_adapter.choosing import _family
+from refgrad.native.adapter import family_rows
+from refgrad.operators import Operator
+
+
+class HavingSome:
+    """A workbench of a library that computes some operators, in whichever spelling."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+
+    def existing(self, texts: Iterable[str]) -> set[str]:
+        return set(texts)
+
+    def has(self, row: Operator) -> bool:
+        return row.name in self.names
+
+    def computes(self, row: Operator, _text: str, _kinds: object) -> bool:
+        return self.has(row)
+
+
+@pytest.mark.parametrize(("share", "extended"), [(0.35, False), (0.45, True)])
+def test_a_family_is_extended_where_two_fifths_of_it_are_there(*, share: float, extended: bool) -> None:
+    rows = list(family_rows(FAMILIES[0]))
+    others = {name for family in FAMILIES[1:] for name in family_rows(family)}
+    alone = sorted(rows, key=lambda name: name in others)[: int(share * len(rows))]
+    bench: Any = HavingSome(alone)
+    family, inherited = _family(bench, ["lib"], ["a number"])
+    assert (family == FAMILIES[0]) is extended
+    assert inherited.keys() <= set(alone)

@@ -1,0 +1,41 @@
+"""A library is tried with whatever it has, whichever its policy turns out to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from refgrad.grading.first_adapter.trying import Workbench
+from refgrad.lifecycle import Policy
+from refgrad.native.engine import Engine
+from refgrad.scenario import parse
+from tests.native.reference import ADAPTER
+
+TWICE = parse("""
+x = leaf float64[] {0x1p+0} requires_grad
+a = exp x
+backward a retain_graph
+backward a
+read grad x
+""")
+
+
+@pytest.mark.parametrize(
+    ("changes", "runnable"),
+    [
+        ({}, True),
+        ({"policy": Policy(accumulates="replaces")}, True),
+        ({"operators": {"sin": "torch.sin({x})"}, "aliases": {}, "alike": ()}, False),
+        ({"lacks": frozenset({"seed"})}, True),
+    ],
+)
+def test_what_follows_from_a_policy_is_tried_before_that_is_known(changes: Any, *, runnable: bool) -> None:
+    assert Workbench(Engine(replace(ADAPTER, **changes))).runnable(TWICE) is runnable
+
+
+def test_what_a_library_lacks_is_not_tried() -> None:
+    detached = parse("x = leaf float64[] {0x1p+0} requires_grad\na = detach x\n")
+    assert Workbench(Engine(ADAPTER)).runnable(detached)
+    assert not Workbench(Engine(replace(ADAPTER, lacks=frozenset({"detach"})))).runnable(detached)
