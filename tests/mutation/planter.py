@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 from tests.mutation import mutators
@@ -138,15 +138,16 @@ def all_faults(modules: Iterable[str]) -> list[Fault]:
 
 
 def sample(faults: list[Fault], size: int, seed: int) -> list[Fault]:
-    """Return those that are always planted, and others in turn of each module, until there are so many."""
+    """Return those that are always planted, and others in turn of each module, until there are so many.
+
+    Their order follows from their ids, so that a fault that comes or goes leaves the choice of the others as it was.
+    """
     chosen = [fault for fault in faults if fault.kind in ALWAYS]
     rest: defaultdict[str, list[Fault]] = defaultdict(list)
-    for fault in faults:
+    for fault in sorted(faults, key=lambda fault: sha256(f"{seed} {fault.id}".encode()).digest()):
         if fault.kind not in ALWAYS:
             rest[fault.module].append(fault)
-    order = random.Random(seed)  # noqa: S311 (a choice of faults is no cryptography)
-    for pile in rest.values():
-        order.shuffle(pile)
-    while len(chosen) < size and any(rest.values()):
-        chosen += [pile.pop() for pile in rest.values() if pile]
+    piles = [rest[module] for module in sorted(rest)]
+    while len(chosen) < size and any(piles):
+        chosen += [pile.pop() for pile in piles if pile]
     return chosen

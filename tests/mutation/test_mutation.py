@@ -104,6 +104,14 @@ def test_a_sample_has_what_is_always_planted_and_something_of_every_module(every
     assert chosen == sample(every, len(always) + 200, 0)
 
 
+def test_a_fault_that_is_gone_changes_the_choice_of_no_other_module(every: list[Fault]) -> None:
+    chosen = sample(every, len(every) // 10, 0)
+    gone = next(fault for fault in chosen if fault.kind not in ALWAYS)
+    after = sample([fault for fault in every if fault != gone], len(every) // 10, 0)
+    assert {fault for fault in chosen if fault.module != gone.module} <= {*after}
+    assert len({*chosen} - {*after}) == 1
+
+
 def test_a_constant_is_held_to_the_tests_of_the_functions_that_name_it(every: list[Fault]) -> None:
     judgement = "refgrad/oracles/judgement/judgement.py"
     allowance = next(f for f in every if (f.module, f.function, f.kind) == (judgement, "ALLOWANCE", "tolerance"))
