@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from refgrad.grading.accuracy import Worst, _compared, measurable, measure
+from refgrad.grading.accuracy import Worst, _compared, _spread, measurable, measure
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 from refgrad.oracles.certified.certified import Certified
@@ -75,3 +75,17 @@ def test_where_the_truth_is_not_known_to_a_thousandth_of_a_unit_nothing_is_count
     truth = Certified(balls, numbers, np.array([float(ball.rad()) for ball in balls]), lambda: balls)
     found = _compared("value", np.arange(3.0).reshape(3, 1), numbers, truth)
     assert found.places.ravel().tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("name", "signs"), [("exp", {-1, 1}), ("log", {1})])
+def test_half_of_the_first_points_are_of_the_operator_s_range_and_half_of_all_magnitudes(
+    name: str, signs: set[int]
+) -> None:
+    row = operator_table()[name]
+    points = _spread(np.random.default_rng(0), row, "x")
+    assert points.shape == (1000,)
+    low, high = row.samples["x"]
+    assert ((points[:500] >= low) & (points[:500] <= high)).all()
+    magnitudes = np.log10(np.abs(points[500:]))
+    assert magnitudes.min() < -7 < 2 < magnitudes.max()
+    assert set(np.sign(points[500:]).astype(int).tolist()) == signs

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from refgrad.errors import UserError
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.families import all_checks, check_named
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.grading.checks.settings import Settings
@@ -157,3 +158,11 @@ def test_every_family_is_tried() -> None:
     chapters = {check.chapter for check in all_checks() if isinstance(check, CheckOfOperator)}
     wanted = {*chapters, *(check.id for check in GRAPH_CHECKS), "lifecycles", "claims"} - {"graphs/bfloat16"}
     assert wanted <= {broken.family for broken in BROKEN}
+
+
+def test_a_check_is_found_by_its_id_and_one_that_is_not_there_is_told_with_those_that_may_be_meant() -> None:
+    assert check_named("operators/exp").id == "operators/exp"
+    with pytest.raises(UserError, match="there is no check 'exp'; about the operator there are: operators/exp, "):
+        check_named("exp")
+    with pytest.raises(UserError, match=r"there is no check 'operators/expp'.*operators/exp"):
+        check_named("operators/expp")

@@ -179,6 +179,9 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     "discrepancy.entry is None -> discrepancy.entry is not None::1": (
         "the entry is looked for while the seeds are halved, which takes longer"
     ),
+    f"{CHECKING}/screening.py::_weights::boundary::numbers < HALF -> numbers <= HALF::1": (
+        "one of 2 ** 53 numbers that may be drawn"
+    ),
     f"{CHECKING}/libraries/jax_arrays.py::JaxArrays.make::copy::np.array(array) -> np.asarray(array)::1": (
         "JAX makes a copy as well"
     ),

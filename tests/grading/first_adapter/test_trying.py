@@ -10,6 +10,7 @@ import pytest
 from refgrad.grading.first_adapter.trying import Workbench
 from refgrad.lifecycle import Policy
 from refgrad.native.engine import Engine
+from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.native.reference import ADAPTER
 
@@ -39,3 +40,11 @@ def test_what_a_library_lacks_is_not_tried() -> None:
     detached = parse("x = leaf float64[] {0x1p+0} requires_grad\na = detach x\n")
     assert Workbench(Engine(ADAPTER)).runnable(detached)
     assert not Workbench(Engine(replace(ADAPTER, lacks=frozenset({"detach"})))).runnable(detached)
+
+
+@pytest.mark.parametrize(
+    ("name", "scalars_only", "there"), [("exp", True, True), ("sum", True, False), ("sum", False, True)]
+)
+def test_a_library_of_scalars_has_elementwise_operators_alone(name: str, *, scalars_only: bool, there: bool) -> None:
+    bench = Workbench(Engine(replace(ADAPTER, scalars_only=scalars_only)))
+    assert bench.has(operator_table()[name]) is there

@@ -10,7 +10,8 @@ import pytest
 from refgrad.generation import Profile, exceptional_places
 from refgrad.generation.single_operators.always.exceptional import SUBNORMAL
 from refgrad.grading.judging.evidence import Entry, Error
-from refgrad.grading.judging.exceptional import PASSES_NAN_OVER, examine_exceptional, examine_limits
+from refgrad.grading.judging.exceptional import PASSES_NAN_OVER, _unlike, examine_exceptional, examine_limits
+from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.native.engine import Engine, start
 from tests.native.reference import ADAPTER
 
@@ -77,3 +78,18 @@ def test_whole_numbers_stand_for_floating_ones() -> None:
     profile = Profile(scalars_only=True, operators=frozenset({"relu"}))
     for place in exceptional_places("relu", profile):
         assert examine_exceptional(place, -math.inf, start(answering)).outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("at_minus_zero", "at_zero", "outcome"),
+    [
+        ("wrong", "passed", "wrong"),
+        ("wrong", "wrong", "inconclusive"),
+        ("passed", "wrong", "passed"),
+        ("passed", "passed", "passed"),
+    ],
+)
+def test_what_zero_shows_as_well_is_no_fault_of_a_negative_zero(
+    at_minus_zero: Outcome, at_zero: Outcome, outcome: Outcome
+) -> None:
+    assert _unlike(Finding(at_minus_zero), Finding(at_zero)).outcome == outcome

@@ -14,8 +14,10 @@ from refgrad.engine.graph.modes import RECORDING
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Shown
 from refgrad.grading.measurements.exercises.measuring import EXERCISES, exercises_script, measure_exercises
+from refgrad.grading.measurements.exercises.regions import REGIONS
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
+from refgrad.native.library import Library
 from tests.native.reference import ADAPTER
 
 LATE_SETUP: Final = """
@@ -292,3 +294,10 @@ def test_the_program_prints_what_was_noted_and_needs_nothing_of_the_suite() -> N
         exec(program, {})
     assert "gradient 1 [[12.0, 1]]\ngradient 2 [[None, 1]]\ngradient 3 [[4.0, 1]]\n" in out.getvalue()
     assert "grading" not in program
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_an_exercise_needs_the_template_of_functions_in_regions_where_it_has_one(name: str) -> None:
+    library = Library(start(replace(ADAPTER, no_grad_around="around_({function})")))
+    written = "\n".join(REGIONS[name].tape(library))
+    assert ("around_(work)" in written) is ("no_grad_around" in REGIONS[name].fields)

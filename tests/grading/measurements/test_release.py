@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tracemalloc
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -12,11 +13,13 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.measurements import Shown, take_measurement
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
+from refgrad.grading.measurements.release import measure_weak_reference
 from refgrad.grading.measurements.repetition import is_leak, least_growth
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
 from tests.grading.measurements.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
+from tests.native.reference import ADAPTER
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
 QUICK = [name for name, b in BEHAVIOURS.items() if b.measurement is not None and b.measurement.name == "release"]
@@ -103,3 +106,10 @@ def test_noise_is_no_leak() -> None:
     assert not is_leak(TRACED.noise, TRACED, 10**6)
     assert not is_leak(60, RESIDENT, 2500)
     assert is_leak(4096, RESIDENT, 100)
+
+
+def test_tensors_that_cannot_be_referred_to_weakly_are_nothing_to_measure() -> None:
+    changes = {"multiply": "float({x}) * float({y})"}
+    numbers = Engine(replace(ADAPTER, operators={**ADAPTER.operators, **changes}))
+    found = measure_weak_reference(numbers, {}, Settings("smoke"))
+    assert (found.outcome, found.message) == ("unsupported", "there are no weak references to the engine's tensors")

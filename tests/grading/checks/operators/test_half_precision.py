@@ -52,3 +52,16 @@ def test_an_engine_without_these_dtypes_lacks_them() -> None:
     found = verdict(bench(dtypes=("float64", "float32")), "half_precision/exp")
     assert found.verdict == "unsupported"
     assert all(dtype in found.message for dtype in HALVES)
+
+
+@pytest.mark.parametrize("profile", ["smoke", "standard"])
+def test_some_corners_are_tried_in_every_run_but_the_shortest(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def noted(*given: object) -> tuple[()]:
+        tried.append(given)
+        return ()
+
+    monkeypatch.setattr("refgrad.grading.checks.operators.half_precision.plain_corners", noted)
+    assert verdict(bench(profile=profile), "half_precision/exp").verdict == "passed"
+    assert bool(tried) is (profile == "standard")
