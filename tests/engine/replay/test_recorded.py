@@ -118,6 +118,14 @@ def test_other_floats_replay_bit_for_bit(dtype: Any) -> None:
     assert_same_as_eager(function, [inputs, moved(inputs, 0.5)])
 
 
+def test_a_cotangent_that_two_operands_have_is_not_summed_into() -> None:
+    def function(x: Tensor, y: Tensor) -> Any:
+        return torch.square(x) * (x + y)
+
+    inputs = [torch.tensor([1.5, 0.3], requires_grad=True), torch.tensor([0.7, 2.0], requires_grad=True)]
+    assert_same_as_eager(function, [inputs, moved(inputs, 0.5)])
+
+
 def test_floats_of_several_widths_replay_bit_for_bit() -> None:
     def function(x: Tensor, y: Tensor) -> Any:
         return (torch.xlogy(x, y) @ y + torch.logaddexp(y, x)).sum()
