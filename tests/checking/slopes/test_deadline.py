@@ -23,5 +23,7 @@ def test_time_between_two_stretches_of_work_does_not_count(monkeypatch: pytest.M
     with deadline.taken_up():
         assert deadline.remaining == 1.0
         assert not deadline.over
-        now += 2.0
+        now += 1.0
+        assert not deadline.over
+        now += 1.0
         assert deadline.over

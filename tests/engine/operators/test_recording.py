@@ -7,6 +7,7 @@ import pytest
 
 import refgrad.engine as torch
 from refgrad.engine import Tensor
+from refgrad.engine.operators.recording import owned
 
 VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
     "reshape": lambda x: x.reshape(-1),
@@ -39,3 +40,13 @@ def test_numbers_lists_and_arrays_are_operands_of_functions_with_attributes() ->
 def test_composites_of_truth_values_alone_have_truth_values() -> None:
     flipped = torch.flipud(torch.tensor([[True], [False]]))
     assert (flipped.tolist(), flipped.dtype) == ([[False], [True]], np.bool_)
+
+
+def test_a_result_that_is_an_operand_or_a_view_is_copied_and_no_other_is() -> None:
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    for shared in (x, y, x[:1]):
+        copy = owned(shared, [x, y])
+        assert not np.shares_memory(copy, shared)
+        assert copy.tolist() == shared.tolist()
+    fresh = x + y
+    assert owned(fresh, [x, y]) is fresh
