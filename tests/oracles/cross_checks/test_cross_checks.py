@@ -64,7 +64,11 @@ def test_entries_are_counted_by_what_their_intervals_have_in_common(
 ) -> None:
     certain, other = (np.array([value]) for value in (1.0, 1.0 + distance))
     statements = {"one": Statement(certain, np.zeros(1)), "other": Statement(other, np.array([error]))}
-    assert getattr(module.agreement(*statements.values()), counted) == 1
+    found = module.agreement(*statements.values())
+    assert {word: getattr(found, word) for word in ("agree", "inconclusive", "disagree")} == {
+        **dict.fromkeys(("agree", "inconclusive", "disagree"), 0),
+        counted: 1,
+    }
 
 
 @pytest.mark.parametrize(("entries", "refusal"), [(16, ""), (17, "more than 16 entries")])

@@ -29,5 +29,11 @@ def test_a_slope_that_moves_by_more_than_its_error_had_too_small_a_one() -> None
     assert (found.value.tolist(), found.error.tolist()) == ([2.0, 2.0], [0.5, 0.5])
 
 
+def test_a_slope_that_moves_by_as_much_as_its_error_had_a_right_one() -> None:
+    """Another attempt of error 0.5 has 0.25 of it from rounding."""
+    found = slopes(1.0, 0.25).improved(np.array([0, 1]), slopes(1.5, 0.5))
+    assert (found.value.tolist(), found.error.tolist()) == ([1.0, 1.0], [0.25, 0.25])
+
+
 def test_of_what_nothing_is_known_everything_is_taken_over() -> None:
     assert BoundedSlopes.unknown(2).improved(np.array([0, 1]), slopes(1.0, 0.5)).error.tolist() == [0.5, 0.5]
