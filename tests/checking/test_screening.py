@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refgrad.checking.screening import missed_below, passes
+from refgrad.checking.screening import _weights, missed_below, passes
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
 from tests.benchmarks.checked_graphs import Array, Graph, generated, sized
@@ -90,3 +90,10 @@ def test_the_gradient_of_what_was_broadcast_is_the_sum_over_all_copies(claimed: 
         "x = leaf float64[1] {0x1p+0} requires_grad\nc = leaf float64[3] {0x1p+0 0x1p+1 0x1p+2}\ny = add x c\n"
     )
     assert passes(scenario, (("y", None),), {"x": np.array([claimed])}, np.random.default_rng(0)) == right
+
+
+def test_weights_of_entries_alike_differ_by_a_third_at_most_and_in_sign() -> None:
+    weights = _weights(np.ones(1000), np.random.default_rng(0))
+    sizes = np.abs(weights)
+    assert 0.75 < sizes.min() / sizes.max() < 0.77
+    assert set(np.sign(weights)) == {-1.0, 1.0}

@@ -72,7 +72,7 @@ def derivatives_along(
     with arithmetic.context():
         values = evaluate(expanded(scenario), PathTape(arithmetic, _unknown))
         factor = math.factorial(order)
-        numbers = {name: array for name, array in values.items() if _varies(array, name, scenario)}
+        numbers = {name: array for name, array in values.items() if _varies(array)}
         return {name: _derivatives(array, order, factor) for name, array in numbers.items()}
 
 
@@ -93,13 +93,9 @@ def _directions(scenario: Scenario, direction: Direction) -> dict[str, tuple[arb
     return {name: tuple(arb(x) for x in array.ravel().tolist()) for name, array in direction.items()}
 
 
-def _conditions(scenario: Scenario) -> set[str]:
-    return {leaf.name for leaf in scenario.leaves if leaf.value.dtype == "bool"}
-
-
-def _varies(array: ObjectArray, name: str, scenario: Scenario) -> bool:
+def _varies(array: ObjectArray) -> bool:
     """Whether it is an array of numbers, and not of truth values."""
-    return name not in _conditions(scenario) and not any(type(entry) is bool for entry in array.ravel().tolist())
+    return not any(type(entry) is bool for entry in array.ravel().tolist())
 
 
 def _unknown(step: Grad, values: Mapping[str, Any]) -> ObjectArray:

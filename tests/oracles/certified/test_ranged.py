@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from refgrad.generation import Profile, random_scenario
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Operator
 from refgrad.oracles import CertifiedOracle, judge
+from refgrad.oracles.certified.ranged import Ranged
 from refgrad.oracles.judgement.judgement import INACCURATE_BELOW, VAGUE_ABOVE, inaccurate_below, vague_above
 from refgrad.scenario import Constant, parse
 from refgrad.scenario.formats import FLOAT64, FORMATS, rounded
@@ -114,3 +116,8 @@ def test_the_budget_of_a_normal_number_scales_with_it(exponent: int) -> None:
     """The smallest normal number of float16 is 2⁻¹⁴: down to there nothing is lost to underflow."""
     large, small = (oracle("float16", "multiply", 1.25, 1.25 * scale).value("a") for scale in (1.0, 2.0**exponent))
     assert small.budget == large.budget * 2.0**exponent
+
+
+@pytest.mark.parametrize(("number", "finite"), [(1.0, True), (1e300, True), (1.7e308, False)])
+def test_a_number_that_an_engine_may_lose_to_overflow_is_not_certainly_one(number: float, *, finite: bool) -> None:
+    assert Ranged(arb(number)).is_finite() is finite
