@@ -19,8 +19,9 @@ ALL_SECONDS = 20.0
 """Of tests that a fault may survive."""
 
 FEW = 10
-"""Where fewer tests reach a function (what it returns may be kept), those that reach its module are asked as well, or
-all where none does: then what it returned was kept while tests were collected."""
+"""Where fewer tests reach a function (what it returns may be kept, by a fixture of their file, too), the others of
+their files and those that reach its module are asked as well, or all where there are none: then what it returned was
+kept while tests were collected."""
 
 
 def rounds(fault: Fault, reach: Mapping[str, Reach]) -> Iterator[dict[str, float]]:
@@ -46,14 +47,23 @@ def _candidates(fault: Fault, reach: Mapping[str, Reach]) -> list[str]:
     found = [name for name, of in reach.items() if wanted & of.functions]
     if len(found) < FEW:
         module = f"{fault.module}::"
-        more = [name for name, of in reach.items() if any(function.startswith(module) for function in of.functions)]
+        files = {_file(name) for name in found}
+        more = [
+            name
+            for name, of in reach.items()
+            if _file(name) in files or any(function.startswith(module) for function in of.functions)
+        ]
         found += [name for name in more or reach if name not in set(found)]
     return sorted(found, key=lambda name: (_distance(name, fault.module), reach[name].seconds))
 
 
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
 def _distance(test: str, module: str) -> int:
     """Return how far a test is from what it mirrors: 0 for its file, 1 for its folder, 2 for its package, else 3."""
-    file, source = PurePosixPath(test.partition("::")[0]), PurePosixPath(module)
+    file, source = PurePosixPath(_file(test)), PurePosixPath(module)
     beside = "/".join(file.parts[1:-1]) == "/".join(source.parts[1:-1])
     if beside and file.stem == f"test_{source.stem}":
         return 0

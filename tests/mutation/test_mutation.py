@@ -126,16 +126,18 @@ def test_tests_beside_a_module_come_first_and_then_the_quickest() -> None:
         "tests/engine/test_room.py::test_slow": Reach(2.0, near),
         "tests/engine/test_room.py::test_quick": Reach(0.1, near),
         "tests/engine/test_more.py::test_beside": Reach(9.0, near),
-        "tests/engine/test_more.py::test_elsewhere": Reach(0.1, frozenset()),
+        "tests/engine/test_more.py::test_of_its_file": Reach(0.1, frozenset()),
+        "tests/engine/test_none.py::test_elsewhere": Reach(0.1, frozenset()),
     }
     quick, slow = rounds(fault, reach)
     assert [name.partition("::")[2] for name in (*quick, *slow)] == [
         "test_quick",
         "test_slow",
+        "test_of_its_file",
         "test_far",
         "test_beside",
     ]
-    assert list(quick.values()) == [0.1, 2.0]
+    assert list(quick.values()) == [0.1, 2.0, 0.1]
 
 
 def test_functions_note_that_they_are_called() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from refgrad.generation import Profile
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.operators.derivatives import OperatorCheck
@@ -18,6 +20,7 @@ from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
+from tests.grading.broken import bench, verdict
 
 REFERENCE = find_adapter("refgrad")
 HALVES = ("float16", "bfloat16")
@@ -152,3 +155,22 @@ def test_an_operator_is_tried_in_float32_too() -> None:
     assert verdict.verdict in {"wrong", "inaccurate"}
     assert "leaf float32" in verdict.scenario
     assert np.float32.__name__ in verdict.reproduction
+
+
+def test_random_graphs_of_a_dtype_have_the_operators_that_do_not_refuse_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = """
+def refusing(x):
+    if x.dtype == torch.float32:
+        raise TypeError("no kernel for float32")
+    return torch.exp(x)
+"""
+    offered: list[set[str]] = []
+
+    def noted(bench: Bench, operators: set[str], **fields: Any) -> Profile:
+        offered.append(set(operators))
+        return bench.profile(operators=frozenset(operators), dtype=fields["dtype"])
+
+    monkeypatch.setattr("refgrad.grading.checks.graphs._profile", noted)
+    few = {"add", "multiply", "sin", "exp"}
+    verdict(bench(setup, operators={"exp": "refusing({x})"}, only=few), "graphs/float32")
+    assert offered == [few - {"exp"}]
