@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -58,6 +59,13 @@ from refgrad.scenario.promotion import floating_dtypes, promoted
 Group: TypeAlias = tuple[Statement, ...]
 Spell: TypeAlias = Callable[[Apply, Scenario], str]
 """How an application in a scenario is spelled."""
+
+
+PULLS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
+    "python": ("{pullback}({seed})", "[0]"),
+    "java": ("{pullback}.of({seed})", ".get(0)"),
+})
+"""By language, how a pullback is called, and the first of what it gives; other languages do it as Python does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +290,8 @@ class _FunctionalWriter(_Writer):
     def recorded(self, step: Grad) -> Iterator[Statement]:
         pullback, made = self.pullback(step.output, (step.leaf,))
         yield from made
-        yield Call("{pullback}({seed})[0]", {"pullback": Name(pullback), "seed": self.seed(step)}, (step.name,))
+        pulled, first = PULLS.get(self.adapter.language, PULLS["python"])
+        yield Call(pulled + first, {"pullback": Name(pullback), "seed": self.seed(step)}, (step.name,))
 
     def step(self, step: Step) -> Iterator[Statement]:
         """Yield the statements of one step; what a functional engine has no part in has none."""
@@ -309,17 +318,24 @@ class _FunctionalWriter(_Writer):
             yield from made
         targets = tuple(self.fresh(f"{'more' if leaf in self.gradients else 'gradient'}_of_{leaf}") for leaf in leaves)
         fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[step.output]), "seed": self.seed(step)}
-        yield Call("{pullback}({seed})", fields, targets, unpack=True)
+        pulled, _ = PULLS.get(self.adapter.language, PULLS["python"])
+        yield Call(pulled, fields, targets, unpack=True)
         for leaf, target in zip(leaves, targets, strict=True):
             total = self.gradients.setdefault(leaf, target)
             if total != target:
-                yield self.total(total, target)
+                yield self.total(leaf, target)
 
-    def total(self, total: str, more: str) -> Call:
-        """Return the sum of two gradients; languages in which tensors have no operators call the engine's own."""
+    def total(self, leaf: str, more: str) -> Call:
+        """Return the sum of a leaf's gradients so far and a further one.
+
+        Other languages than Python call the engine's own, since tensors may have no operators, and bind it to a
+        variable of its own, since those of some languages cannot be bound twice.
+        """
+        total = self.gradients[leaf]
         if self.adapter.language == "python":
             return Call("{total} + {more}", {"total": Name(total), "more": Name(more)}, (total,))
-        return call(self.adapter.operators["add"], total, x=Name(total), y=Name(more))
+        self.gradients[leaf] = self.fresh(f"total_of_{leaf}")
+        return call(self.adapter.operators["add"], self.gradients[leaf], x=Name(total), y=Name(more))
 
     def gradient(self, name: str) -> Show:
         if name not in self.gradients:

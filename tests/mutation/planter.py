@@ -22,7 +22,7 @@ CORE = (
     "refgrad/grading",
     "refgrad/engine",
     "refgrad/native/calls.py",
-    "refgrad/native/languages.py",
+    "refgrad/native/languages",
     "refgrad/native/observation.py",
     "refgrad/native/printing.py",
     "refgrad/native/program.py",

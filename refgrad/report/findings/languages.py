@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from types import MappingProxyType
 from typing import Final
 
@@ -14,22 +15,25 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.findings.lines import what_of
 from refgrad.report.findings.tolerance import comparison
 
+NEVER: Final = re.compile(r"(?!)")
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """How programs of a language are written: the ending of their files, their remarks, what runs them, and conditions.
 
     ``conditions`` say how those of Python are written, ``asserted`` are the lines that end a program in which ``got``
-    does not meet one, and what comes behind them is ``behind``. ``along`` is what a gradient says of a movement.
+    does not meet one; behind them a program is kept from the line on that ``ends`` fits. ``along`` is what a gradient
+    says of a movement.
     """
 
     suffix: str
     remark: str
     runs: tuple[str, ...] = ()
-    look: re.Pattern[str] = re.compile(r"(?!)")
+    look: re.Pattern[str] = NEVER
     conditions: tuple[tuple[str, str], ...] = ()
     asserted: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
+    ends: re.Pattern[str] = NEVER
     along: str = ""
 
     def condition(self, test: str) -> str:
@@ -55,7 +59,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         re.compile(r"^ *console\.log\((?P<shown>.*)\); // (?P<what>.*)$"),
         (
             (r"math\.isnan\(got\)", "Number.isNaN(got)"),
-            (CLOSE, r"Math.abs(got - \1) <= \2 * Math.max(Math.abs(got), Math.abs(\1))"),
+            (CLOSE, r"Math.abs(got - \1) <= \2 * Math.abs(\1)"),
             (RANGE, r"\1 <= got && got <= \2"),
             (r"^abs\(", "Math.abs("),
             (INFINITY, r"\1Infinity"),
@@ -66,11 +70,11 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
     "cpp": Written(
         ".cpp",
         "//",
-        ("{own}", "{folder}/alone_cpp.py"),
+        ("{own}", "{folder}/alone_compiled.py"),
         re.compile(r"^ *std::cout << (?P<shown>.*) << std::endl;  // (?P<what>.*)$"),
         (
             (r"math\.isnan\(got\)", "std::isnan(got)"),
-            (CLOSE, r"std::abs(got - \1) <= \2 * std::max(std::abs(got), std::abs(\1))"),
+            (CLOSE, r"std::abs(got - \1) <= \2 * std::abs(\1)"),
             (RANGE, r"\1 <= got && got <= \2"),
             (r"^abs\(", "std::abs("),
             (INFINITY, r"\1INFINITY"),
@@ -83,7 +87,29 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
             "    return 1;",
             "  }}",
         ),
-        ("}",),
+        re.compile(r"^}$"),
+        "{shown} * {direction}[0]",
+    ),
+    "java": Written(
+        ".java",
+        "//",
+        ("{own}", "{folder}/alone_compiled.py"),
+        re.compile(r"^ *System\.out\.println\((?P<shown>.*)\);  // (?P<what>.*)$"),
+        (
+            (r"math\.isnan\(got\)", "Double.isNaN(got)"),
+            (CLOSE, r"Math.abs(got - \1) <= \2 * Math.abs(\1)"),
+            (RANGE, r"\1 <= got && got <= \2"),
+            (r"^abs\(", "Math.abs("),
+            (INFINITY, r"\1Double.POSITIVE_INFINITY"),
+        ),
+        (
+            "        double got = {shown};",
+            "        System.out.println(got);",
+            "        if (!({test})) {{",
+            '            throw new AssertionError("{what} is " + got + ", but it should be {right}");',
+            "        }}",
+        ),
+        re.compile(r"^    }$"),
         "{shown} * {direction}[0]",
     ),
 })
@@ -133,4 +159,5 @@ def _movement(fact: Uncoupled, shown: Mapping[str, str], written: Written) -> Ma
 def _ended(lines: Sequence[str], number: int, written: Written, fields: Mapping[str, str]) -> str:
     """Return a program with an assertion in place of a look, and without all other looks."""
     before = [line for line in lines[:number] if not written.look.match(line)]
-    return "\n".join([*before, *(line.format(**fields) for line in written.asserted), *written.behind]) + "\n"
+    behind = dropwhile(lambda line: not written.ends.match(line), lines[number:])
+    return "\n".join([*before, *(line.format(**fields) for line in written.asserted), *behind]) + "\n"

@@ -1,0 +1,26 @@
+"""Languages of programs: how each prints variables, literals, functions, regions and looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from refgrad.native.languages.cpp import Cpp
+from refgrad.native.languages.java import Java
+from refgrad.native.languages.javascript import JavaScript
+from refgrad.native.languages.language import Language
+from refgrad.native.languages.python import Python
+
+__all__ = ["LANGUAGES", "Language", "Python", "language_of"]
+
+LANGUAGES: Mapping[str, type[Language]] = MappingProxyType({
+    "python": Python,
+    "javascript": JavaScript,
+    "cpp": Cpp,
+    "java": Java,
+})
+
+
+def language_of(name: str, *, dtypes: bool = False) -> Language:
+    """Return the language of an adapter; with ``dtypes`` looks show dtypes beside numbers."""
+    return LANGUAGES[name](dtypes)

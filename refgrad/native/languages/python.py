@@ -1,0 +1,127 @@
+"""Python, as programs are printed in it."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from refgrad.native.languages.language import Language, indented
+from refgrad.native.statements import Call, Code, Delete, Enter, Function, Leave, Name, Show, Statement, Walk
+from refgrad.scenario import Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Python(Language):
+    """Prints statements as Python."""
+
+    def lines(self, statement: Statement) -> Iterator[str]:
+        """Yield the lines of a statement; regions are the business of whoever lays out the program."""
+        match statement:
+            case Call():
+                yield self.assigned(statement)
+            case Show():
+                yield f"print({', '.join(self.looks(statement))})  # {statement.what}"
+            case Function():
+                yield from self.defined(statement)
+            case Delete(name=name):
+                yield f"del {name}"
+            case Code(text=text):
+                yield from text.splitlines()
+            case Walk():
+                yield from self.walked(statement)
+            case Enter() | Leave():
+                raise TypeError("a region is laid out with the steps inside of it")
+
+    def assigned(self, call: Call) -> str:
+        """Return a call with what takes its result."""
+        if not call.targets:
+            return self.called(call)
+        targets = ", ".join(call.targets)
+        return f"{f'[{targets}]' if call.unpack and len(call.targets) == 1 else targets} = {self.called(call)}"
+
+    def literal(self, value: object) -> str:
+        """Return a value of Python; numbers that are not finite have no literal of their own."""
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
+        return repr(value)
+
+    def function(self, parameters: str, body: str) -> str:
+        """Return a function without a name."""
+        return f"lambda {parameters}: {body}"
+
+    def array(self, constant: Constant) -> str:
+        """Return numpy code for an array, exact to the last bit (NaN's payload excepted)."""
+        array = constant.to_numpy()
+        dtype = "" if array.dtype in (np.float64, np.bool_) else f", dtype=np.{array.dtype}"
+        if array.size == 0:
+            return f"np.zeros({array.shape}{dtype or (', dtype=bool' if array.dtype == np.bool_ else '')})"
+        text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
+        return f"np.array({text}{dtype})"
+
+    def looks(self, show: Show) -> Iterator[str]:
+        """Yield what is printed of a look."""
+        yield self.called(show.call)
+        if self.dtypes and show.form == "array" and show.call.fields:
+            shown = Call("np.asarray({shown}).dtype", {"shown": show.call}) if show.dtype is None else show.dtype
+            yield self.called(shown)
+
+    def walked(self, walk: Walk) -> Iterator[str]:
+        """Yield the lines that print where each node leads, by the names of those that have one."""
+        nodes = ", ".join(f"{name!r}: {variable}" for name, variable in walk.nodes.items())
+        yield f"nodes = {{{nodes}}}"
+        yield "names = {id(node): name for name, node in nodes.items()}"
+        yield "for name, node in nodes.items():"
+        yield f"    parents = {self.called(Call(walk.parents, {'node': Name('node')}))}"
+        yield "    print(name, [names.get(id(parent), parent) for parent in parents])"
+
+    def defined(self, function: Function) -> Iterator[str]:
+        """Yield the lines of a function, with a blank line on either side."""
+        yield ""
+        yield f"def {function.name}({', '.join(function.parameters)}):"
+        for statement in function.body:
+            yield from (f"    {line}".rstrip() for line in self.lines(statement))
+        yield f"    return {function.result}"
+        yield ""
+
+    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
+        """Yield the lines of a region, and of what catches the exception that ends it."""
+        body = list(inner) + (['raise KeyError("left by error")'] if by_error else [])
+        lines = [f"with {self.called(region)}:", *indented(body or ["pass"])]
+        yield from ["try:", *indented(lines), "except KeyError:", "    pass"] if by_error else lines
+
+    def caught(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield lines whose exception is printed and does not end the program."""
+        yield "try:"
+        yield from indented(lines)
+        yield "except Exception as error:"
+        yield '    print(f"{type(error).__name__}: {error}")'
+
+    def whole(self, setup: str, body: str) -> str:
+        """Return a program with the imports, and those functions of the setup, that it needs."""
+        head = _needed(setup, body)
+        imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
+        return re.sub(r"\n{4,}", "\n\n\n", f"{imports}{head}\n\n{body.strip()}\n")
+
+
+def _needed(setup: str, body: str) -> str:
+    """Return an adapter's setup without the functions that neither the program nor another needed function calls."""
+    statements = ast.parse(setup).body
+    lines = setup.splitlines()
+    texts = ["\n".join(lines[s.lineno - 1 : s.end_lineno]) for s in statements]
+    kept = [not isinstance(statement, ast.FunctionDef) for statement in statements]
+    for _ in statements:
+        known = "\n".join([body, *(text for text, keep in zip(texts, kept, strict=True) if keep)])
+        for i, statement in enumerate(statements):
+            kept[i] = kept[i] or (
+                isinstance(statement, ast.FunctionDef) and bool(re.search(rf"\b{statement.name}\b", known))
+            )
+    parts = []
+    for statement, text, keep in zip(statements, texts, kept, strict=True):
+        if keep:
+            parts.append(f"\n{text}\n" if isinstance(statement, ast.FunctionDef) else text)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip()
