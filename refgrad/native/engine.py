@@ -212,6 +212,8 @@ def command_of(language: str, python: str = sys.executable) -> list[str]:
         return ["node", str(RUNNERS / "node_runner.js")]
     if language == "java":
         return ["java", *QUICK_START, str(RUNNERS / "java_runner.java")]
+    if language == "r":
+        return ["Rscript", "--vanilla", str(RUNNERS / "r_runner.R")]
     return [python, "-u", str(RUNNERS / ("cpp_runner.py" if language == "cpp" else "python_runner.py"))]
 
 

@@ -64,6 +64,7 @@ Spell: TypeAlias = Callable[[Apply, Scenario], str]
 PULLS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     "python": ("{pullback}({seed})", "[0]"),
     "java": ("{pullback}.of({seed})", ".get(0)"),
+    "r": ("{pullback}({seed})", "[[1]]"),
 })
 """By language, how a pullback is called, and the first of what it gives; other languages do it as Python does."""
 

@@ -54,7 +54,7 @@ def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
     if adapter.language == "javascript":
         return _answered("node", "-e", OF_NODE, adapter.distribution)
     if (
-        adapter.language in ("cpp", "java")
+        adapter.language in ("cpp", "java", "r")
         and (packaged := _answered("dpkg-query", "-Wf", "${Version}", adapter.distribution)) != "unknown"
     ):
         return packaged

@@ -10,6 +10,7 @@ from refgrad.native.languages.java import Java
 from refgrad.native.languages.javascript import JavaScript
 from refgrad.native.languages.language import Language
 from refgrad.native.languages.python import Python
+from refgrad.native.languages.r import R
 
 __all__ = ["LANGUAGES", "Language", "Python", "language_of"]
 
@@ -18,6 +19,7 @@ LANGUAGES: Mapping[str, type[Language]] = MappingProxyType({
     "javascript": JavaScript,
     "cpp": Cpp,
     "java": Java,
+    "r": R,
 })
 
 

@@ -1,5 +1,5 @@
-// The runner of Java engines: one file for a JDK 17 and later, without dependencies. It reads requests as JSON lines from
-// standard input and answers each with one line; docs/reference/runner-protocol.md describes both.
+// The runner of Java engines: one file for a JDK 17 and later, without dependencies. It reads requests as JSON lines
+// from standard input and answers each with one line; docs/reference/runner-protocol.md describes both.
 //
 // The setup of an adapter is a compilation unit: imports, and classes that are not public. Its first line
 // `// java -cp JARS` may name what the engine needs. Each template is compiled once, in memory, behind these imports.
@@ -73,7 +73,8 @@ final class Runner {
 
   static Map<String, Object> raised(Throwable error) {
     List<Object> bases = new ArrayList<>();
-    for (Class<?> type = error.getClass(); type != Object.class; type = type.getSuperclass()) bases.add(type.getSimpleName());
+    for (Class<?> type = error.getClass(); type != Object.class; type = type.getSuperclass())
+      bases.add(type.getSimpleName());
     if (error instanceof StackOverflowError) bases.add("RecursionError");
     if (error instanceof OutOfMemoryError) bases.add("MemoryError");
     if (error instanceof UnsupportedOperationException) bases.add("NotImplementedError");
@@ -185,8 +186,8 @@ final class Session {
   private Method compiled(String declared, String expression) {
     return compiled.computeIfAbsent(declared + expression, key -> {
       String name = "Template" + compiled.size();
-      String unit = imports + "\npublic class " + name + " {\n  public static Object called(Object[] given) throws Throwable {\n"
-          + declared + "    %s\n  }\n}\n";
+      String unit = imports + "\npublic class " + name + " {\n"
+          + "  public static Object called(Object[] given) throws Throwable {\n" + declared + "    %s\n  }\n}\n";
       try {
         return compiler.compile(name, unit.formatted("return " + expression + ";"));
       } catch (IllegalArgumentException error) {
@@ -217,7 +218,7 @@ final class Session {
     return names.get(name);
   }
 
-  // The type by which a template knows a value: its class, or one of what that extends and implements, if it has a name.
+  // The type by which a template knows a value: its class, or an interface that it implements, if that has a name.
   private static String type(Object value) {
     if (value == null) return "Object";
     if (value instanceof Double) return "double";
@@ -314,14 +315,15 @@ final class Units extends ForwardingJavaFileManager<StandardJavaFileManager> {
   }
 
   @Override
-  public JavaFileObject getJavaFileForOutput(Location location, String name, JavaFileObject.Kind kind, FileObject sibling) {
+  public JavaFileObject getJavaFileForOutput(
+      Location location, String name, JavaFileObject.Kind kind, FileObject sibling) {
     units.put(name, new Unit(name, null));
     return units.get(name);
   }
 
   @Override
-  public Iterable<JavaFileObject> list(Location location, String within, Set<JavaFileObject.Kind> kinds, boolean recurse)
-      throws IOException {
+  public Iterable<JavaFileObject> list(
+      Location location, String within, Set<JavaFileObject.Kind> kinds, boolean recurse) throws IOException {
     List<JavaFileObject> found = new ArrayList<>();
     super.list(location, within, kinds, recurse).forEach(found::add);
     if (location == StandardLocation.CLASS_PATH && within.isEmpty())
@@ -343,7 +345,8 @@ final class Data {
     if (value instanceof Long whole) return Math.toIntExact(whole);
     if (!(value instanceof Map)) return value;
     Map<String, Object> form = Json.object(value);
-    if (!form.containsKey("float")) throw new UnsupportedOperationException("this runner has no value " + form.keySet());
+    if (!form.containsKey("float"))
+      throw new UnsupportedOperationException("this runner has no value " + form.keySet());
     return switch ((String) form.get("float")) {
       case "inf" -> Double.POSITIVE_INFINITY;
       case "-inf" -> Double.NEGATIVE_INFINITY;
@@ -354,7 +357,8 @@ final class Data {
 
   static Object number(Map<String, Object> form) {
     if (!Json.list(form.get("shape")).isEmpty()) throw new UnsupportedOperationException("this runner has no arrays");
-    ByteBuffer data = ByteBuffer.wrap(Base64.getDecoder().decode((String) form.get("data"))).order(ByteOrder.LITTLE_ENDIAN);
+    byte[] bytes = Base64.getDecoder().decode((String) form.get("data"));
+    ByteBuffer data = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     return switch ((String) form.get("dtype")) {
       case "float64" -> data.getDouble();
       case "float32" -> (double) data.getFloat();
@@ -461,8 +465,10 @@ final class Json {
 
   private static String quote(String string) {
     StringBuilder told = new StringBuilder("\"");
-    for (char each : string.toCharArray())
-      told.append(each < ' ' || each > '~' || each == '"' || each == '\\' ? "\\u%04x".formatted((int) each) : "" + each);
+    for (char each : string.toCharArray()) {
+      boolean plain = each >= ' ' && each <= '~' && each != '"' && each != '\\';
+      told.append(plain ? String.valueOf(each) : "\\u%04x".formatted((int) each));
+    }
     return told.append('"').toString();
   }
 }

@@ -70,7 +70,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
     "cpp": Written(
         ".cpp",
         "//",
-        ("{own}", "{folder}/alone_compiled.py"),
+        ("{own}", "{folder}/alone_by_tool.py", "g++"),
         re.compile(r"^ *std::cout << (?P<shown>.*) << std::endl;  // (?P<what>.*)$"),
         (
             (r"math\.isnan\(got\)", "std::isnan(got)"),
@@ -88,12 +88,12 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
             "  }}",
         ),
         re.compile(r"^}$"),
-        "{shown} * {direction}[0]",
+        "{shown} * {direction[0]}",
     ),
     "java": Written(
         ".java",
         "//",
-        ("{own}", "{folder}/alone_compiled.py"),
+        ("{own}", "{folder}/alone_by_tool.py", "java"),
         re.compile(r"^ *System\.out\.println\((?P<shown>.*)\);  // (?P<what>.*)$"),
         (
             (r"math\.isnan\(got\)", "Double.isNaN(got)"),
@@ -110,7 +110,27 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
             "        }}",
         ),
         re.compile(r"^    }$"),
-        "{shown} * {direction}[0]",
+        "{shown} * {direction[0]}",
+    ),
+    "r": Written(
+        ".R",
+        "#",
+        ("{own}", "{folder}/alone_by_tool.py", "Rscript"),
+        re.compile(r"^ *cat\(format\((?P<shown>.*), digits = 17\), fill = TRUE\)  # (?P<what>.*)$"),
+        (
+            (r"math\.isnan\(got\)", "is.nan(got)"),
+            (CLOSE, r"abs(got - \1) <= \2 * abs(\1)"),
+            (RANGE, r"\1 <= got && got <= \2"),
+            (INFINITY, r"\1Inf"),
+        ),
+        (
+            "got <- {shown}",
+            "cat(format(got, digits = 17), fill = TRUE)",
+            "if (!isTRUE({test})) {{",
+            '  stop("AssertionError: {what} is ", got, ", but it should be {right}", call. = FALSE)',
+            "}}",
+        ),
+        along="{shown} * {direction[0]}",
     ),
 })
 

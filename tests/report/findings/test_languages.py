@@ -1,4 +1,4 @@
-"""Programs of findings in JavaScript and C++ assert what is right, as those of Python do."""
+"""Programs of findings in JavaScript, C++, Java and R assert what is right, as those of Python do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from refgrad.report.findings import Script, scripts
 from refgrad.report.findings.languages import LANGUAGES
 
 REPORTS = Path(__file__).parents[3] / "reports"
-ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "cppad", "eigen")
+ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "cppad", "eigen", "commons-math", "r-deriv")
 
 
 def committed() -> list[Script]:
@@ -22,6 +22,8 @@ def test_every_file_ends_as_its_language_says() -> None:
     assert {(script.language, Path(script.file_name).suffix) for script in committed()} == {
         ("javascript", ".js"),
         ("cpp", ".cpp"),
+        ("java", ".java"),
+        ("r", ".R"),
     }
 
 
@@ -37,14 +39,35 @@ def test_what_is_wrong_in_a_number_is_asserted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "javascript", "cpp"),
+    ("condition", "written"),
     [
-        ("math.isnan(got)", "Number.isNaN(got)", "std::isnan(got)"),
-        ("abs(got) < 1e-3", "Math.abs(got) < 1e-3", "std::abs(got) < 1e-3"),
-        ("0.0 <= got <= 1.0", "0.0 <= got && got <= 1.0", "0.0 <= got && got <= 1.0"),
-        ('got == float("-inf")', "got == -Infinity", "got == -INFINITY"),
+        ("math.isnan(got)", ("Number.isNaN(got)", "std::isnan(got)", "Double.isNaN(got)", "is.nan(got)")),
+        (
+            "abs(got) < 1e-3",
+            ("Math.abs(got) < 1e-3", "std::abs(got) < 1e-3", "Math.abs(got) < 1e-3", "abs(got) < 1e-3"),
+        ),
+        ("0.0 <= got <= 1.0", ("0.0 <= got && got <= 1.0",) * 4),
+        (
+            'got == float("-inf")',
+            ("got == -Infinity", "got == -INFINITY", "got == -Double.POSITIVE_INFINITY", "got == -Inf"),
+        ),
+        (
+            "math.isclose(got, 2.0, rel_tol=1e-06)",
+            (
+                "Math.abs(got - 2.0) <= 1e-06 * Math.abs(2.0)",
+                "std::abs(got - 2.0) <= 1e-06 * std::abs(2.0)",
+                "Math.abs(got - 2.0) <= 1e-06 * Math.abs(2.0)",
+                "abs(got - 2.0) <= 1e-06 * abs(2.0)",
+            ),
+        ),
     ],
 )
-def test_conditions_are_those_of_the_language(condition: str, javascript: str, cpp: str) -> None:
-    assert LANGUAGES["javascript"].condition(condition) == javascript
-    assert LANGUAGES["cpp"].condition(condition) == cpp
+def test_conditions_are_those_of_the_language(condition: str, written: tuple[str, ...]) -> None:
+    names = ("javascript", "cpp", "java", "r")
+    assert tuple(LANGUAGES[name].condition(condition) for name in names) == written
+
+
+def test_a_program_of_java_keeps_the_classes_behind_its_assertion() -> None:
+    program = next(script.program for script in committed() if script.language == "java" and script.asserting)
+    assert program.index("throw new AssertionError") < program.index("final class Forward")
+    assert program.count("{") == program.count("}")

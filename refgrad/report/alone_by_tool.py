@@ -1,7 +1,8 @@
-"""The program that ``confirm`` compiles another one of C++ or Java by, and runs it: as alone.py does in Python.
+"""The program that ``confirm`` runs another one of C++, Java or R by: as alone.py does in Python.
 
-The other program comes on the standard input; its first line ``// g++ OPTIONS``, or ``// java OPTIONS``, says what the
-compiler is told. Each line that it prints is followed by a line of data, and so is the error that it may end with.
+The other program comes on the standard input, and its tool is the only argument; a line ``// g++ OPTIONS``, or
+``// java OPTIONS``, says what that is told. Each line that it prints is followed by a line of data, and so is the error
+that it may end with.
 """
 
 import json
@@ -13,12 +14,14 @@ import tempfile
 from pathlib import Path
 
 MARK = "\x1erefgrad "
-TOOLS = re.compile(r"^// (g\+\+|java)\b(.*)$", re.MULTILINE)
+FILES = {"g++": "finding.cpp", "java": "finding.java", "Rscript": "finding.R"}
 ENDS = re.compile(
-    r"(?P<type>AssertionError): "  # what a program of C++ says that asserts
-    r"|terminate called after throwing an instance of '?(?P<thrown>[^']*)"
-    r'|Exception in thread "main" (?:\w+[.$])*(?P<raised>\w+)'
+    r"(?:Error: )?(AssertionError): "
+    r"|terminate called after throwing an instance of '?([^']*)"
+    r'|Exception in thread "main" (?:\w+[.$])*(\w+)'
+    r"|Error\b.*:"
 )
+"""How the last words of a program begin, which name what it ends with; R does not name the class of an error."""
 
 
 def told(row: object) -> None:
@@ -34,21 +37,22 @@ def number(line: str) -> dict[str, str]:
         return {"text": line}
 
 
-def built(program: str, folder: Path) -> tuple[list[str], str]:
-    """Return the command that runs a program, and what the compiler has against it; Java compiles when it is run."""
-    tool, options = next((match.groups() for match in TOOLS.finditer(program)), ("g++", ""))
-    source = folder / ("finding.java" if tool == "java" else "finding.cpp")
+def built(program: str, tool: str, folder: Path) -> tuple[list[str], str]:
+    """Return the command that runs a program, and what a compiler has against it that runs before."""
+    source = folder / FILES[tool]
     source.write_text(program, encoding="utf-8")
-    if tool == "java":
-        return ["java", *options.split(), str(source)], ""
-    command = ["g++", "-std=c++17", "-O0", str(source), "-o", str(folder / "finding"), *options.split()]
+    head = f"// {tool} "
+    options = next((line.removeprefix(head).split() for line in program.splitlines() if line.startswith(head)), [])
+    if tool != "g++":
+        return [tool, *options, str(source)], ""
+    command = [tool, "-std=c++17", "-O0", str(source), "-o", str(folder / "finding"), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (what is asked for)
     return [str(folder / "finding")], done.stderr if done.returncode else ""
 
 
-def run(program: str, folder: Path) -> int:
+def run(program: str, tool: str, folder: Path) -> int:
     """Compile and run a program, and return the status that it ends with."""
-    command, refused = built(program, folder)
+    command, refused = built(program, tool, folder)
     if refused:
         return failed("SyntaxError", refused[-1000:])
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (as above)
@@ -59,7 +63,7 @@ def run(program: str, folder: Path) -> int:
         return failed("SyntaxError", done.stderr[-1000:])
     for line in done.stderr.splitlines():
         if match := ENDS.match(line):
-            return failed(next(kind for kind in match.groups() if kind), line)
+            return failed(next((kind for kind in match.groups() if kind), "simpleError"), line)
     if done.returncode < 0:
         sys.stdout.flush()
         os.kill(os.getpid(), -done.returncode)
@@ -74,4 +78,4 @@ def failed(kind: str, message: str) -> int:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="refgrad-") as folder:
-        sys.exit(run(sys.stdin.read(), Path(folder)))
+        sys.exit(run(sys.stdin.read(), sys.argv[1], Path(folder)))
