@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -11,7 +12,7 @@ import pytest
 
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
-from refgrad.native.adapter import find_adapter
+from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import start
 from refgrad.scenario import parse
 
@@ -162,6 +163,24 @@ def test_the_programs_on_further_engines_print_what_the_page_shows(engine: str) 
     command = [sys.executable, "-W", "ignore", str(program)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert f"```text\n{printed}```" in (FINDINGS / "README.md").read_text(encoding="utf-8")
+
+
+OTHER_LANGUAGES = {
+    "commons-math": ("3.6.1", ("java", "-cp", "/usr/share/java/commons-math3.jar"), "commons_math", ".java"),
+    "r-deriv": ("4.2.2", ("Rscript",), "r", ".R"),
+}
+"""By engine, its version, what runs its program, how the name of that begins, and ends."""
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("engine", OTHER_LANGUAGES)
+def test_the_programs_in_other_languages_print_what_the_page_shows(engine: str) -> None:
+    known, command, name, suffix = OTHER_LANGUAGES[engine]
+    if not engine_version(find_adapter(engine)).startswith(known) or shutil.which(command[0]) is None:
+        pytest.skip(f"the findings are about {engine} {known}")
+    program = FINDINGS / f"{name}_derivatives_that_are_wrong{suffix}"
+    told = subprocess.run([*command, str(program)], capture_output=True, text=True, check=True).stdout
+    assert f"```text\n{told}```" in (FINDINGS / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("engine", FURTHER)

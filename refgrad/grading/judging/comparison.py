@@ -11,7 +11,7 @@ from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Shape
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Gradient, Value
-from refgrad.native.adapter import AnyAdapter
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.observation import Array, Observation
 from refgrad.oracles import (
     CertifiedOracle,
@@ -40,14 +40,21 @@ class Due:
         """Return the truth at some precision."""
         if isinstance(self.prediction, Value):
             return self.oracle.value(self.prediction.lowered, bits)
-        return self.oracle.gradient(self.prediction.leaf, self.prediction.contributions, bits)
+        return self.oracle.gradient(self.prediction.leaf, self.prediction.contributions, bits, forward=self.is_forward)
 
     @property
     def narrowest(self) -> Certified:
         """The truth at the precision that settles it."""
         if isinstance(self.prediction, Value):
             return self.oracle.narrowest_value(self.prediction.lowered)
-        return self.oracle.narrowest_gradient(self.prediction.leaf, self.prediction.contributions)
+        return self.oracle.narrowest_gradient(
+            self.prediction.leaf, self.prediction.contributions, forward=self.is_forward
+        )
+
+    @property
+    def is_forward(self) -> bool:
+        """Whether the engine's gradients are tangents that it carries forward, which round in that order."""
+        return isinstance(self.adapter, FunctionalAdapter) and self.adapter.forward_only
 
     @property
     def dtype(self) -> str | None:

@@ -194,6 +194,15 @@ class FunctionalAdapter(Adapter):
         ),
     )
 
+    forward_only: bool = field(
+        default=False,
+        metadata=plain(
+            values.FLAG,
+            "The engine carries tangents forward, and `vjp` makes gradients of them: rounding adds up in that order.",
+            "true",
+        ),
+    )
+
     def _declared(self) -> Iterator[str]:
         """Yield what a pullback can do: take a seed and be called again; there is nothing to free or to reset."""
         yield from ("seed", "retain_graph", "accumulate", "zero_grad")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,20 @@ class BallTrace:
         """
         with self.arithmetic.context():
             return self._pulled(self.values, contributions)
+
+    def pushed(self, leaf: str, contributions: tuple[Contribution, ...]) -> ObjectArray:
+        """Return what arrives at a leaf as an engine finds it that carries tangents forward from each of its entries.
+
+        Nothing is said by way of recorded gradients.
+        """
+        start, values = self.tape.leaf_slots[leaf], self.values[leaf]
+        with self.arithmetic.context():
+            ends = self._starts(self.values, contributions)
+            slopes = (self.tape.push({slot: arb(1)}) for slot in range(start, start + values.size))
+            return filled(values.shape, [self._weighed(tangents, ends) for tangents in slopes])
+
+    def _weighed(self, tangents: Sequence[Any], weights: Mapping[int, Any]) -> Any:
+        return sum((weight * tangents[slot] for slot, weight in weights.items() if tangents[slot] is not None), arb(0))
 
     def reaches(self, output: str, leaf: str) -> bool:
         """Whether any entry of an output is made of one of a leaf, or of a recorded gradient, which may be."""

@@ -113,22 +113,28 @@ class CertifiedOracle:
         """Return the certified value of a name."""
         return _certified(self._truth(bits).value(name), lambda: self._rounding.value(name), self.form)
 
-    def gradient(self, leaf: str, contributions: tuple[Arrival, ...], bits: int = TRUTH_BITS) -> Certified:
+    def gradient(
+        self, leaf: str, contributions: tuple[Arrival, ...], bits: int = TRUTH_BITS, *, forward: bool = False
+    ) -> Certified:
         """Return the certified sum, over (output, seed) pairs, of seed · ∂output/∂leaf, in the leaf's shape.
 
         A contribution may also be (output, seed, scales, name): what arrives at a name, the entries of which no other
-        shares, where each of the scales multiplies the cotangent of a name on the way.
+        shares, where each of the scales multiplies the cotangent of a name on the way. With ``forward`` the budget is
+        that of tangents which are carried from the leaf, as far as no gradient is recorded.
         """
         truth = self._arrived(self._truth(bits), leaf, contributions)
+        plain = tuple(c for c in contributions if len(c) == 2)  # noqa: PLR2004 (an output and its seed)
+        if forward and plain == contributions and not self.scenario.gradients:
+            return _certified(truth, lambda: self._rounding.pushed(leaf, plain), self.form)
         return _certified(truth, lambda: self._arrived(self._rounding, leaf, contributions), self.form)
 
     def reaches(self, output: str, leaf: str) -> bool:
         """Whether a way leads from a leaf to an output, or may by a recorded gradient, whatever the slope is."""
         return self._truth(TRUTH_BITS).reaches(output, leaf)
 
-    def narrowest_gradient(self, leaf: str, contributions: tuple[Arrival, ...]) -> Certified:
+    def narrowest_gradient(self, leaf: str, contributions: tuple[Arrival, ...], *, forward: bool = False) -> Certified:
         """Raise the precision until the intervals are narrower than the budget, or until it no longer helps."""
-        return _narrowest(lambda bits: self.gradient(leaf, contributions, bits))
+        return _narrowest(lambda bits: self.gradient(leaf, contributions, bits, forward=forward))
 
     def narrowest_value(self, name: str) -> Certified:
         """Raise the precision for a value, or a directional derivative, likewise."""

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from refgrad.grading.judging.comparison import _may_cancel, _ulps
+from refgrad.grading.judging.comparison import Due, _may_cancel, _ulps, compare_array
+from refgrad.grading.judging.evidence import Subject
+from refgrad.lifecycle import Gradient, predict
+from refgrad.native.adapter import FunctionalAdapter
+from refgrad.native.observation import Observation
 from refgrad.oracles import CertifiedOracle, EntryError
 from refgrad.scenario import parse
 from refgrad.scenario.formats import FLOAT64, FORMATS
 
 ONCE = "x = leaf float64[] {8.0} requires_grad\ny = multiply x x\nh = grad y x\n"
 TWICE = f"{ONCE}g = grad h x\n"
+CANCELLING = """x = leaf float64[] {-0.2} requires_grad
+y = leaf float64[] {3.0} requires_grad
+a = divide x y
+b = add a y
+l = subtract b y
+backward l
+read grad y
+"""
 ROUNDING = 2.0**-53 * 64.0
 """Of the largest number, which is y."""
 
@@ -40,3 +53,13 @@ def test_errors_are_counted_in_units_of_the_last_place(dtype: str, last_place: f
 def test_errors_of_an_interval_are_counted_from_its_nearer_end() -> None:
     interval = EntryError((), 4.0 + 2.0**-50, "-1", "4", 1.0, 1.0)
     assert _ulps(interval, FLOAT64) == 1.0
+
+
+@pytest.mark.parametrize(("forward", "outcome"), [(True, "passed"), (False, "inaccurate")])
+def test_gradients_of_engines_that_carry_tangents_forward_round_in_that_order(*, forward: bool, outcome: str) -> None:
+    scenario = parse(CANCELLING)
+    (due,) = (each for each in predict(scenario) if isinstance(each, Gradient))
+    adapter = FunctionalAdapter(name="dual", setup="", leaf="{array}", vjp="{function}{primals}", forward_only=forward)
+    seen = Observation(np.array((0.2 / 9 + 1.0) - 1.0), dtype="float64")
+    found = compare_array(Subject("gradient", "y"), seen, Due(CertifiedOracle(scenario), due, adapter))
+    assert found.outcome == outcome

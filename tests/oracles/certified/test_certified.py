@@ -13,7 +13,7 @@ from flint import arb
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle, judge
-from refgrad.scenario import parse
+from refgrad.scenario import Constant, parse
 from tests.oracles.programs import certified_gradient, gradient_of, leaf, program
 
 PROGRAMS: dict[str, tuple[list[str], Callable[..., Any]]] = {
@@ -248,6 +248,35 @@ def test_the_budget_grows_with_the_engine_s_roundoff() -> None:
     )
     assert 2.0**28 < float(single.budget / double.budget) < 2.0**30
     assert single.midpoint == double.midpoint
+
+
+def test_what_is_carried_forward_rounds_where_numbers_on_the_way_are_large() -> None:
+    """Backward, 1 and -1 arrive one by one; forward, the slope of x / y is added to 1, and 1 is taken away again."""
+    scenario = program({"x": -0.2, "y": 3.0}, ["a = divide x y", "b = add a y", "l = subtract b y"])
+    backward = CertifiedOracle(scenario).gradient("y", (("l", None),))
+    forward = CertifiedOracle(scenario).gradient("y", (("l", None),), forward=True)
+    rounded = (0.2 / 9 + 1.0) - 1.0
+    assert judge(np.array(rounded), backward).outcome == "inaccurate"
+    assert judge(np.array(rounded), forward).outcome == "passed"
+    assert judge(np.array(rounded + 8 * 2.0**-52), forward).outcome == "inaccurate"
+    assert forward.midpoint == backward.midpoint
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_tangents_are_the_same_forward_and_backward(name: str) -> None:
+    steps, _ = PROGRAMS[name]
+    scenario = program(dict(zip("xy", POINT, strict=True)), steps)
+    seed = Constant.of(np.array(2.5))
+    for at in "xy":
+        forward = CertifiedOracle(scenario).gradient(at, (("l", seed),), forward=True)
+        assert forward.rounding().item().overlaps(forward.balls.item())
+
+
+def test_what_does_not_depend_on_an_entry_moves_nothing() -> None:
+    scenario = program({"x": [1.0, 2.0], "y": 3.0}, ["a = multiply x x", "l = sum a"])
+    oracle = CertifiedOracle(scenario)
+    moved = [oracle.gradient(at, (("l", None),), forward=True).rounding().ravel().tolist() for at in "xy"]
+    assert [[float(ball) for ball in balls] for balls in moved] == [[2.0, 4.0], [0.0]]
 
 
 def test_shapes_that_do_not_fit_are_an_error_that_names_the_step() -> None:
