@@ -54,7 +54,8 @@ PLAIN: Final = ("multiply", "add", "exp", "sin", "tanh", "square", "negative")
 class Trial:
     """One template, or those that belong together, on one kind of array: what was run, and what was found.
 
-    ``fields`` are the adapter's fields that it is about, by what each says.
+    ``fields`` are the adapter's fields that it is about, by what each says. What is ``necessary`` may not be refused
+    either: no kind of array would be left.
     """
 
     fields: Mapping[str, str]
@@ -62,11 +63,13 @@ class Trial:
     scenario: Scenario
     engine: Engine
     finding: Finding
+    necessary: bool = False
 
     @property
     def failed(self) -> bool:
         """Whether something is to be mended; digits are no affair of templates."""
-        return self.finding.failed and self.finding.outcome != "inaccurate"
+        refused = self.necessary and self.finding.outcome == "unsupported"
+        return refused or (self.finding.failed and self.finding.outcome != "inaccurate")
 
     @property
     def program(self) -> str:
@@ -83,6 +86,8 @@ class Trial:
     @property
     def remedy(self) -> str:
         """How to mend it."""
+        if self.necessary:
+            return NOTHING_LEFT
         return remedy(self.finding, self.kind, operator=all(name.startswith("operators.") for name in self.fields))
 
 
@@ -97,14 +102,13 @@ def examined(name: str, python: str) -> list[Trial]:
 
 def trials(engine: Engine) -> Iterator[Trial]:
     """Try what every program needs, and then every spelling where that works; of the other kinds nothing is known."""
-    sound = []
-    for kind, array in KINDS.items():
-        if engine.adapter.scalars_only and array.ndim:
-            continue
-        tried = list(_foundations(engine, kind, array))
-        yield from tried
-        if not any(trial.failed for trial in tried):
-            sound.append(kind)
+    kinds = {kind: array for kind, array in KINDS.items() if not (engine.adapter.scalars_only and array.ndim)}
+    tried = {kind: list(_foundations(engine, kind, array)) for kind, array in kinds.items()}
+    if all(own[0].finding.outcome == "unsupported" for own in tried.values()):
+        yield from (replace(own[0], necessary=True) for own in tried.values())
+        return
+    yield from chain.from_iterable(tried.values())
+    sound = [kind for kind, own in tried.items() if not any(trial.failed for trial in own)]
     for name, texts in engine.spellings.items():
         operator = operator_table()[name]
         if engine.offers(operator):
@@ -231,6 +235,7 @@ OTHER_MEANING: Final = (
     "compare the row of `refgrad list operators` with the library's documentation: the order of arguments, what an "
     "attribute means, or another function of that name (then `unlike`)"
 )
+NOTHING_LEFT: Final = "every kind of array is refused, or is taken to be: `leaf` and `value` must work for one of them"
 SHAPES: Final = "mend `leaf`, `constant`, `value` or `seed`, which may lose the shape or the dtype"
 
 

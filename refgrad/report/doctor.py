@@ -15,12 +15,12 @@ MOST_LINES = 8
 """How much of what was run is shown; the option for whole programs shows all."""
 
 
-def doctor_text(name: str, trials: Sequence[Trial], *, program: bool) -> str:
-    """Return what failed, template by template, and what to do next."""
+def doctor_text(name: str, trials: Sequence[Trial], *, program: bool, python: str | None = None) -> str:
+    """Return what failed, template by template, and what to do next, in the interpreter that has the engine."""
     failing = [trial for trial in trials if trial.failed]
     groups = [list(group) for _, group in groupby(failing, key=lambda trial: tuple(trial.fields.items()))]
     lines = [line for group in groups for line in _group(group, program=program)]
-    return "\n".join([*lines, _summary(name, trials, len(groups)), _next(name, failed=bool(groups))])
+    return "\n".join([*lines, _summary(name, trials, len(groups)), _next(name, python, failed=bool(groups))])
 
 
 def _group(group: Sequence[Trial], *, program: bool) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _summary(name: str, trials: Sequence[Trial], failing: int) -> str:
     return f"{name}: {tried} templates in {len(trials)} trials, {refused} of which it refuses; {told}"
 
 
-def _next(name: str, *, failed: bool) -> str:
+def _next(name: str, python: str | None, *, failed: bool) -> str:
     if failed:
         return "next: mend the first, and try again; what is the library's own fault stays, and is for a report to tell"
-    return f"next: refgrad grade {name} --profile smoke"
+    return f"next: refgrad grade {name}{f' --python {python}' if python else ''} --profile smoke"

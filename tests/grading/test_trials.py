@@ -113,3 +113,21 @@ def test_the_reference_engine_has_nothing_to_mend() -> None:
     found = examined("refgrad", "python")
     assert [trial.came_back for trial in found if trial.failed] == []
     assert isinstance(found[0].engine.adapter, TapeAdapter)
+
+
+REFUSED = "\n\ndef refuse(x):\n    raise NotImplementedError(f'no {x.shape}')\n"
+ALONE = "\n\ndef alone(x):\n    if x.shape: raise NotImplementedError\n    return x\n"
+
+
+def test_a_leaf_that_is_refused_for_every_kind_is_no_adapter() -> None:
+    found = failing(setup=ADAPTER.setup + REFUSED, leaf="refuse({array})")
+    assert [trial.kind for trial in found] == ["a number", "a vector", "a matrix", "an empty array"]
+    assert found[0].came_back.endswith("raised NotImplementedError: no ()")
+    assert "`leaf` and `value` must work for one of them" in found[0].remedy
+
+
+def test_a_leaf_that_is_refused_for_some_kinds_is_one() -> None:
+    leaf = "torch.tensor(alone({array}), requires_grad={requires_grad})"
+    found = tried(setup=ADAPTER.setup + ALONE, leaf=leaf)
+    assert not any(trial.failed for trial in found)
+    assert {trial.kind for trial in found if trial.finding.outcome == "passed"} == {"a number"}

@@ -37,3 +37,9 @@ def test_the_whole_program_is_printed_if_it_is_wanted() -> None:
     short, full = (doctor_text("refgrad", done, program=program) for program in (False, True))
     assert "import refgrad.engine as torch" in full
     assert "import refgrad.engine as torch" not in short
+
+
+def test_the_next_step_names_the_interpreter_that_has_the_engine() -> None:
+    told = doctor_text("mine", [], program=False, python="env/bin/python").splitlines()[-1]
+    assert told == "next: refgrad grade mine --python env/bin/python --profile smoke"
+    assert doctor_text("mine", [], program=False).splitlines()[-1] == "next: refgrad grade mine --profile smoke"

@@ -57,6 +57,7 @@ def new(  # noqa: PLR0913 (one an option)
     click.echo(f"{path}: {len(text.splitlines())} lines, {operators} operators")
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
+        click.echo(f"  of most, this came back: {chosen.instead}")
     elsewhere = f" --python {python}" if python else ""
     shown = path if path.is_absolute() else f"./{path}"
     click.echo(f"next: refgrad doctor {shown}{elsewhere}")
@@ -80,7 +81,8 @@ def _asked(field: str, found: str | None) -> str:
 def _found(field: str, found: str | None) -> str:
     if found is None:
         raise UserError(
-            f"nothing that was tried works for {field}; say it with --set '{field}=...', as {_example(field)}"
+            f"nothing that was tried works for {field}; say it with --set '{field}=...', as {_example(field)}; "
+            "functions of your own that this calls go into --set 'setup=...', behind the imports"
         )
     return found
 

@@ -69,7 +69,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     for name in engines:
         with told_in_one_line():
             trials = examined(name, python or sys.executable)
-        click.echo(doctor_text(name, trials, program=program))
+        click.echo(doctor_text(name, trials, program=program, python=python))
         failed = failed or any(trial.failed for trial in trials)
     raise SystemExit(int(Status.FAILED if failed else Status.PASSED))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,13 +27,16 @@ from refgrad.grading.first_adapter.candidates import (
     with_module,
 )
 from refgrad.grading.first_adapter.trying import NUMBER, Workbench
+from refgrad.grading.judging.narration import message
 from refgrad.grading.trials import KINDS, PATIENCE
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
 from refgrad.native.engine import Isolation, launch
 from refgrad.native.process import Limits
+from refgrad.native.text import plain_line
 from refgrad.operators import operator_table
+from refgrad.scenario import Constant, Leaf, Read, Scenario
 
 Ask = Callable[[str, str | None], str]
 """Takes a field and what was found for it, and returns what it is to be."""
@@ -44,6 +48,9 @@ UNKNOWN: Final = "({seed})"
 
 MOST_OF_IT: Final = 0.4
 """How much of a family a library must have to extend it."""
+
+LONGEST: Final = 300
+"""The characters that are kept of what a library said."""
 
 MOST_SPELLINGS: Final = 2
 """So many spellings of one operator are kept: those of one function by other words say nothing new."""
@@ -67,13 +74,14 @@ class Library:
 class Chosen:
     """A library with an adapter that spells each operator itself, its modules, and the family that it may extend.
 
-    ``untaught`` are the operators that the library computes without a gradient.
+    ``untaught`` are the operators that the library computes without a gradient; ``instead`` is what came of most.
     """
 
     bench: Workbench
     modules: tuple[str, ...]
     family: str
     untaught: tuple[str, ...]
+    instead: str
 
 
 def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
@@ -88,6 +96,8 @@ def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
     asking = _Asking(ask, given)
     bench = _with_tensors(bench, modules, asking)
     kinds = bench.kinds_read_back()
+    if not kinds:
+        raise UserError(_unread(bench))
     bench = bench.knowing(scalars_only=kinds == [NUMBER])
     family, inherited = _family(bench, modules, kinds)
     spelled = {**_spelled(bench, modules, kinds, frozenset(inherited)), **inherited}
@@ -104,7 +114,10 @@ def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
     bench = _with_spellings(bench, taught)
     if engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown":
         bench = bench.knowing(distribution=library.name)
-    return Chosen(bench, modules, family, tuple(name for name in spelled if name not in taught))
+    untaught = tuple(name for name in spelled if name not in taught)
+    came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
+    instead = next((plain_line(said, LONGEST) for said, _ in came.most_common(1)), "")
+    return Chosen(bench, modules, family, untaught, instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +152,14 @@ def _with_tensors(bench: Workbench, modules: Sequence[str], asking: _Asking) -> 
     leaf = asking.chosen("leaf", best.get("leaf"))
     value = asking.chosen("value", best.get("value"))
     return bench.knowing(**{**best, "leaf": leaf, "value": value})
+
+
+def _unread(bench: Workbench) -> str:
+    """Say what became of a number."""
+    leaf = Leaf("x", Constant.of(KINDS["a number"]), requires_grad=True)
+    finding = bench.found(Scenario((leaf, Read("value", "x"))))
+    said = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
+    return f"no tensor comes back with leaf = {bench.adapter.leaf} and value = {bench.adapter.value}: {said}"
 
 
 def _best(bench: Workbench, candidates: Iterable[Texts], works: Callable[[Workbench], Sequence[str]]) -> Texts:

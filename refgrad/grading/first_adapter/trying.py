@@ -10,6 +10,7 @@ from typing import Any, Final
 from refgrad.errors import EngineStartError
 from refgrad.grading.first_adapter.candidates import owner_of
 from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.trials import KINDS, PLAIN, small_corners, walk_through, with_spellings, without_seed
 from refgrad.interpreter import ScenarioEvaluationError
@@ -33,6 +34,10 @@ NUMBER: Final = "a number"
 
 BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
 """The features that follow from a policy."""
+
+
+WITHOUT: Final = frozenset({"missing", "crashed", "unexpected-error", "unsupported"})
+"""What is found where no gradient comes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +152,17 @@ class Workbench:
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report."""
+        without = [finding.outcome in WITHOUT for finding in self._gradients(operator, text, kinds)]
+        return not all(without) or not without
+
+    def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
+        """Return what came of the first gradient that did not come back."""
+        findings = self._gradients(operator, text, kinds)
+        return next((message(each.evidence) for each in findings if each.evidence and each.outcome in WITHOUT), "")
+
+    def _gradients(self, operator: Operator, text: str, kinds: Sequence[str]) -> Iterator[Finding]:
         alone = Workbench(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
-        scenarios = list(small_corners(operator, kinds, self.engine))
-        without = {"missing", "crashed", "unexpected-error", "unsupported"}
-        return not scenarios or any(alone.found(scenario).outcome not in without for scenario in scenarios)
+        return map(alone.found, small_corners(operator, kinds, self.engine))
 
     def runnable(self, scenario: Scenario) -> bool:
         """Whether the library has what a scenario needs, whatever its policy makes of that."""

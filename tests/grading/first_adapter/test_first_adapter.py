@@ -67,6 +67,7 @@ def test_what_has_a_wrong_gradient_stays_for_a_report_and_what_has_none_is_told(
     assert "tanh" in engine.spellings
     assert "floor" not in engine.spellings
     assert chosen.untaught == ("floor",)
+    assert chosen.instead == "the gradient of x1 is missing"
 
 
 def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: str) -> None:
@@ -79,3 +80,9 @@ def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: s
 def test_a_library_of_which_nothing_is_found_says_which_field() -> None:
     with pytest.raises(UserError, match="value"):
         choose(Library("textwrap", ("textwrap",), sys.executable), found, {"kind": "tape", "leaf": "[{array}]"})
+
+
+def test_tensors_that_do_not_come_back_are_told_with_what_the_library_said() -> None:
+    given = {"leaf": f"{MODULE}.Node({{array}})", "value": "{x}.lost"}
+    with pytest.raises(UserError, match=r"no tensor comes back with leaf = .* and value = \{x\}\.lost: .*'lost'"):
+        choose(Library("small", (MODULE,), sys.executable), found, given)
