@@ -62,6 +62,11 @@ class Library:
         adapter = self.engine.adapter
         return adapter if isinstance(adapter, FunctionalAdapter) else None
 
+    @property
+    def forward_only(self) -> bool:
+        """Whether the engine records nothing, and carries tangents forward, of one leaf after the other."""
+        return self.functional is not None and self.functional.forward_only
+
     def lacks(self, operators: Iterable[str], features: Iterable[str] = ()) -> str:
         """Return the first operator or feature that the engine does not have, if any, as a report names it."""
         language = self.engine.adapter.language

@@ -20,7 +20,7 @@ class LargeGraph:
     ``leaves`` is Python's expression for the numbers that they hold. ``body`` gives the lines that compute ``y`` from
     the tensors ``leaves``. ``value`` and ``gradients`` are what they must be, given ``n``, by arithmetic on whole
     numbers; with ``calls`` there are n backward calls on one graph, and with ``order`` 2 it is the gradient by the
-    first leaf that is differentiated again.
+    first leaf that is differentiated again. ``swept`` is one whose many gradients only a sweep backward has at once.
     """
 
     what: str
@@ -31,6 +31,7 @@ class LargeGraph:
     gradients: Callable[[int], Sequence[float]]
     order: int = 1
     calls: bool = False
+    swept: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -138,6 +139,7 @@ LARGE_GRAPHS: Final[Mapping[str, LargeGraph]] = MappingProxyType({
         _many_leaves,
         lambda n: sum(_leaf(i) * _leaf((i + 1) % n) for i in range(n)),
         lambda n: [_leaf((i - 1) % n) + _leaf((i + 1) % n) for i in range(n)],
+        swept=True,
     ),
     "many_calls": LargeGraph(
         "n backward calls on one graph",

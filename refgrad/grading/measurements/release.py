@@ -56,7 +56,7 @@ def _lacking(release: Release, library: Library) -> str:
     if release.arrays and library.engine.adapter.scalars_only:
         return "arrays"
     if library.tape is None:
-        return "" if release.functional else "graph of its own"
+        return "" if release.functional and not library.forward_only else "graph of its own"
     return "graphs that are freed" if release.frees and library.tape.policy.frees == "never" else ""
 
 

@@ -152,6 +152,8 @@ def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Setti
     lacking = Library(engine).lacks(graph.operators, graph.features)
     if lacking:
         return Shown("unsupported", f"the engine has no {lacking}")
+    if graph.swept and Library(engine).forward_only:
+        return Shown("unsupported", "the engine carries tangents forward, of one leaf at a time")
     text = program_text(graph, engine)
     return _shown(_Trial(engine, graph, text, []), sizes, LIMITS[settings.profile])
 

@@ -16,9 +16,9 @@ CALL: Final = "what a call adds"
 
 def _compared(number: str) -> list[str]:
     return [
-        f"value, gradient = slope({number})",
-        note(VALUE, less("value", f"({number} * {number} + {number})")),
-        note(SLOPE, less("gradient", f"(2 * {number} + 1)")),
+        f"found_value, found_slope = slope({number})",
+        note(VALUE, less("found_value", f"({number} * {number} + {number})")),
+        note(SLOPE, less("found_slope", f"(2 * {number} + 1)")),
     ]
 
 
