@@ -141,6 +141,7 @@ FURTHER = {
     "mlx": ("mlx", "0.32.4"),
     "mxnet": ("mxnet", "1.9.1"),
     "neograd": ("neograd", "0.0.4"),
+    "num_dual": ("num-dual", "0.15.1"),
     "pytensor": ("pytensor", "3.0.7"),
     "smallpebble": ("smallpebble", "3.0.5"),
     "tensorflow": ("tensorflow-cpu", "2.21.0"),
