@@ -4,6 +4,7 @@ from num_dual import Dual64
 
 
 def told(what, found, due):
+    """Print what was found beside what is due."""
     print(f"{what}: {found} due {due}")
 
 
