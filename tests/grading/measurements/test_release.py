@@ -18,7 +18,7 @@ from refgrad.grading.measurements.repetition import is_leak, least_growth
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
-from tests.grading.measurements.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
+from tests.grading.measurements.broken_memories import EVERYTHING, FILLS_A_CACHE, KEEPING_FAULTS, KeepingFault
 from tests.native.reference import ADAPTER
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
@@ -97,6 +97,10 @@ def test_memory_that_python_does_not_know_of_is_seen_too(behaviour: str) -> None
 def test_a_leak_grows_in_every_round() -> None:
     assert least_growth([0, 0, 99_000, 198_000], 100) == 0
     assert least_growth([0, 99_000, 198_000, 297_000], 100) == 990
+
+
+def test_a_cache_that_fills_is_no_leak_however_long_a_first_look_takes() -> None:
+    assert shown(FILLS_A_CACHE.start(), "training_does_not_grow").outcome == "passed"
 
 
 def test_noise_is_no_leak() -> None:
