@@ -26,9 +26,9 @@ WARM_UP: Final = 10
 LONGER: Final = 8
 """How many times as many iterations a round has when growth is to be confirmed.
 
-What only looks like a leak is bounded: a cache that fills, or blocks that a library frees without tracemalloc seeing it,
-whose traces go when their addresses are used again. Those of torch.func come to some 20,000 bytes in 2,000 iterations, and
-to 30 in each further 200.
+What only looks like a leak is bounded: a cache that fills, or blocks that a library frees without tracemalloc seeing
+it, whose traces go when their addresses are used again. Those of torch.func come to some 20,000 bytes in 2,000
+iterations, and to 30 in each further 200.
 """
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
