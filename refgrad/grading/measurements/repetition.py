@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced, measured
 from refgrad.grading.measurements.repetitions import REPETITIONS, Repetition
 from refgrad.grading.measurements.shown import Shown
@@ -30,6 +31,8 @@ What only looks like a leak is bounded: a cache that fills, or blocks that a lib
 it, whose traces go when their addresses are used again. Those of torch.func come to some 20,000 bytes in 2,000
 iterations, and to 30 in each further 200.
 """
+
+GROWTH: Final = Measured(quantity="growth")
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
 """Seconds of processor time that iterations may take: a slow engine does fewer of them."""
@@ -87,7 +90,7 @@ class _Trial:
             message = f"{self.repetition.what}, again and again: no more is held than before"
             return Shown("passed", message, examples=self.iterations, figures=figures)
         message = f"{self.repetition.what}, again and again: every iteration leaves memory behind"
-        return Shown("wrong", message, self.program(meter), examples=self.iterations, figures=figures)
+        return Shown("wrong", message, self.program(meter), examples=self.iterations, figures=figures, fact=GROWTH)
 
     def growth(self, meter: Meter, each: int) -> float:
         """Return the bytes that an iteration leaves behind, behind a few that are not looked at."""

@@ -11,6 +11,7 @@ import pytest
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Shown, take_measurement
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
 from refgrad.grading.measurements.release import measure_weak_reference
@@ -50,7 +51,9 @@ def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, nam
     ids=lambda each: each.name if isinstance(each, KeepingFault) else each,
 )
 def test_what_every_iteration_leaves_behind_is_found(fault: KeepingFault, behaviour: str) -> None:
-    assert shown(fault.start(), behaviour).outcome == "wrong"
+    found = shown(fault.start(), behaviour)
+    assert found.outcome == "wrong"
+    assert found.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
 
 
 @pytest.mark.parametrize("fault", KEEPING_FAULTS, ids=lambda fault: fault.name)
