@@ -2,13 +2,14 @@
 
     python -m refgrad.report.runs.versions out reports/versions
 
-``out/ENGINE/VERSION/`` holds the report of a version; ``.ci/grade_versions`` makes all of them. What is written keeps
-the verdicts that are not the same in all versions, and the summary of all. The folder itself may be given twice: its
-page is then written again.
+``out/ENGINE/VERSION/`` holds the report of a version; ``.ci/grade_versions`` makes all of them. One version in several
+environments is told apart by a local version, ``1.5+numpy.1.26``. What is written keeps the verdicts that are not the
+same in all versions, and the summary of all. The folder itself may be given twice: its page is then written again.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,11 +32,12 @@ PAGE = "README.md"
 
 @dataclass(frozen=True)
 class Step:
-    """A version of an engine beside the one before, in the ``environment`` that its packages make."""
+    """A version of an engine, by the ``name`` of its folder, beside the one before, if there is one."""
 
+    name: str
+    environment: str
     stage: Stage
     before: Graded | None
-    environment: str
 
     def of(self, kind: str) -> list[Difference]:
         """Return the checks that differ in one way."""
@@ -81,7 +83,8 @@ class Versions:
         before = [None, *(stage.report for stage in self.stages[:-1])]
         places = (environments / self.engine / folder.name / "requirements.txt" for folder in self.folders)
         told = [", ".join(path.read_text(encoding="utf-8").replace("# ", "").splitlines()) for path in places]
-        return [Step(*each) for each in zip(self.stages, before, told, strict=True)]
+        names = [folder.name for folder in self.folders]
+        return [Step(*each) for each in zip(names, told, self.stages, before, strict=True)]
 
     def differing(self) -> list[dict[str, Any]]:
         """Return the reports without the verdicts that are the same in all of them."""
@@ -105,7 +108,9 @@ def engines_in(folder: Path) -> list[Versions]:
 
 def page(engines: Sequence[Versions], environments: Path) -> str:
     """Return the page that says what was mended and what broke."""
-    template = markdown_templates().get_template("versions.md.jinja")
+    templates = markdown_templates()
+    templates.filters["pairs"] = itertools.pairwise
+    template = templates.get_template("versions.md.jinja")
     return template.render(engines={each.engine: each.steps(environments) for each in engines})
 
 
