@@ -15,7 +15,7 @@ from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Shown, take_measurement
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
 from refgrad.grading.measurements.release import measure_weak_reference
-from refgrad.grading.measurements.repetition import is_leak, least_growth
+from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
@@ -95,6 +95,12 @@ def test_memory_that_python_does_not_know_of_is_seen_too(behaviour: str) -> None
     found = shown(EVERYTHING.start("torch"), behaviour)
     assert found.outcome == "wrong"
     assert "attempt" in found.program
+
+
+def test_a_slow_engine_does_fewer_iterations_and_never_none() -> None:
+    assert affordable(800, 0.5, 1e-6) == 200
+    assert affordable(800, 0.5, 0.01) == 50
+    assert affordable(800, 0.5, 1.0) == 10
 
 
 def test_a_leak_grows_in_every_round() -> None:
