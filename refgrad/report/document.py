@@ -22,7 +22,7 @@ import refgrad
 from refgrad.errors import UserError
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
-from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version
+from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, python_version
 from refgrad.report.severity import SEVERITIES, severity
 from refgrad.specification import specs_directory
 
@@ -47,7 +47,7 @@ def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[s
     return {
         "name": adapter.name,
         "version": engine_version(adapter, python),
-        "python": platform.python_version(),
+        "python": python_version(python),
         "platform": f"{platform.system()} {platform.machine()}",
         **({} if adapter.language == "python" else {"language": adapter.language}),
         "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",

@@ -65,6 +65,18 @@ for n in (10, 20, 40):
     started = 0
     print(n, 0.001 * n ** POWER - started, flush=True)
 """
+TRACES = "tracemalloc.start()"
+REPEATED = f"""\
+import tracemalloc
+
+
+def attempt(n):
+    return [1000, 1000 + LEFT * n, 1000 + 2 * LEFT * n]
+
+
+{TRACES}
+print(attempt(200))
+"""
 DEEP = Error(error=Raised("RecursionError", "", ("RecursionError", "RuntimeError")))
 
 
@@ -134,6 +146,11 @@ def leads(node: str, *parents: str) -> Parents:
         (Measured(quantity="memory"), "print((160, 41))\n", "confirmed"),
         (Measured(quantity="memory"), "print((160, 40))\n", "not confirmed"),
         (Measured(quantity="memory"), "print(160)\n", "not confirmed"),
+        (Measured(quantity="growth"), REPEATED.replace("LEFT", "9"), "confirmed"),
+        (Measured(quantity="growth"), REPEATED.replace("LEFT", "8"), "not confirmed"),
+        (Measured(quantity="growth"), REPEATED.replace("LEFT", "9").replace(TRACES, "import gc"), "not confirmed"),
+        (Measured(quantity="growth"), REPEATED.replace("LEFT", "65").replace(TRACES, "import gc"), "confirmed"),
+        (Measured(quantity="growth"), "print([0, 1, 2])\n", "not confirmed"),
         (Measured(quantity="tensor"), "print('Tensor(1.0)')\n", "confirmed"),
         (Measured(quantity="tensor"), "print(None)\n", "not confirmed"),
         (Measured(quantity="time"), SLOW.replace("POWER", "2"), "confirmed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import resource
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,15 @@ def test_every_engine_is_described_as_the_schema_says(schema: dict[str, Any], na
     Draft202012Validator(schema["$defs"]["engine"] | {"$defs": schema["$defs"]}).validate(engine)
     assert engine["kind"] == ("tape" if isinstance(adapter, TapeAdapter) else "functional")
     assert set(engine["features"]) <= set(FEATURES)
+
+
+def test_the_version_of_python_is_that_of_the_interpreter_which_had_the_engine(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho 3.8.99\n", encoding="utf-8")
+    other.chmod(0o755)
+    adapter = find_adapter("refgrad")
+    assert describe_engine(adapter, str(other))["python"] == "3.8.99"
+    assert describe_engine(adapter)["python"] == platform.python_version()
 
 
 def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ class Measured:
     """A measurement that came out otherwise than it must: memory that is held, or time that grows too steeply."""
 
     kind: Literal["measured"] = "measured"
-    quantity: Literal["memory", "tensor", "time"]
+    quantity: Literal["growth", "memory", "tensor", "time"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

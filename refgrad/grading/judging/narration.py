@@ -189,7 +189,8 @@ def _(fact: Parents) -> str:
 
 @said.register
 def _(fact: Measured) -> str:
-    return f"{fact.quantity} is not let go" if fact.quantity != "time" else "time grows faster than the size"
+    grown = {"growth": "memory grows with every iteration", "time": "time grows faster than the size"}
+    return grown.get(fact.quantity, f"{fact.quantity} is not let go")
 
 
 @said.register

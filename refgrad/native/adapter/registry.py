@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from refgrad.native.adapter.kinds import AnyAdapter, checked_adapter
 from refgrad.native.engine_names import offered_engine, shipped_engines, unknown_engine
 
 OF_PYTHON: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+OF_INTERPRETER: Final = "import platform; print(platform.python_version())"
 OF_NODE: Final = """
 const path = require("node:path"), fs = require("node:fs");
 const described = (folder) => {
@@ -64,6 +66,11 @@ def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
         return version(adapter.distribution)
     except PackageNotFoundError:
         return "unknown"
+
+
+def python_version(python: str = sys.executable) -> str:
+    """Return the version of Python that an interpreter is of, or ``unknown``."""
+    return platform.python_version() if python == sys.executable else _answered(python, "-c", OF_INTERPRETER)
 
 
 @cache

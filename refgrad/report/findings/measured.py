@@ -8,21 +8,37 @@ from collections.abc import Sequence
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.exercises.measuring import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
+from refgrad.grading.measurements.memory import RESIDENT, TRACED
 from refgrad.grading.measurements.release import SHARE
 from refgrad.report.findings.lines import Program, printed, quoted
 
 
 def measured(fact: Measured, program: Program) -> str:
-    """Return a program that asserts how its time grows, or what of its memory is released. Raises LookupError."""
+    """Return a program that asserts how its time or memory grows, or what is released. Raises LookupError."""
     if fact.quantity == "time":
         return _linear(program)
     number = max(number for number, line in enumerate(program.lines) if line.startswith("print("))
     shown = ast.unparse(printed(program.lines[number])[0])
     if fact.quantity == "tensor":
         return program.ended(number, "", [f"got = {shown}", 'assert got is None, "the tensor is still held"'])
+    if fact.quantity == "growth":
+        return program.ended(number, "", _steady(shown, traced="tracemalloc.start()" in program.lines))
     said = "of the {graph} bytes of the graph, {got} are still held"
     lines = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
     return program.ended(number, "", lines)
+
+
+def _steady(shown: str, *, traced: bool) -> list[str]:
+    """Return lines that assert that memory stays the same in some of the rounds of a repetition."""
+    iterations = int(shown.removeprefix("attempt(").removesuffix(")"))
+    noise = (TRACED if traced else RESIDENT).noise
+    said = "each of {n} iterations leaves {got / n:.0f} bytes behind"
+    return [
+        f"n = {iterations}",
+        "readings = attempt(n)",
+        "got = min(after - before for before, after in zip(readings, readings[1:]))",
+        f"assert got <= {noise} * n, f{quoted(said)}",
+    ]
 
 
 def _linear(program: Program) -> str:

@@ -124,3 +124,10 @@ KEEPING_FAULTS = (
     ),
     _fault("forgets to take hooks away", "removed_hooks_leave_nothing", unhook="None"),
 )
+
+FILLS_A_CACHE = _fault(
+    "keeps the first two thousand gradients that are reset",
+    "",
+    zero_grad="[len(kept) < 2000 and keep({leaf}.grad), setattr({leaf}, 'grad', None)]",
+)
+"""Its memory grows for longer than a first look takes, and then no more."""

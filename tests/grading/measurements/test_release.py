@@ -11,14 +11,15 @@ import pytest
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Shown, take_measurement
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
 from refgrad.grading.measurements.release import measure_weak_reference
-from refgrad.grading.measurements.repetition import is_leak, least_growth
+from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
-from tests.grading.measurements.broken_memories import EVERYTHING, KEEPING_FAULTS, KeepingFault
+from tests.grading.measurements.broken_memories import EVERYTHING, FILLS_A_CACHE, KEEPING_FAULTS, KeepingFault
 from tests.native.reference import ADAPTER
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
@@ -50,7 +51,9 @@ def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, nam
     ids=lambda each: each.name if isinstance(each, KeepingFault) else each,
 )
 def test_what_every_iteration_leaves_behind_is_found(fault: KeepingFault, behaviour: str) -> None:
-    assert shown(fault.start(), behaviour).outcome == "wrong"
+    found = shown(fault.start(), behaviour)
+    assert found.outcome == "wrong"
+    assert found.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
 
 
 @pytest.mark.parametrize("fault", KEEPING_FAULTS, ids=lambda fault: fault.name)
@@ -94,9 +97,19 @@ def test_memory_that_python_does_not_know_of_is_seen_too(behaviour: str) -> None
     assert "attempt" in found.program
 
 
+def test_a_slow_engine_does_fewer_iterations_and_never_none() -> None:
+    assert affordable(800, 0.5, 1e-6) == 200
+    assert affordable(800, 0.5, 0.01) == 50
+    assert affordable(800, 0.5, 1.0) == 10
+
+
 def test_a_leak_grows_in_every_round() -> None:
     assert least_growth([0, 0, 99_000, 198_000], 100) == 0
     assert least_growth([0, 99_000, 198_000, 297_000], 100) == 990
+
+
+def test_a_cache_that_fills_is_no_leak_however_long_a_first_look_takes() -> None:
+    assert shown(FILLS_A_CACHE.start(), "training_does_not_grow").outcome == "passed"
 
 
 def test_noise_is_no_leak() -> None:
