@@ -13,10 +13,9 @@ from refgrad.checking.discrepancy import Discrepancy, Severity
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.tracing import Trace
-from refgrad.interpreter import expanded
 from refgrad.oracles import CertifiedOracle, Judgement, judge
 from refgrad.oracles.slopes.curves import Floats
-from refgrad.scenario import Constant, Scenario
+from refgrad.scenario import Constant
 
 SHARP = 1e-3
 """A screen that misses larger errors, as one of halves does, is no help."""
@@ -40,11 +39,6 @@ class CertifiedJudge:
         self.missed: float | None = None
 
     @cached_property
-    def plain(self) -> Scenario:
-        """The scenario written out, once for all that screens it."""
-        return expanded(self.trace.scenario)
-
-    @cached_property
     def oracle(self) -> CertifiedOracle:
         """What certifies; a gradient that passes the screen does without."""
         return CertifiedOracle(self.trace.scenario, self.trace.dtype)
@@ -54,7 +48,7 @@ class CertifiedJudge:
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
         if self.missed_below(count) < SHARP:
-            sweep = screening.Sweep(self.plain, named, self.choices)
+            sweep = screening.Sweep(self.trace, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
             if sweep.passes(
@@ -76,7 +70,7 @@ class CertifiedJudge:
     def missed_below(self, count: int) -> float:
         """Return the relative error that a screen of so many entries misses."""
         if self.missed is None:
-            self.missed = screening.missed_below(self.plain, count, self.rounding)
+            self.missed = screening.missed_below(self.trace.operations, count, self.rounding)
         return self.missed
 
     def sees_from(self, count: int) -> float | None:
@@ -86,9 +80,8 @@ class CertifiedJudge:
 
     def truths(self, seeds: Seeds) -> list[Floats]:
         """Return the gradients by certified intervals; not numbers where there would be too many."""
-        shapes = {leaf.name: leaf.value.shape for leaf in self.trace.scenario.leaves}
         if self.trace.large:
-            return [np.full(shapes[name], np.nan) for name in self.trace.inputs]
+            return [np.full(shape, np.nan) for shape in self.trace.shapes.values()]
         return [self.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
 
     def _contributions(self, seeds: Seeds) -> tuple[tuple[str, Constant | None], ...]:
@@ -102,7 +95,7 @@ class CertifiedJudge:
         """
         if self.rates is not None:
             return self.rates
-        return screening.row_scales(self.plain, self.trace.outputs, self.choices)
+        return screening.row_scales(self.trace, self.trace.shapes, self.trace.outputs, self.choices)
 
     def _undecided(self, position: int) -> Discrepancy:
         """Say that a function is too large to be certified entry by entry."""

@@ -21,7 +21,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -96,8 +96,11 @@ class Duals:
 
     def leaf(self, leaf: Leaf) -> Dual:
         """Return a leaf with its part of the direction."""
-        array = leaf.value.to_numpy()
-        return Dual(array if array.dtype == np.bool_ else array.astype(np.float64), self.tangents.get(leaf.name))
+        return self.given(leaf.name, leaf.value.to_numpy())
+
+    def given(self, name: str, array: Array) -> Dual:
+        """Return what a leaf holds with its part of the direction."""
+        return Dual(array if array.dtype == np.bool_ else array.astype(np.float64), self.tangents.get(name))
 
     def apply(self, operator: Operator, arguments: list[Dual], attributes: Mapping[str, Any]) -> Dual:
         """Apply an operator to values and tangents."""
@@ -142,6 +145,30 @@ def _derivative(operator: Operator) -> Any:
     return differentiate(operator.formula, operator.argument_names, operator.attribute_names, functions)
 
 
+class Evaluable(Protocol):
+    """What can be swept: so many ``operations`` on arrays."""
+
+    @property
+    def operations(self) -> int:
+        """How many operators are applied, none of which is made of others."""
+
+    def evaluated(self, system: Duals) -> Mapping[str, Any]:
+        """Return the value of every name."""
+
+
+class Written:
+    """A scenario, without composite operators."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Write the scenario out."""
+        self.scenario = expanded(scenario)
+        self.operations = len(self.scenario.applications)
+
+    def evaluated(self, system: Duals) -> Mapping[str, Any]:
+        """Return the value of every name."""
+        return evaluate(self.scenario, system)
+
+
 def passes(
     scenario: Scenario,
     contributions: Contributions,
@@ -153,26 +180,26 @@ def passes(
 
     They were computed with this ``rounding``. False says nothing: not even that they are wrong.
     """
-    return Sweep(expanded(scenario), gradients, choices).passes(contributions, rounding)
+    return Sweep(Written(scenario), gradients, choices).passes(contributions, rounding)
 
 
 class Sweep:
     """One forward sweep along a direction in which each entry of the claimed gradients counts alike."""
 
-    def __init__(self, scenario: Scenario, gradients: Mapping[str, Array], choices: np.random.Generator) -> None:
-        """Sweep a scenario that has no composite operators."""
-        self.scenario = scenario
+    def __init__(self, swept: Evaluable, gradients: Mapping[str, Array], choices: np.random.Generator) -> None:
+        """Sweep along a random direction."""
+        self.operations = swept.operations
         with np.errstate(all="ignore"):
             self.gradients = {name: gradient.astype(np.float64) for name, gradient in gradients.items()}
             self.weights = {name: _weights(gradient, choices) for name, gradient in self.gradients.items()}
-            self.values = evaluate(scenario, Duals(self.weights))
+            self.values = swept.evaluated(Duals(self.weights))
 
     def passes(self, contributions: Contributions, rounding: Rounding) -> bool:
         """Whether the gradients of the sum of seed · output are right along the direction."""
         with np.errstate(all="ignore"):
             truth = sum((_along(self.values[name], seed) for name, seed in contributions), 0.0)
             claimed = sum(float(np.sum(self.weights[name] * g)) for name, g in self.gradients.items())
-            allowed = tolerance(self.scenario, sum(g.size for g in self.gradients.values()), rounding)
+            allowed = tolerance(self.operations, sum(g.size for g in self.gradients.values()), rounding)
             if rounding.large:
                 norm = math.hypot(*(_norm(self.values[name], seed) for name, seed in contributions))
                 allowed += ALLOWANCE * FORMATS[rounding.dtype].unit * math.sqrt(2 * rounding.terms) * norm
@@ -184,29 +211,33 @@ class Sweep:
         return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
 
-def row_scales(scenario: Scenario, outputs: Sequence[str], choices: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Return how fast each entry of the outputs changes along a random direction; 1 where it does not."""
+def row_scales(
+    swept: Evaluable, shapes: Mapping[str, tuple[int, ...]], outputs: Sequence[str], choices: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Return how fast each entry of the outputs changes along a random direction; 1 where it does not.
+
+    ``shapes`` are those of what varies.
+    """
     with np.errstate(all="ignore"):
         directions = {
-            leaf.name: choices.uniform(0.5, 1.0, leaf.value.shape) * choices.choice((-1.0, 1.0), leaf.value.shape)
-            for leaf in scenario.leaves
-            if leaf.requires_grad
+            name: choices.uniform(0.5, 1.0, shape) * choices.choice((-1.0, 1.0), shape)
+            for name, shape in shapes.items()
         }
-        values = evaluate(expanded(scenario), Duals(directions))
+        values = swept.evaluated(Duals(directions))
         rates = [np.abs(_tangent(values[name])).ravel() for name in outputs]
         found = np.concatenate([np.zeros(0), *rates])
     return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
 
-def tolerance(scenario: Scenario, count: int, rounding: Rounding = ROUNDING) -> float:
+def tolerance(operations: int, count: int, rounding: Rounding = ROUNDING) -> float:
     """Return T: how far the sum over ``count`` entries, each about one, may be off."""
-    roundings = 2 * max(1, len(expanded(scenario).applications), rounding.terms)
+    roundings = 2 * max(1, operations, rounding.terms)
     return ALLOWANCE * FORMATS[rounding.dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)
 
 
-def missed_below(scenario: Scenario, count: int, rounding: Rounding = ROUNDING) -> float:
+def missed_below(operations: int, count: int, rounding: Rounding = ROUNDING) -> float:
     """Return the relative error from which on a single wrong entry among ``count`` is never missed."""
-    return FEWEST_MISSED * tolerance(scenario, count, rounding)
+    return FEWEST_MISSED * tolerance(operations, count, rounding)
 
 
 def _weights(gradient: Array, choices: np.random.Generator) -> Array:

@@ -38,7 +38,7 @@ def test_an_error_in_one_entry_is_never_missed_however_small_the_entry() -> None
         entry = choices.integers(claimed[name].size)
         count = sum(gradient.size for gradient in claimed.values())
         if claimed[name].flat[entry] != 0:
-            claimed[name].flat[entry] *= 1 + 4 * missed_below(graph.scenario, count)
+            claimed[name].flat[entry] *= 1 + 4 * missed_below(len(graph.scenario.applications), count)
             assert not screened(graph, claimed, seed)
 
 
@@ -51,7 +51,7 @@ def test_a_zero_that_should_not_be_one_is_not_missed() -> None:
 
 @pytest.mark.parametrize("count", [10, 1_000, 10_000])
 def test_what_is_missed_is_small_whatever_the_size(count: int) -> None:
-    assert missed_below(sized(count).scenario, count) < 1e-11
+    assert missed_below(len(sized(count).scenario.applications), count) < 1e-11
     assert screened(sized(count), gradients(sized(count))) or count > 1_000
 
 
@@ -68,7 +68,7 @@ def test_an_error_of_a_thousand_roundings_is_seen_behind_twenty_operators(error:
     """That is what ten entries and twenty operators come to: 64 times 2⁻⁵² times the root of 400."""
     graph = sized(10)
     assert len(graph.scenario.applications) == 20
-    assert missed_below(graph.scenario, 10) < abs(error)
+    assert missed_below(len(graph.scenario.applications), 10) < abs(error)
     for entry in range(10):
         claimed = gradients(graph)
         assert all(screened(graph, claimed, seed) for seed in range(20))
@@ -78,7 +78,7 @@ def test_an_error_of_a_thousand_roundings_is_seen_behind_twenty_operators(error:
 
 def test_an_error_in_the_largest_entry_is_seen_from_twice_the_tolerance_on() -> None:
     graph = sized(10)
-    error = missed_below(graph.scenario, 10) / 4
+    error = missed_below(len(graph.scenario.applications), 10) / 4
     claimed = gradients(graph)
     claimed["x"][np.argmax(np.abs(claimed["x"]))] *= 1 + error
     assert not any(screened(graph, claimed, seed) for seed in range(20))

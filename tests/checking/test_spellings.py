@@ -23,7 +23,7 @@ CENTER = torch.full((4,), 0.1, dtype=torch.float64)
 
 UNREAD = frozenset({
     "adaptive_max_pool1d", "add_at", "cholesky_gram", "cross_entropy", "diag_embed", "diagonal_scatter",
-    "eigvalsh", "index_reduce", "log_softmax", "logabsdet", "logcumsumexp", "lstsq", "matrix_norm", "meshgrid",
+    "eigvalsh", "index_reduce", "logabsdet", "logcumsumexp", "lstsq", "matrix_norm", "meshgrid",
     "normalize", "pad_by_copies", "qr_q", "qr_r", "select_scatter", "soft_cross_entropy", "svdvals",
     "threshold", "trace", "vander",
 })  # fmt: skip

@@ -183,3 +183,36 @@ def test_what_numpy_is_asked_of_a_traced_value_is_answered_and_recorded_nowhere(
     assert np.shape(value) == X.shape
     assert np.zeros_like(value).tolist() == np.zeros_like(X).tolist()
     assert list(recorder.values) == ["x"]
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(("constant", "runs"), [(False, 1), (True, 2)])
+def test_only_what_may_hide_a_value_is_run_again_nearby(constant: bool, runs: int) -> None:  # noqa: FBT001 (a case)
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
+    other = torch.ones(3, 4, dtype=torch.float64)
+    called: list[int] = []
+
+    def function(x: Any) -> Any:
+        called.append(1)
+        return x * (other if constant else 3.0)
+
+    subject = Subject(start(find_adapter("torch")), function, (X,))
+    trace(subject, (X * (1.0 if constant else 3.0),))
+    assert len(called) == runs
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("way", ["a text", "a gradient inside", "an array of another library"])
+def test_a_value_that_leaves_pytorch_unseen_is_no_constant(way: str) -> None:
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+    def function(x: Any) -> Any:
+        if way == "a text":
+            return x * float(f"{x.sum():.17g}")
+        if way == "a gradient inside":
+            return x * torch.func.grad(lambda y: (y**3).sum())(x.detach())
+        return x * torch.from_numpy(np.asarray(x.detach()) * 2)
+
+    subject = Subject(start(find_adapter("torch")), function, (X,))
+    with pytest.raises(Untraceable):
+        trace(subject, subject.values(subject.point))

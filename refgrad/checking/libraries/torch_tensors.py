@@ -30,6 +30,9 @@ class TorchTensors(Library):
         self.conjugates = False
         self.counts_floats = False
         self.own_source = Source(self._generator_state, self._set_generator_state)
+        self.halves = frozenset({self.torch.bfloat16, self.torch.float16})
+        self.plain: dict[Any, Kind] = {}
+        """The kinds of tensors whose entries lie in order, by their dtypes."""
 
     def is_tensor(self, value: Any) -> bool:
         """Whether something is a tensor, or an array that becomes one."""
@@ -39,8 +42,14 @@ class TorchTensors(Library):
         """Return the dtype, and the strides of a tensor whose entries do not lie in order."""
         if not isinstance(tensor, self.torch.Tensor):
             return Kind(np.asarray(tensor).dtype.name)
-        ordered = tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride()
-        return Kind(str(tensor.dtype).removeprefix("torch."), None if ordered else tensor.stride())
+        if tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride():
+            return self._plain(tensor.dtype)
+        return Kind(self._plain(tensor.dtype).dtype, tensor.stride())
+
+    def _plain(self, dtype: Any) -> Kind:
+        if dtype not in self.plain:
+            self.plain[dtype] = Kind(str(dtype).removeprefix("torch."))
+        return self.plain[dtype]
 
     def values(self, tensor: Any) -> Array:
         """Return the values of a tensor; those of bfloat16 and float16 in float32."""
@@ -48,21 +57,20 @@ class TorchTensors(Library):
             return np.asarray(tensor)
         if tensor.layout != self.torch.strided:
             tensor = tensor.detach().to_dense()
-        if tensor.dtype in (self.torch.bfloat16, self.torch.float16):
+        if tensor.dtype in self.halves:
             tensor = tensor.detach().float()
         return np.asarray(tensor.numpy(force=True))
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new tensor, whose memory is laid out as that of the given one."""
-        own = as_given(array, kind)
-        made = self.torch.tensor(own, dtype=getattr(self.torch, kind.dtype))
+        made = self.seed(array, kind)
         if kind.strides is not None:
             made = self.torch.empty_strided(made.shape, kind.strides, dtype=made.dtype).copy_(made)
         return made.requires_grad_() if requires_grad else made
 
     def seed(self, array: Array, kind: Kind) -> Any:
         """Return a new cotangent."""
-        return self.torch.tensor(as_given(array, kind), dtype=getattr(self.torch, kind.dtype))
+        return self.torch.from_numpy(np.array(as_given(array, kind), order="C")).to(getattr(self.torch, kind.dtype))
 
     def parameters(self, function: Function) -> dict[str, Any]:
         """Return the parameters of a module that are trained."""
@@ -111,7 +119,7 @@ class TorchTensors(Library):
             new = {edge for edge in node.next_functions if edge[0] is not None} - seen
             seen |= new
             waiting += new
-        return {str(dtype).removeprefix("torch.") for dtype in dtypes}
+        return {self._plain(dtype).dtype for dtype in dtypes}
 
     def raised(self, function: Function) -> Function | None:
         """Return the function under a mode in which every operator computes in float64."""

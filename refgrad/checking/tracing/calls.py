@@ -50,10 +50,10 @@ class Translator:
     """Turns calls into steps. ``name_of`` gives the recorded name of a value that a call takes, recording constants."""
 
     def __init__(self, recorder: Recorder, name_of: Callable[[Any], str], calls: Mapping[str, Call]) -> None:
-        """Translate the calls of one library, ``calls`` being those that it has of its own."""
+        """Translate the calls of one library."""
         self.recorder = recorder
         self.name_of = name_of
-        self.calls = {**CALLS, **calls}
+        self.calls = calls
 
     def translate(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
         """Record a call and return the name of its result. Raises Untraceable where there is no row for it."""
@@ -361,6 +361,7 @@ CALLS: Mapping[str, Call] = MappingProxyType({
 """Calls that numpy and PyTorch give the same meaning, or that only one of them has."""
 
 NUMPY_CALLS: Mapping[str, Call] = MappingProxyType({
+    **CALLS,
     "transpose": _permute,
     "view": lambda t, x, kind=None: same(t, x) if isinstance(kind, type) else _reshape(t, x, kind),
     "var": _variance,

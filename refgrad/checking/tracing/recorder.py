@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from refgrad.checking.pullbacks import Pullback
-from refgrad.interpreter import numpy_forward
-from refgrad.operators import OperatorError, operator_table
-from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, ScenarioError, Slice, Step
+from refgrad.interpreter import keywords, numpy_forward
+from refgrad.operators import Operator, OperatorError, operator_table
+from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, ScenarioError, Slice
 
 Array = npt.NDArray[Any]
 
@@ -23,12 +23,31 @@ class Untraceable(Exception):  # noqa: N818 (it is no error: the function is che
     """The function does something that the operator table has no row for; the message says what."""
 
 
+class Given(NamedTuple):
+    """A leaf: checking steps as scenarios do takes longer than to judge most functions, so that it is put off."""
+
+    name: str
+    array: Array
+    requires_grad: bool
+
+
+class Applied(NamedTuple):
+    """An operator with its arguments, and with its attributes as Python's own values."""
+
+    name: str
+    operator: Operator
+    arguments: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    step: Apply | None
+    """The step, which is made early where there are attributes to check."""
+
+
 class Recorder:
     """The steps so far, and the value of each name as float64 arithmetic gives it."""
 
     def __init__(self) -> None:
         """Start with no step."""
-        self.steps: list[Step] = []
+        self.steps: list[Given | Applied] = []
         self.values: dict[str, Array] = {}
         self.counts: dict[str, int] = {}
         self.work = 0
@@ -36,6 +55,9 @@ class Recorder:
 
         self.terms = 0
         """About how many of them lead to an entry, if every operator does."""
+
+        self.sealed = False
+        """Whether it is known that all that depends on the inputs was seen."""
 
         self.run: Pullback | None = None
         """The run that was recorded, where it was one of the function as it is."""
@@ -57,7 +79,7 @@ class Recorder:
     def leaf(self, name: str, array: Array, *, requires_grad: bool) -> str:
         """Record a leaf."""
         array = _storable(array)
-        self.steps.append(Leaf(name, Constant.of(array), requires_grad))
+        self.steps.append(Given(name, array, requires_grad))
         self.values[name] = array
         return name
 
@@ -71,18 +93,29 @@ class Recorder:
         if len(self.steps) >= LONGEST_TRACE:
             raise Untraceable(f"it applies more than {LONGEST_TRACE} operators")
         name = self.fresh("a")
+        names = tuple(arguments)
         try:
-            bound = row.bind(attributes or {})
-            step = Apply(name, operator, tuple(arguments), tuple((k, _storable_attribute(v)) for k, v in bound.items()))
+            bound, step = row.bind(attributes or {}), None
+            if bound:
+                step = Apply(name, operator, names, tuple((k, _storable_attribute(v)) for k, v in bound.items()))
             with np.errstate(all="ignore"):
                 self.values[name] = np.asarray(numpy_forward(row)(*(self.values[a] for a in arguments), **bound))
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
-        self.steps.append(step)
+        self.steps.append(Applied(name, row, names, {} if step is None else keywords(step), step))
         terms = self._terms(arguments)
         self.work += self.values[name].size * terms
         self.terms += terms
         return name
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The leaves that are differentiated by."""
+        return tuple(step.name for step in self.steps if isinstance(step, Given) and step.requires_grad)
+
+    def scenario(self) -> Scenario:
+        """Return what was recorded as a scenario."""
+        return Scenario(tuple(map(_step, self.steps)))
 
     def _terms(self, arguments: Sequence[str]) -> int:
         """Return about how many products make up an entry: a matrix product or a convolution has a row of them."""
@@ -90,6 +123,12 @@ class Recorder:
             return 1
         second = self.values[arguments[1]]
         return max(1, int(second.size) // max(int(second.shape[0]), 1))
+
+
+def _step(step: Given | Applied) -> Leaf | Apply:
+    if isinstance(step, Given):
+        return Leaf(step.name, Constant.of(step.array), step.requires_grad)
+    return step.step or Apply(step.name, step.operator.name, step.arguments, ())
 
 
 def _storable(array: Array) -> Array:

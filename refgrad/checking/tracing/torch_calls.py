@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.tracing.calls import Call, Translator, positions, same, swap_axes
+from refgrad.checking.tracing.calls import CALLS, Call, Translator, positions, same, swap_axes
 from refgrad.checking.tracing.recorder import Untraceable
 
 SIGNATURES: Mapping[str, Callable[..., Any]] = MappingProxyType({
@@ -139,6 +139,7 @@ def _batch_norm(  # noqa: PLR0913, PLR0917 (PyTorch's arguments)
 
 
 TORCH_CALLS: Mapping[str, Call] = MappingProxyType({
+    **CALLS,
     "transpose": swap_axes,
     "t": lambda t, x: t.row("transpose", x, axes=None),
     "var": _spread("var"),

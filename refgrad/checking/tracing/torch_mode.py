@@ -31,6 +31,9 @@ QUERIES = frozenset({
 })  # fmt: skip
 """Calls that tell nothing of a value, or, as a branch does, only where it lies."""
 
+TEXTS = frozenset({"__format__", "__repr__"})
+"""Calls that tell a value as text."""
+
 TEMPLATES = frozenset({
     "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "empty_like", "new_empty",
     "rand_like", "randn_like", "randint_like",
@@ -57,6 +60,7 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     recorder.run = run
     if watch.refusal:
         raise Untraceable(watch.refusal)
+    recorder.sealed = watch.sealed
     return watch.names_of_outputs(run.tensors)
 
 
@@ -71,6 +75,8 @@ class _Watch:
         self.kept: list[Any] = []
         self.translator = Translator(recorder, self.name_of, TORCH_CALLS)
         self.refusal = ""
+        self.sealed = True
+        """Whether nothing was recorded that may come from the inputs unseen, or that was found by what it gave."""
 
     def watching(self, leaves: Sequence[Any]) -> AbstractContextManager[Any]:
         """Enter the inputs, and return the mode to run the function in."""
@@ -98,8 +104,10 @@ class _Watch:
         if id(value) in self.names:
             return self.names[id(value)]
         if isinstance(value, self.torch.Tensor):
+            self.sealed = False
             return self.recorder.constant(_array(value))
         if isinstance(value, bool | int | float | np.number | np.ndarray):
+            self.sealed = self.sealed and not isinstance(value, np.ndarray)
             return self.recorder.constant(np.asarray(value))
         raise Untraceable(f"it calculates with {type(value).__name__}")
 
@@ -134,6 +142,7 @@ class _Watch:
         """Whether a result is no value: a query, or a tensor of integers or truth values."""
         if isinstance(result, self.torch.Tensor):
             return not (result.is_floating_point() or result.is_complex())
+        self.sealed = self.sealed and name not in TEXTS
         return name in QUERIES
 
     def record(self, function: Any, name: str, arguments: Any, keywords: Mapping[str, Any], result: Any) -> str:
@@ -150,6 +159,7 @@ class _Watch:
 
     def spelled(self, function: Any, arguments: Any, keywords: Mapping[str, Any], result: Any) -> str:
         """Record a call as the row that is spelled so and gives the same. Raises Untraceable where there is none."""
+        self.sealed = False
         wanted = _array(result)
         mark = self.recorder.mark()
         refusal = Untraceable(f"it calls {_name(function)} in a way that no row of the operator table is spelled")

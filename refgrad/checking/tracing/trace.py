@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Arrays
+from refgrad.checking.screening import Duals
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import numpy_array, torch_mode
 from refgrad.checking.tracing.nearness import NEARBY_TOLERANCE, near, numeric
-from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
-from refgrad.interpreter import Float64, evaluate
+from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable
+from refgrad.interpreter import Float64, evaluate, expanded
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Leaf, Scenario
 from refgrad.scenario.formats import FORMATS
@@ -36,11 +39,11 @@ TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingP
 """How functions of each engine are watched; those of other engines are judged by differences."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """A function at a point as a scenario: the names of the checked inputs and of the outputs, and its precision."""
 
-    scenario: Scenario
+    recorder: Recorder
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     dtype: str
@@ -50,6 +53,44 @@ class Trace:
 
     large: bool
     """Whether to certify it entry by entry would take longer than a check may."""
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """What was recorded."""
+        return self.recorder.scenario()
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shapes of the checked inputs."""
+        return {name: self.recorder.values[name].shape for name in self.inputs}
+
+    @cached_property
+    def direct(self) -> bool:
+        """Whether it can be evaluated step by step: no operator is made of others, and there are no truth values."""
+        return not any(
+            step.array.dtype == np.bool_ if isinstance(step, Given) else step.operator.composite is not None
+            for step in self.recorder.steps
+        )
+
+    @cached_property
+    def operations(self) -> int:
+        """How many operators are applied."""
+        if not self.direct:
+            return len(expanded(self.scenario).applications)
+        return sum(isinstance(step, Applied) for step in self.recorder.steps)
+
+    def evaluated(self, system: Duals) -> Mapping[str, Any]:
+        """Return the value of every name."""
+        if not self.direct:
+            return evaluate(expanded(self.scenario), system)
+        values: dict[str, Any] = {}
+        for step in self.recorder.steps:
+            if isinstance(step, Given):
+                values[step.name] = system.given(step.name, step.array)
+            else:
+                arguments = [values[name] for name in step.arguments]
+                values[step.name] = system.apply(step.operator, arguments, step.attributes)
+        return values
 
 
 def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Recorder | None = None) -> Trace:
@@ -73,14 +114,16 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Reco
         raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
     except (TypeError, ValueError, RuntimeError) as error:
         raise Untraceable(f"it gives values that cannot be read: {error}") from error
-    inputs = tuple(step.name for step in recorder.steps if isinstance(step, Leaf) and step.requires_grad)
-    dtypes = [precision, *(kind.part for kind in subject.kinds), *(array.dtype.name for array in outputs)]
-    narrowest = min((d for d in dtypes if d in FORMATS), key=lambda dtype: FORMATS[dtype].bits, default="float64")
-    scenario = Scenario(tuple(recorder.steps))
-    found = Trace(scenario, inputs, names, narrowest, recorder.terms, recorder.work > LARGEST_CERTIFIED)
+    dtype = precision or _coarsest([*(kind.part for kind in subject.kinds), *(array.dtype.name for array in outputs)])
+    found = Trace(recorder, recorder.inputs, names, dtype, recorder.terms, recorder.work > LARGEST_CERTIFIED)
     _verify_here(found, outputs, recorder)
-    _verify_nearby(found, subject)
+    if not recorder.sealed:
+        _verify_nearby(found, subject)
     return found
+
+
+def _coarsest(dtypes: Sequence[str]) -> str:
+    return min((d for d in dtypes if d in FORMATS), key=lambda dtype: FORMATS[dtype].bits, default="float64")
 
 
 def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
@@ -90,7 +133,7 @@ def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
         if value.shape != output.shape:
             raise Untraceable(f"output {k} has the shape {output.shape}, its trace {value.shape}")
         with np.errstate(all="ignore"):
-            close = bool(np.all(np.abs(output - value) <= CLOSE_ULPS * unit * np.abs(value)))
+            close = bool((np.abs(output - value) <= CLOSE_ULPS * unit * np.abs(value)).all())
         if found.large:
             close = close or near(output, value, NEARBY_TOLERANCE[found.dtype])
             if not close:
