@@ -342,6 +342,7 @@ class _Claim:
             finite = bool(np.isfinite(self.claimed).all())
             self._jitter = judge.jitter(self.seeds) if finite else np.zeros(self.claimed.size)
         jitter = min(float(np.abs(direction.vector) @ self._jitter), judge.vague * self.typical)
+        jitter += self.saturation(direction)
         again = Direction(direction.vector, judge.slopes(direction.vector, OTHER_OPINION))
         first, second = (self.compared(d, jitter) for d in (direction, again))
         if first is None or second is None or not first.failing or not second.failing:
@@ -351,7 +352,15 @@ class _Claim:
             return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
         if first.entry is not None:
             return first
-        return judge.narrowed(direction.vector, lambda d: self.compared(d, jitter)) or first
+        return judge.narrowed(direction.vector, lambda d: self.compared(d, jitter + self.saturation(d))) or first
+
+    def saturation(self, direction: Direction) -> float:
+        """Return what the rounding of outputs allows along the axis of an entry."""
+        (flats,) = np.nonzero(direction.vector)
+        if len(flats) != 1:
+            return 0.0
+        allowed = self.judge.saturation(int(flats[0]))
+        return float(np.abs(self.weights) @ allowed) * abs(float(direction.vector[flats[0]]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from refgrad.checking.discrepancy import flattened, index
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Arrays
 from refgrad.checking.slopes.deadline import Deadline
-from refgrad.checking.slopes.finest import Finest, finest, split
+from refgrad.checking.slopes.finest import Finest, finest, scale_of, split
 from refgrad.checking.subject import Subject
 from refgrad.oracles.judgement.judgement import vague_above
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats
@@ -46,6 +46,12 @@ OFF_GRID = 2 / 3
 
 FIRST_STEPS = 2
 """A first look tries so many steps."""
+
+TOWARDS_ZERO = np.array([0.0, 0.5, 0.75, 0.875, 0.9375, 1.0])
+"""An entry goes by these parts of itself to 0, which most functions that saturate are steep at."""
+
+TERMS = 2.0
+"""So many units of its format are what a gradient that is made of outputs, as ``1 - y * y``, is off by."""
 
 VAGUE_ABOVE = 1e-3
 """An interval wider than this part of max(|truth|, typical slope) says nothing; of halves, a wider one."""
@@ -215,6 +221,23 @@ class Directions:
             vector[flat] = self.magnitude[flat]
             self._axes[flat] = Direction(vector, self.slopes(vector))
         return self._axes[flat]
+
+    def saturation(self, flat: int) -> Floats:
+        """Return by how much the rounding of an output alone moves what a rule makes of it: its slope by an entry.
+
+        The terms of ``1 - y * y`` are as large as the steepest slope on the way from 0, however small their difference
+        is. An output that became small on that way is rounded by as much less.
+        """
+        vector = np.zeros(self.flat.size)
+        vector[flat] = -self.flat[flat]
+        if self.scale == scale_of(self.precision) or not vector[flat]:
+            return np.zeros(self.here.size)
+        along = self.along(vector)
+        values = np.stack([along(part) for part in TOWARDS_ZERO])
+        steepest = np.max(np.abs(np.diff(values, axis=0)) / np.diff(TOWARDS_ZERO)[:, None], axis=0)
+        size = np.maximum(np.max(np.abs(values), axis=0), np.finfo(np.float64).tiny)
+        found = TERMS * self.form.unit * steepest / abs(vector[flat]) * np.abs(values[0]) / size
+        return np.where(np.isfinite(found), found, 0.0)
 
     def slopes(self, vector: Floats, shrink: float = 1.0) -> BoundedSlopes:
         """Return the slopes of all outputs along a direction."""

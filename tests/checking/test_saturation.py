@@ -1,0 +1,98 @@
+"""Is a gradient that is made of a rounded output judged by what that output still tells?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from refgrad import check_gradients
+
+torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+pytestmark = pytest.mark.engines
+
+POINT = [0.5, -1.0, 3.5, 8.0]
+"""In bfloat16, the hyperbolic tangent of the last two is 1, and 1 - y * y is 0."""
+
+Rule = Callable[[Any, Any], Any]
+
+RIGHT: dict[str, Any] = {
+    "tanh": torch.tanh,
+    "sum of tanh": lambda x: x.tanh().sum(),
+    "sigmoid": torch.sigmoid,
+    "softmax": lambda x: torch.softmax(x, 0),
+}
+
+WRONG: dict[str, Rule] = {
+    "a sign": lambda _, y: 1 + y * y,
+    "no square": lambda _, y: 1 - y,
+    "no derivative": lambda _, y: torch.ones_like(y),
+    "a tenth too large": lambda _, y: 1.1 * (1 - y * y),
+    "nothing": lambda _, y: torch.zeros_like(y),
+    "that of the sigmoid": lambda _, y: y * (1 - y),
+}
+
+
+def ruled(forward: Callable[[Any], Any], rule: Rule) -> Any:
+    """Return a function with a rule of its input and its output."""
+
+    class Ruled(torch.autograd.Function):  # type: ignore[misc]
+        """A function with any rule."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = forward(x)
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            return cotangents[0] * rule(*ctx.saved_tensors)
+
+    return Ruled.apply
+
+
+def outcome(function: Any, point: list[float], dtype: Any) -> str:
+    inputs = torch.tensor(point, dtype=dtype)
+    return check_gradients(function, inputs, method="differences", raise_exception=False).outcome
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_an_output_near_its_limit_gives_is_not_called_wrong(name: str, dtype: Any) -> None:
+    assert outcome(RIGHT[name], POINT, dtype) == "right"
+    assert outcome(RIGHT[name], [3.5, 9.0], dtype) == "right"
+
+
+def test_the_same_of_jax() -> None:
+    jax: Any = pytest.importorskip("jax", reason="needs refgrad[jax]")
+    point = jax.numpy.asarray(POINT, dtype=jax.numpy.bfloat16)
+    with jax.enable_x64(True):
+        assert check_gradients(import_module("jax.numpy").tanh, point, "jax")
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_gradient_of_tanh_is_still_wrong(name: str, dtype: Any) -> None:
+    assert outcome(ruled(torch.tanh, lambda x, y: 1 - y * y), POINT, dtype) == "right"
+    assert outcome(ruled(torch.tanh, WRONG[name]), POINT, dtype) == "wrong"
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 2.0])
+def test_an_output_that_is_small_where_its_slope_is_allows_for_nothing(factor: float) -> None:
+    """exp(-8) is a small number with all of its digits, unlike 1 - tanh(8)."""
+    assert outcome(ruled(lambda x: torch.exp(-x), lambda _, y: -y), [8.0, 4.0], torch.bfloat16) == "right"
+    assert outcome(ruled(lambda x: torch.exp(-x), lambda _, y: -y * factor), [8.0, 4.0], torch.bfloat16) == "wrong"
+
+
+def test_a_constant_beside_a_function_allows_for_nothing() -> None:
+    """Outputs near 1000 are four apart in bfloat16, but no rule is made of them."""
+
+    def shifted(factor: float) -> Any:
+        return ruled(lambda x: 1000 + torch.sin(x), lambda x, _: factor * torch.cos(x))
+
+    assert outcome(shifted(1.0), [1.0, 2.0], torch.bfloat16) == "right"
+    assert outcome(shifted(1.1), [1.0, 2.0], torch.bfloat16) == "wrong"
