@@ -25,7 +25,7 @@ from refgrad.native.engine import Engine, start
 BUDGET = 10.0
 """Seconds that a check may take, unless told otherwise; the function's own calls come to an end first."""
 
-FAILED = "the check itself failed, please report it: "
+FAILED = "the check itself failed; please report it with what traceback.print_exception(report.raised) prints: "
 """Before what is told of a mistake of ours."""
 
 
@@ -105,11 +105,12 @@ def _report(
     except SideEffectError as error:
         return GradientReport(name, "wrong", "none", 0, 0, told=Text(str(error)))
     except SubjectError as error:
-        return GradientReport(name, error.outcome, "none", 0, 0, told=Text(str(error)), cause=error.cause)
+        told, raised = Text(str(error)), error.__cause__
+        return GradientReport(name, error.outcome, "none", 0, 0, told=told, cause=error.cause, raised=raised)
     except UnsupportedError as error:
-        return unsupported(name, str(error))
+        return unsupported(name, str(error), error.__cause__)
     except Exception as error:  # noqa: BLE001 (a mistake of ours says nothing of the gradient)
-        return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}")
+        return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report
 
 

@@ -90,7 +90,8 @@ class GradientReport:
     value is legal, ``cause`` one of ``CAUSES`` why, and ``discrepancy`` the entry that is wrong. That and the text are
     looked for when somebody asks for them, which runs the function again. A report that is inconclusive for a cause
     that was ``allowed`` is true, too. ``points`` is at how many inputs of a search the gradient was right, or how
-    many were tried until the smallest wrong ones were found.
+    many were tried until the smallest wrong ones were found. ``raised`` is the exception that ended the check, with its
+    traceback: of the function, of its backward, or of a mistake of the check itself.
     """
 
     engine: str
@@ -107,6 +108,7 @@ class GradientReport:
     looked_at: int = 0
     allowed: bool = False
     points: int = 1
+    raised: BaseException | None = field(default=None, compare=False, repr=False)
 
     @property
     def message(self) -> str:
@@ -168,9 +170,9 @@ def instead_of(report: GradientReport, **tolerances: float | None) -> GradientRe
     return replace(report, told=Text(f"{report}\n{told}", report.discrepancy))
 
 
-def unsupported(engine: str, why: str) -> GradientReport:
+def unsupported(engine: str, why: str, raised: BaseException | None = None) -> GradientReport:
     """Return the report on what cannot be checked."""
-    return GradientReport(engine, "inconclusive", "none", 0, 0, told=Text(why), cause="unsupported")
+    return GradientReport(engine, "inconclusive", "none", 0, 0, told=Text(why), cause="unsupported", raised=raised)
 
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:

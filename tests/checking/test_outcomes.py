@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import pytest
 
 from refgrad import GradientError, check_gradients
 from refgrad.checking import InconclusiveError
+from refgrad.checking.check import Check
+from refgrad.checking.gradients import FAILED
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
@@ -96,3 +99,39 @@ def test_a_module_is_as_it_was_before() -> None:
     before = {name: buffer.clone() for name, buffer in module.named_buffers()}
     check_gradients(module, torch.randn(4, 3, dtype=torch.float64))
     assert all(torch.equal(before[name], buffer) for name, buffer in module.named_buffers())
+
+
+def raising(_: Any) -> Any:
+    """A function that is not there."""
+    raise KeyError("no such thing")
+
+
+def lines(error: BaseException | None) -> str:
+    """Return the traceback of an exception."""
+    assert error is not None
+    return "".join(traceback.format_exception(error))
+
+
+def test_the_exception_that_ended_a_check_is_kept_with_its_traceback() -> None:
+    report = check_gradients(raising, at(1.0), raise_exception=False)
+    assert isinstance(report.raised, KeyError)
+    assert 'raise KeyError("no such thing")' in lines(report.raised)
+    assert "Traceback" not in str(report)
+
+
+def test_a_mistake_of_the_check_itself_is_told_with_how_to_report_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(*_: Any) -> Any:
+        raise ZeroDivisionError("a mistake of ours")
+
+    monkeypatch.setattr(Check, "run", mistaken)
+    with pytest.raises(InconclusiveError) as caught:
+        check_gradients(torch.exp, at(1.0))
+    report = caught.value.report
+    assert report.cause == "unsupported"
+    assert str(report) == f"{FAILED}ZeroDivisionError: a mistake of ours"
+    assert "traceback.print_exception(report.raised)" in str(report)
+    assert 'raise ZeroDivisionError("a mistake of ours")' in lines(report.raised)
+
+
+def test_a_check_that_comes_to_its_end_has_raised_nothing() -> None:
+    assert check_gradients(torch.exp, at(1.0)).raised is None

@@ -70,14 +70,14 @@ def test_what_an_output_near_its_limit_gives_is_not_called_wrong(name: str, dtyp
 def test_the_same_of_jax() -> None:
     jax: Any = pytest.importorskip("jax", reason="needs refgrad[jax]")
     point = jax.numpy.asarray(POINT, dtype=jax.numpy.bfloat16)
-    with jax.enable_x64(True):
+    with jax.enable_x64(new_val=True):
         assert check_gradients(import_module("jax.numpy").tanh, point, "jax")
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_gradient_of_tanh_is_still_wrong(name: str, dtype: Any) -> None:
-    assert outcome(ruled(torch.tanh, lambda x, y: 1 - y * y), POINT, dtype) == "right"
+    assert outcome(ruled(torch.tanh, lambda _, y: 1 - y * y), POINT, dtype) == "right"
     assert outcome(ruled(torch.tanh, WRONG[name]), POINT, dtype) == "wrong"
 
 

@@ -29,7 +29,7 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
     try:
         tangents = modes.tangents(directions)
     except Exception as error:  # noqa: BLE001 (rules of users and of engines raise what they like)
-        return unsupported(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}")
+        return unsupported(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", error)
     for k, tangent in zip(modes.wanted, tangents, strict=True):
         for _ in range(SEEDS):
             told = modes.apart(k, tangent, directions)
@@ -48,7 +48,7 @@ def batched_report(subject: Subject, choices: np.random.Generator, report: Gradi
         found = modes.batched([np.stack(batch) for batch in batches.values()])
     except Exception as error:  # noqa: BLE001 (as above)
         told = f"batched gradients raised {type(error).__name__}: {first_line(error)}"
-        return unsupported(subject.engine.adapter.name, told)
+        return unsupported(subject.engine.adapter.name, told, error)
     for row in range(BATCH):
         gradients = modes.pullback.gradients(modes.seeds({k: batch[row] for k, batch in batches.items()}))
         for i, one, many in zip(subject.positions, gradients, found, strict=True):
