@@ -19,6 +19,7 @@ from refgrad.checking.report import CAUSES, GradientError, GradientReport, Text,
 from refgrad.checking.search import is_strategy, search
 from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject, quiet
+from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 
@@ -71,7 +72,13 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
     started = _started(engine)
     options = _Options(seed, tolerance, method, order, forward, batched)
     if is_strategy(inputs):
-        report = search(inputs, lambda drawn, left: _report(started, function, drawn, options, left), seed, budget)
+        report = search(
+            inputs,
+            lambda drawn, left: _report(started, function, drawn, options, left),
+            lambda drawn: _watched(started, function, drawn),
+            seed,
+            budget,
+        )
     else:
         report = _report(started, function, inputs, options, budget)
     return _answered(report, raise_exception=raise_exception, strict=strict, allow=allow)
@@ -93,7 +100,7 @@ def _report(
     engine: Engine, function: Callable[..., Any], inputs: Any, options: _Options, budget: float
 ) -> GradientReport:
     """Return the report on a function at some inputs."""
-    arguments = tuple(inputs) if type(inputs) in (tuple, list) else (inputs,)
+    arguments = _arguments(inputs)
     name = engine.adapter.name
     deadline = Deadline(budget)
     try:
@@ -112,6 +119,21 @@ def _report(
     except Exception as error:  # noqa: BLE001 (a mistake of ours says nothing of the gradient)
         return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report
+
+
+def _arguments(inputs: Any) -> tuple[Any, ...]:
+    return tuple(inputs) if type(inputs) in (tuple, list) else (inputs,)
+
+
+def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watched | None:
+    """Return what a function does at some inputs, as far as it can be watched."""
+    try:
+        with quiet():
+            subject = Subject(engine, function, _arguments(inputs))
+            with subject.chance.kept():
+                return watched(subject)
+    except UnsupportedError:
+        return None
 
 
 def _asked(subject: Subject, options: _Options, deadline: Deadline) -> GradientReport:

@@ -34,8 +34,8 @@ def higher_orders(  # noqa: PLR0913 (what a check is made of, and how often)
         except SubjectError as error:
             if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
                 raise
-            told = f"the gradient cannot be differentiated: {error}"
-            report = unsupported(subject.engine.adapter.name, told, error.__cause__)
+            why = f"the gradient cannot be differentiated: {error}"
+            report = unsupported(subject.engine.adapter.name, why, error.__cause__)
         if report.outcome != "right":
             words = f"in the gradient of order {each} as a function of inputs and cotangents, "
             told = report.told if report.outcome == "wrong" else Text(str(report))
