@@ -156,7 +156,7 @@ class Subject:
         return argument.clone() if self.copied and position in self.positions else argument
 
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
-        if self.output_places and self.library.is_tensor(outputs):
+        if len(self.output_places) == 1 and self.library.is_tensor(outputs):
             return (outputs,)
         tree = tree_of(outputs, self.library.is_tensor)
         leaves = tree.leaves
@@ -165,6 +165,8 @@ class Subject:
         if not found:
             kinds = type(leaves[0]).__name__ if leaves else "empty"
             raise SubjectError(f"output 0 is {kinds}, not a tensor")
+        if self.output_places and len(found) != len(self.output_places):
+            raise SubjectError("the function returns another number of tensors in another call", cause="changes")
         if not self.output_places:
             pairs = zip(leaves, tree.places, strict=True)
             self.output_places = tuple(

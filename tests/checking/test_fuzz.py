@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad import check_gradients
-from refgrad.checking import CAUSES
-from refgrad.checking.gradients import FAILED
+from tests.checking.fuzz import (
+    NUMBERS,
+    OPTIONS,
+    SETTINGS,
+    SHAPES,
+    Function,
+    assert_only_a_report,
+    composed,
+    counting,
+    inputs_of,
+    names_of,
+    raising,
+    warning,
+)
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
 pytestmark = pytest.mark.engines
 
-Function = Callable[..., Any]
-
-NUMBERS = st.one_of(
-    st.floats(-3, 3, width=32),
-    st.sampled_from([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e300, 1e-300, 6e4, 1e-8]),
-)
 DTYPES = st.sampled_from([
     torch.float64, torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex128, torch.complex64,
     torch.int64, torch.bool,
 ])  # fmt: skip
-SHAPES = st.sampled_from([(), (1,), (3,), (2, 2), (0,), (2, 0), (1, 3)])
-OTHERS = st.sampled_from([None, "mean", 2, 1.5, 1j, True, object(), [], {}, (), np.float32(2), np.arange(3), range(2)])
 
 
 @st.composite
@@ -57,26 +58,6 @@ def tensors(draw: Any) -> Any:
     return tensor
 
 
-INPUTS = st.one_of(
-    tensors(),
-    tensors(),
-    st.tuples(tensors(), tensors()),
-    st.lists(st.one_of(tensors(), tensors(), OTHERS), max_size=3).map(tuple),
-    st.dictionaries(st.sampled_from(["a", "b"]), tensors(), max_size=2),
-    st.tuples(st.lists(tensors(), max_size=2), OTHERS),
-    OTHERS,
-)
-
-
-def leaves(value: Any) -> list[Any]:
-    """Return the tensors in some arguments."""
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, dict):
-        return leaves(list(value.values()))
-    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, list | tuple) else []
-
-
 def ruled(rule: Function) -> Function:
     """Return the square of a tensor with a rule of its own."""
 
@@ -93,26 +74,6 @@ def ruled(rule: Function) -> Function:
             return rule(cotangents[0], *ctx.saved_tensors)
 
     return Ruled.apply  # type: ignore[no-any-return]
-
-
-def raising(*_: Any) -> Any:
-    """A function that is not there."""
-    raise KeyError("no such thing")
-
-
-def warning(x: Any) -> Any:
-    """A function that warns."""
-    warnings.warn("careful", stacklevel=1)
-    return x * 2
-
-
-COUNTS = [0]
-
-
-def counting(x: Any) -> Any:
-    """A function that is another one each time."""
-    COUNTS[0] += 1
-    return x * COUNTS[0]
 
 
 ONE: dict[str, Function] = {
@@ -166,35 +127,9 @@ ONE: dict[str, Function] = {
 }  # fmt: skip
 """Functions of one tensor, which other inputs do not take part in."""
 
-OPTIONS = st.fixed_dictionaries(
-    {"budget": st.sampled_from([0.5, 0.5, 0.0])},
-    optional={
-        "method": st.sampled_from(["auto", "differences"]),
-        "order": st.sampled_from([1, 2]),
-        "forward": st.booleans(),
-        "batched": st.booleans(),
-        "tolerance": st.sampled_from([0.0, 0.1]),
-        "seed": st.integers(0, 3),
-    },
-)
 
-
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(names=st.lists(st.sampled_from(sorted(ONE)), min_size=1, max_size=2), inputs=INPUTS, options=OPTIONS)
+@SETTINGS
+@given(names=names_of(ONE), inputs=inputs_of(tensors()), options=OPTIONS)
 def test_nothing_but_a_report_comes_out(names: list[str], inputs: Any, options: Any) -> None:
-    def function(*arguments: Any) -> Any:
-        found = leaves(arguments)
-        result = found[-1] if found else arguments
-        for name in names:
-            result = ONE[name](result)
-        return result
-
-    with warnings.catch_warnings(action="error"):
-        report = check_gradients(function, inputs, raise_exception=False, **options)
-        text = str(report)
-    assert report.outcome in {"right", "wrong", "inconclusive"}
-    assert bool(report) == (report.outcome == "right")
-    assert (report.cause in CAUSES) == (report.outcome == "inconclusive")
-    assert text
-    assert not text.startswith(FAILED)
-    assert (report.discrepancy is None) or report.discrepancy.failing
+    function = composed(ONE, names, lambda value: isinstance(value, torch.Tensor))
+    assert_only_a_report(function, inputs, "torch", options)

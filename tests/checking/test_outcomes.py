@@ -135,3 +135,17 @@ def test_a_mistake_of_the_check_itself_is_told_with_how_to_report_it(monkeypatch
 
 def test_a_check_that_comes_to_its_end_has_raised_nothing() -> None:
     assert check_gradients(torch.exp, at(1.0)).raised is None
+
+
+def test_a_function_that_returns_another_number_of_tensors_is_not_called_wrong() -> None:
+    numbers = iter(range(1, 1000))
+    report = check_gradients(lambda x: [x * 2] * next(numbers), at(1.0), raise_exception=False)
+    assert str(report) == "the function returns another number of tensors in another call"
+    assert (report.outcome, report.cause) == ("inconclusive", "changes")
+
+
+@pytest.mark.parametrize("number", [1.0, 1.0 + 1e-9])
+def test_a_function_whose_outputs_are_more_beside_the_point_is_not_called_wrong(number: float) -> None:
+    report = check_gradients(lambda x: x[x > 1] * 2, at(number, 3.0), method="differences", raise_exception=False)
+    assert report.outcome != "wrong"
+    assert report.method == "differences"

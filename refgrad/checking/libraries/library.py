@@ -23,11 +23,11 @@ class SubjectError(Exception):
     A backward that raises is no gradient, which is wrong; of a function that raises nothing can be said.
     """
 
-    def __init__(self, message: str, *, backward: bool = False) -> None:
-        """Say what was raised, and whether the backward did it."""
+    def __init__(self, message: str, *, backward: bool = False, cause: str = "raises") -> None:
+        """Say what was raised, and whether the backward did it, or why nothing can be said."""
         super().__init__(message)
         self.outcome: Literal["wrong", "inconclusive"] = "wrong" if backward else "inconclusive"
-        self.cause = "" if backward else "raises"
+        self.cause = "" if backward else cause
 
 
 class UnsupportedError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -106,14 +107,15 @@ class Directions:
         return self.method == "directions" and len(self.looked_at) < self.flat.size
 
     def along(self, vector: Floats) -> Along:
-        """The outputs as a function of the distance along a direction; not finite where the function refuses."""
+        """Return the outputs as a function of the distance along a direction; not finite where it has none such."""
 
         def evaluated(distance: float) -> Floats:
             moved = split(self.flat + distance * vector, self.point)
-            try:
-                return flattened(self.fine.subject.values(moved))
-            except SubjectError:
-                return np.full(self.here.size, np.nan)
+            with suppress(SubjectError):
+                values = flattened(self.fine.subject.values(moved))
+                if values.size == self.here.size:
+                    return values
+            return np.full(self.here.size, np.nan)
 
         return evaluated
 
