@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from refgrad.checking import screening
 from refgrad.checking.discrepancy import Discrepancy, Severity
+from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.pullbacks import Seeds
+from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Judgement, judge
 from refgrad.oracles.slopes.curves import Floats
@@ -21,15 +23,34 @@ SHARP = 1e-3
 """A screen that misses larger errors, as one of halves does, is no help."""
 
 
+PLAIN = 2.0**-4
+"""A gradient is plainly wrong that is off by more than this part of its terms along a direction."""
+
+AGREEING = 2.0**-8
+"""As long as the function changes to either side as its trace does, to this part of the terms."""
+
+STEP = 2.0**-20
+"""How far the function is asked to either side: some ten digits are left of what it changes by."""
+
+
 class CertifiedJudge:
     """Judges by certified intervals and rounding budgets."""
 
     method = "certified"
 
     def __init__(
-        self, trace: Trace, positions: Sequence[int], choices: np.random.Generator, tolerance: float = 0.0
+        self,
+        trace: Trace,
+        positions: Sequence[int],
+        choices: np.random.Generator,
+        tolerance: float = 0.0,
+        subject: Subject | None = None,
     ) -> None:
-        """``positions`` are those of the checked inputs among all inputs."""
+        """``positions`` are those of the checked inputs among all inputs.
+
+        With the ``subject`` itself, what is plainly wrong need not be certified to be so.
+        """
+        self.subject = subject
         self.tolerance = tolerance
         self.trace = trace
         self.positions = positions
@@ -55,6 +76,9 @@ class CertifiedJudge:
                 [(n, s) for n, s in zip(self.trace.outputs, seeds, strict=True) if s is not None], self.rounding
             ):
                 return []
+        plain = self._plainly_wrong(seeds, named) if known is None else None
+        if plain is not None:
+            return [plain]
         if self.trace.large:
             return [self._undecided(position) for position in self.positions[:1]]
         contributions = self._contributions(seeds)
@@ -66,6 +90,40 @@ class CertifiedJudge:
                 if known is None and found[-1].failing and found[-1].relative_error > self.tolerance:
                     return found[-1:]
         return found
+
+    def _plainly_wrong(self, seeds: Seeds, gradients: Mapping[str, Array]) -> Discrepancy | None:
+        """Return what is far off along a direction along which the function itself changes as its trace does.
+
+        Nothing at a kink is: there the function's changes to either side differ.
+        """
+        subject = self.subject
+        if subject is None or self.tolerance or self.trace.dtype != "float64":
+            return None
+        direction = {
+            name: self.choices.uniform(0.5, 1.0, g.shape) * self.choices.choice((-1.0, 1.0), g.shape)
+            for name, g in gradients.items()
+        }
+        terms = np.concatenate([np.zeros(0), *((direction[name] * g).ravel() for name, g in gradients.items())])
+        claimed = float(np.sum(terms))
+        truth = screening.slope(self.trace, direction, zip(self.trace.outputs, seeds, strict=True))
+        size = float(np.sum(np.abs(terms))) + abs(truth)
+        if not abs(truth - claimed) > PLAIN * size:
+            return None
+        sides = [self._change(subject, step, direction, seeds) for step in (STEP, -STEP)]
+        if not all(abs(side - truth) <= AGREEING * size for side in sides):
+            return None
+        return Discrepancy("wrong", self.positions[0], None, claimed, truth, truth, f"{truth:.10g}")
+
+    def _change(self, subject: Subject, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
+        """Return how fast the function changes by a step along a direction; not a number where it has no value."""
+        moved = [array + step * part for array, part in zip(subject.point, direction.values(), strict=True)]
+        try:
+            found = subject.values(tuple(moved))
+        except SubjectError:
+            return math.nan
+        here = (self.trace.recorder.values[name] for name in self.trace.outputs)
+        parts = zip(found, here, seeds, strict=True)
+        return sum(float(np.sum((there - value) * seed)) for there, value, seed in parts if seed is not None) / step
 
     def missed_below(self, count: int) -> float:
         """Return the relative error that a screen of so many entries misses."""

@@ -102,7 +102,8 @@ class Check:
         recorder = Recorder()
         try:
             traced = trace(self.subject, self.outputs, self.pullback.precision, recorder)
-            return CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance), recorder.run
+            judge = CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance, self.subject)
+            return judge, recorder.run  # noqa: TRY300 (what is traced has come to here)
         except Untraceable as error:
             self.reason = str(error)
         return self.differences, recorder.run

@@ -18,7 +18,7 @@ rounding error analysis, SIAM J. Sci. Comput. 2019); the sum may be off by ``ALL
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -209,6 +209,13 @@ class Sweep:
         """Return how fast each entry of the outputs changes along the direction; 1 where it does not."""
         found = np.concatenate([np.zeros(0), *(np.abs(_tangent(self.values[name])).ravel() for name in outputs)])
         return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+
+
+def slope(swept: Evaluable, direction: Mapping[str, Array], contributions: Iterable[tuple[str, Array | None]]) -> float:
+    """Return the slope of the sum of seed · output along a direction; outputs without a seed take no part."""
+    with np.errstate(all="ignore"):
+        values = swept.evaluated(Duals(direction))
+        return sum((_along(values[name], seed) for name, seed in contributions if seed is not None), 0.0)
 
 
 def row_scales(

@@ -8,18 +8,25 @@ import numpy as np
 
 from refgrad.checking.libraries.library import Function, Library
 from refgrad.checking.libraries.numbers import Array, Kind, as_given
+from refgrad.native.engine import Engine
 
 
 class JaxArrays(Library):
     """Makes and reads arrays of JAX."""
 
+    def __init__(self, engine: Engine) -> None:
+        """Take the library out of the engine's namespace."""
+        super().__init__(engine)
+        self.numpy = engine.namespace["jnp"]
+        self.arrays = (np.ndarray, engine.namespace["jax"].Array, np.generic)
+
     def is_tensor(self, value: Any) -> bool:
         """Whether something is an array."""
-        return isinstance(value, np.ndarray | self.engine.namespace["jax"].Array | np.generic)
+        return isinstance(value, self.arrays)
 
     def kind(self, tensor: Any) -> Kind:
         """Return the dtype."""
-        return Kind(np.asarray(tensor).dtype.name)
+        return Kind((tensor if isinstance(tensor, self.arrays) else np.asarray(tensor)).dtype.name)
 
     def values(self, tensor: Any) -> Array:
         """Return the values; those of bfloat16 and float16 in float32."""
@@ -31,7 +38,7 @@ class JaxArrays(Library):
         del requires_grad
         own = as_given(np.array(array), kind)
         if own.dtype.name == kind.dtype:
-            return self.engine.namespace["jnp"].asarray(own)
+            return self.numpy.asarray(own)
         return super().make(array, kind, requires_grad=True)
 
     def gradient_function(self, function: Function, count: int) -> Function:
