@@ -116,7 +116,7 @@ def watched(subject: Subject) -> Watched | None:
     tracer = TRACERS.get(subject.engine.adapter.name)
     if tracer is None or any(kind.is_complex for kind in subject.kinds):
         return None
-    with suppress(Exception):  # whatever a function raises where it is watched
+    with suppress(Exception), np.errstate(all="ignore"):  # whatever a function raises where it is watched
         tracer(subject, recorder)
     return Watched(subject, tuple(recorder.steps), recorder.inputs)
 

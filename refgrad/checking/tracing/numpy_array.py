@@ -143,6 +143,7 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     """Run the function on traced arrays, inside of the engine's tensors if it has such; return the outputs' names."""
     calls = translator(recorder)
     tensor = getattr(subject.engine.namespace.get("torch"), "Tensor", None)
+    recorder.sealed = tensor is None  # a traced array by itself tells its numbers to nobody
 
     def enter(array: npt.NDArray[Any]) -> Any:
         traced = TracedArray(recorder.leaf(recorder.fresh("x"), array, requires_grad=True), calls)

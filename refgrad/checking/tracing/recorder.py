@@ -98,8 +98,7 @@ class Recorder:
             bound, step = row.bind(attributes or {}), None
             if bound:
                 step = Apply(name, operator, names, tuple((k, _storable_attribute(v)) for k, v in bound.items()))
-            with np.errstate(all="ignore"):
-                self.values[name] = np.asarray(numpy_forward(row)(*(self.values[a] for a in arguments), **bound))
+            self.values[name] = np.asarray(numpy_forward(row)(*(self.values[a] for a in arguments), **bound))
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
         self.steps.append(Applied(name, row, names, {} if step is None else keywords(step), step))

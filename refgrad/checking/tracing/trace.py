@@ -108,7 +108,8 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Reco
         raise Untraceable(f"functions of {engine} cannot be watched")
     recorder = recorder or Recorder()
     try:
-        names = TRACERS[engine](subject, recorder)
+        with np.errstate(all="ignore"):
+            names = TRACERS[engine](subject, recorder)
     except SubjectError as error:
         cause = error.__cause__
         raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
