@@ -176,15 +176,21 @@ class _Claim:
         return True
 
     def plainly_wrong(self) -> Discrepancy | None:
-        """Return what is far off along a direction of the first look, by other steps too; there must be no doubt."""
+        """Return what is far off along a direction of the first look, by other steps too; there must be no doubt.
+
+        The smallest steps are such, and where these are too rough, somewhat smaller ones than the first are asked.
+        """
         judge = self.judge
         if not self.claimed.size or not np.isfinite(self.claimed).all():
             return None
         for direction in judge.quick(self.claimed):
             found = self.far_off(direction)
-            if found is None or self.belied(direction) is not None:
+            if found is None:
                 continue
-            if self.far_off(judge.quick_slopes(direction.vector, OTHER_OPINION)) is not None:
+            near = self.near(direction)
+            if self.denied(direction, near):
+                continue
+            if self.far_off(near) or self.far_off(judge.quick_slopes(direction.vector, OTHER_OPINION)):
                 return found
         return None
 
@@ -200,13 +206,20 @@ class _Claim:
 
     def belied(self, direction: Direction) -> Direction | None:
         """Return the slopes by the smallest steps, if they deny those by larger ones: a pole may lie between these."""
+        near = self.near(direction)
+        return near if self.denied(direction, near) else None
+
+    def near(self, direction: Direction) -> Direction:
+        """Return the slopes by the smallest steps."""
         if self.judge.measured and not self.judge.refined:
             self.judge.refine()
-        near = self.judge.near_slopes(direction.vector)
+        return self.judge.near_slopes(direction.vector)
+
+    def denied(self, direction: Direction, near: Direction) -> bool:
+        """Whether the slopes by the smallest steps deny others."""
         far, close = self.interval(direction), self.interval(near)
-        known = np.isfinite(close.lower + close.upper)
         apart = close.lower - close.allowed > far.upper or close.upper + close.allowed < far.lower
-        return near if known and apart else None
+        return bool(np.isfinite(close.lower + close.upper) and apart)
 
     def seen_along(self, direction: Direction) -> Places:
         """Return the entries that a direction moves whose errors would have shown along it."""

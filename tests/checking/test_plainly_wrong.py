@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking import certified
+from refgrad.oracles import CertifiedOracle
 from tests.checking.own_functions import own, square_with
 
 
 def outcomes(function: Any, monkeypatch: pytest.MonkeyPatch, *numbers: float) -> tuple[str, bool]:
     """Return what a function is called, and whether the oracle was asked."""
     asked: list[str] = []
-    gradient = certified.CertifiedOracle.gradient
+    gradient = CertifiedOracle.gradient
 
     def counted(oracle: Any, leaf: str, *arguments: Any) -> Any:
         asked.append(leaf)
         return gradient(oracle, leaf, *arguments)
 
-    monkeypatch.setattr(certified.CertifiedOracle, "gradient", counted)
+    monkeypatch.setattr(CertifiedOracle, "gradient", counted)
     report = check_gradients(function, np.array(numbers), "autograd", raise_exception=False)
     assert report.method == "certified"
     return report.outcome, bool(asked)
