@@ -63,6 +63,7 @@ def test_inputs_differ_in_one_entry_from_those_that_were_drawn() -> None:
     assert y.tolist() == [-1.0, 1.0]
 
 
+@pytest.mark.engines
 def test_an_edge_that_attributes_place_is_found_there() -> None:
     torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
     found = seen(lambda x: torch.nn.functional.hardtanh(x * 2, -1.5, 2.5), torch.tensor([0.25, 3.0]), engine="torch")
