@@ -17,9 +17,9 @@ def outcomes(function: Any, monkeypatch: pytest.MonkeyPatch, *numbers: float) ->
     asked: list[str] = []
     gradient = CertifiedOracle.gradient
 
-    def counted(oracle: Any, leaf: str, *arguments: Any) -> Any:
+    def counted(oracle: Any, leaf: str, *arguments: Any, **keywords: Any) -> Any:
         asked.append(leaf)
-        return gradient(oracle, leaf, *arguments)
+        return gradient(oracle, leaf, *arguments, **keywords)
 
     monkeypatch.setattr(CertifiedOracle, "gradient", counted)
     report = check_gradients(function, np.array(numbers), "autograd", raise_exception=False)
