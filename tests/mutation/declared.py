@@ -132,7 +132,6 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/measurements/release.py::SCALAR_STEPS": "the size of the graphs of which the memory is measured",
     f"{GRADING}/measurements/repetition.py::WARM_UP": "how many iterations are run before those that are measured",
     f"{GRADING}/measurements/repetition.py::LONGER": "how many iterations confirm a leak: more is slower",
-    f"{GRADING}/measurements/repetition.py::MOST_SECONDS": "how long a leak is confirmed: more is slower",
     f"{GRADING}/measurements/memory.py::MEGABYTE": "the size of the arrays of which the memory is measured",
     f"{GRADING}/search.py::ANOTHER_SEED": "a seed",
     f"{GRADING}/search.py::MOST_FOR_ANOTHER": "how often something is tried: more is slower",
