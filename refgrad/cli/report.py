@@ -24,9 +24,12 @@ def write_reports(folders: Sequence[Path]) -> None:
         click.echo(plain_line(told))
 
 
-def write_html(folders: Sequence[Path], target: Path) -> None:
-    """Write the site of the last folder, with what changed since those before, and print where it begins."""
+def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) -> None:
+    """Write the site of the last folder, with what changed since those before, and print where it begins.
+
+    The documents of the folder ``docs`` are pages of it, too.
+    """
     *earlier, newest = folders
     with told_in_one_line():
-        written = write_site(newest, target, earlier)
+        written = write_site(newest, target, earlier, docs)
     click.echo(plain_line(f"{target}: {len(written)} pages; begin with {written[0]}"))

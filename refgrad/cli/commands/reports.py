@@ -72,15 +72,19 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
 @click.command(short_help="Write pages about reports.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
 @click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there.")
-def report(folders: tuple[Path, ...], html: Path | None) -> None:
+@click.option("--docs", type=existing_path, metavar="DOCS", help="Make pages of the Markdown in this folder, too.")
+def report(folders: tuple[Path, ...], html: Path | None, docs: Path | None) -> None:
     """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
 
     With --html nothing is written beside the reports. The site needs no network and no server: open its index.html. Of
-    several folders the last one makes the site, and a page tells how its engines changed since those before.
+    several folders the last one makes the site, and a page tells how its engines changed since those before. With
+    --docs the documentation is a part of it: links between documents lead to their pages.
     """
     from refgrad.cli.report import write_html, write_reports
 
-    if html is None:
-        write_reports(folders)
+    if html is not None:
+        write_html(folders, html, docs)
+    elif docs is not None:
+        raise click.UsageError("--docs needs --html: documents become pages of a site.")
     else:
-        write_html(folders, html)
+        write_reports(folders)

@@ -85,21 +85,24 @@ class _Trial:
         """Say whether what a meter shows goes on to grow."""
         seconds = self.seconds(meter)
         each = affordable(self.iterations, self.limit, seconds)
-        growth = self.growth(meter, each)
+        readings = self.readings(meter, each)
+        growth = least_growth(readings, each)
         if is_leak(growth, meter, each):
             each = max(each, affordable(self.iterations * LONGER, min(self.limit * LONGER, MOST_SECONDS), seconds))
-            growth = min(growth, self.growth(meter, each))
+            readings = self.readings(meter, each)
+            growth = min(growth, least_growth(readings, each))
+        held = {each * number: held for number, held in enumerate(readings, 1)}
         figures = f"{meter.name}: {growth:.1f} bytes an iteration, {ROUNDS} times {each:,} iterations"
         if not is_leak(growth, meter, each):
             message = f"{self.repetition.what}, again and again: no more is held than before"
-            return Shown("passed", message, examples=self.iterations, figures=figures)
+            return Shown("passed", message, examples=self.iterations, figures=figures, held=held)
         message = f"{self.repetition.what}, again and again: every iteration leaves memory behind"
-        return Shown("wrong", message, self.program(meter), examples=self.iterations, figures=figures, fact=GROWTH)
+        return Shown("wrong", message, self.program(meter), None, self.iterations, figures, None, held, GROWTH)
 
-    def growth(self, meter: Meter, each: int) -> float:
-        """Return the bytes that an iteration leaves behind, behind a few that are not looked at."""
+    def readings(self, meter: Meter, each: int) -> Sequence[int]:
+        """Return the bytes that are held after each round, behind a few iterations that are not looked at."""
         _, readings = measured(self.library, meter, self.text, WARM_UP, each)
-        return least_growth(readings, each)
+        return readings
 
     def program(self, meter: Meter) -> str:
         """Return the program as somebody without refgrad can run it."""

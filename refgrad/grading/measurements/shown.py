@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from refgrad.grading.judging.evidence import Fact
 from refgrad.grading.judging.verdict import Outcome
@@ -14,8 +15,9 @@ from refgrad.scenario import Scenario
 class Shown:
     """What a measurement found, the program of the engine's own library that shows it, and how much was tried.
 
-    A message says nothing that depends on how fast or how busy the machine was. What was measured does, ``figures`` and
-    ``growth``: reports do not have it. ``fact`` is what a message says, as data, where its program shows that.
+    A message says nothing that depends on how fast or how busy the machine was. What was measured does, ``figures``,
+    ``growth`` and ``held``, the bytes that were held after so many iterations: reports do not have it. ``fact`` is what
+    a message says, as data, where its program shows that.
     """
 
     outcome: Outcome
@@ -25,4 +27,5 @@ class Shown:
     examples: int = 1
     figures: str = ""
     growth: Growth | None = None
+    held: Mapping[int, int] = field(default_factory=dict)
     fact: Fact | None = None

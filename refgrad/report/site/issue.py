@@ -41,6 +41,12 @@ def reason_of(verdict: Verdict) -> str:
     return "" if behaviour is None else behaviour.rationale
 
 
+def statement_of(check: str) -> str:
+    """Return what a behaviour asks, nothing for what is no behaviour."""
+    behaviour = _behaviours().get(check)
+    return "" if behaviour is None else behaviour.statement
+
+
 @cache
 def _behaviours() -> dict[str, Behaviour]:
     return {each.id: each for each in all_behaviours()}

@@ -25,43 +25,47 @@ from refgrad.report.findings.causes import Cause, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
 from refgrad.report.runs.comparison import KINDS
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
+from refgrad.report.site.curves import drawn, read_growth
+from refgrad.report.site.documents import read_documents, shelves
 from refgrad.report.site.graph import graph_of
 from refgrad.report.site.history import histories
-from refgrad.report.site.issue import LONGEST, issue_text, reason_of, source_of
+from refgrad.report.site.issue import LONGEST, issue_text, reason_of, source_of, statement_of
 from refgrad.report.site.names import Names
 from refgrad.report.site.plots import plot_of, read_accuracy, worst
 from refgrad.report.site.tables import conventions_of, operators_of
 
 
-def write_site(folder: Path, target: Path, earlier: Sequence[Path] = ()) -> list[Path]:
+def write_site(folder: Path, target: Path, earlier: Sequence[Path] = (), docs: Path | None = None) -> list[Path]:
     """Write the site of all reports in a folder, and return its pages, the first one first.
 
-    Where earlier folders, the oldest first, have reports of the same names, a page tells how the engines changed.
-    Raises ReportError where there is no report, one is malformed, or nothing can be written.
+    Where earlier folders, the oldest first, have reports of the same names, a page tells how the engines changed. The
+    documents of the folder ``docs`` become pages of the site.
+    Raises ReportError where there is no report, one is malformed, a document links to nothing, or nothing can be
+    written.
     """
     reports = read_folder(folder)
     writer = _Writer(reports, target)
     writer.page("index.html", "index", title="What refgrad found", **_overview(reports))
     writer.page("operators.html", "operators", title="Operators", rows=operators_of(reports))
     writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(reports))
-    plots = [(each, worst(each)) for each in read_accuracy(folder)]
-    if plots:
-        drawn = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in plots]
-        writer.page("accuracy.html", "accuracy", title="Accuracy", plots=drawn)
-    told = histories([*map(read_folder, earlier), reports])
-    if told:
+    if errors := [(each, worst(each)) for each in read_accuracy(folder)]:
+        bars = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in errors]
+        writer.page("accuracy.html", "accuracy", title="Accuracy", plots=bars)
+    if measured := read_growth(folder):
+        curves = [(plot, drawn(plot)) for plot in measured]
+        writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=statement_of)
+    if told := histories([*map(read_folder, earlier), reports]):
         writer.page("history.html", "history", title="History", histories=told, kinds=KINDS)
-    writer.menu = [
-        "index",
-        "operators",
-        "conventions",
-        *(["accuracy"] if plots else []),
-        *(["history"] if told else []),
-    ]
+    documents = [] if docs is None else read_documents(docs, writer.document_page, folder)
+    if documents:
+        writer.page("documents.html", "documents", title="Documents", shelves=shelves(documents))
+    writer.menu = [template for template, _ in writer.pages.values()]
     for report in reports:
         writer.engine(report)
     for row in operators_of(reports):
         writer.operator(row.name)
+    for document in documents:
+        writer.page(writer.document_page(document.path), "document", title=document.title, document=document)
     return writer.write()
 
 
@@ -88,8 +92,9 @@ class _Writer:
             reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID, outcomes=OUTCOMES,
             severity_choices=[(each.replace(" ", "-"), each) for each in SEVERITIES_SAID],
             engine_page=self.engine_page, finding_page=self.finding_page, operator_page=self.operator_page,
+            document_page=self.document_page,
         )  # fmt: skip
-        for name in ("index", "operators", "conventions", "accuracy", "history"):
+        for name in ("index", "operators", "conventions", "accuracy", "growth", "history", "documents"):
             self.names.page(name)
 
     def engine_page(self, report: Graded) -> str:
@@ -103,6 +108,10 @@ class _Writer:
     def operator_page(self, name: str) -> str:
         """Return the file of an operator's page."""
         return self.names.page("operator", name)
+
+    def document_page(self, path: str) -> str:
+        """Return the file of a document's page."""
+        return self.names.page("document", path)
 
     def page(self, file: str, template: str, **values: Any) -> None:
         """Add a page."""

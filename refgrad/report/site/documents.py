@@ -1,0 +1,223 @@
+"""Documents as pages: Markdown is rendered, other text stands as it is, links between them lead to their pages."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Final
+from urllib.parse import unquote
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from refgrad.native.text import plain_line, plain_text
+from refgrad.report.document import ReportError
+
+SOURCES: Final = frozenset({".cpp", ".js", ".json", ".py", ".toml"})
+"""What is shown as it stands, where a document links to it."""
+
+PICTURES: Final = {".png": "image/png", ".svg": "image/svg+xml"}
+LONGEST: Final = 1_000_000
+"""Characters of a document."""
+
+TAKEN: Final = ("main", "theme")
+"""Identifiers that every page of the site has."""
+
+ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+LABEL: Final = re.compile(r"\w+\. ")
+"""What a paragraph may begin with: `Question.`, `Decision.`"""
+
+SOURCE: Final = Markup('<pre tabindex="0" role="region" aria-label="Source">{}</pre>')
+BLOCK: Final = Markup('<pre tabindex="0" role="region" aria-label="Code, {}">{}</pre>\n')
+TABLE: Final = Markup('<div class="scroll" role="region" tabindex="0" aria-label="Table, {}"><table>\n')
+
+
+SHELVES: Final = ("tutorial", "how-to", "reference", "findings", "decisions")
+"""Folders of documents, in the order in which they are read."""
+
+
+@dataclass(slots=True)
+class Document:
+    """A file as a page: what it is called, where it stands, its sections, and its text."""
+
+    path: str
+    title: str
+    summary: str = ""
+    sections: list[tuple[str, str]] = field(default_factory=list)
+    body: Markup = field(default_factory=Markup)
+
+    @property
+    def folder(self) -> str:
+        """The folder that it stands in, by its own name."""
+        return PurePosixPath(self.path).parent.name
+
+
+def read_documents(folder: Path, page: Callable[[str], str], home: Path) -> list[Document]:
+    """Read all Markdown in a folder, and the files beside or in it that are linked, each by its path from above it.
+
+    ``page`` gives the page of a path; a link to the summary of the reports in ``home`` leads to the first page.
+
+    Raises ReportError where there is no document, one cannot be read, or a link in one leads nowhere.
+    """
+    shelf = _Shelf(folder.resolve().parent, page, home.resolve() / "README.md")
+    for path in sorted(folder.resolve().rglob("*.md")):
+        shelf.add(path)
+    if not shelf.waiting:
+        raise ReportError(f"{folder} holds no document (*.md)")
+    return list(shelf.read())
+
+
+def shelves(documents: Sequence[Document]) -> dict[str, list[Document]]:
+    """Return the documents that somebody begins with, by the name of their folder."""
+    told = [each for each in documents if each.summary]
+    folders = sorted({each.folder for each in told}, key=lambda name: (SHELVES + (name,)).index(name))
+    return {folder: [each for each in told if each.folder == folder] for folder in folders}
+
+
+class _Shelf:
+    """The documents that are found, and those that they link to."""
+
+    def __init__(self, root: Path, page: Callable[[str], str], home: Path) -> None:
+        self.root = root
+        self.page = page
+        self.home = home
+        self.waiting: dict[str, Path] = {}
+
+    def add(self, path: Path) -> str:
+        """Add a file, once, and return its page."""
+        name = path.relative_to(self.root).as_posix()
+        self.waiting.setdefault(name, path)
+        return self.page(name)
+
+    def read(self) -> Iterator[Document]:
+        """Yield each document, the linked ones behind those that link to them."""
+        done = 0
+        while done < len(self.waiting):
+            name, path = list(self.waiting.items())[done]
+            yield self._markdown(name, path) if path.suffix == ".md" else self._source(name, path)
+            done += 1
+
+    def _source(self, name: str, path: Path) -> Document:
+        return Document(name, path.name, body=SOURCE.format(_text(path)))
+
+    def _markdown(self, name: str, path: Path) -> Document:
+        tokens = _parser().parse(_text(path))
+        document = Document(name, path.stem)
+        _name_headings(tokens, document)
+        for token in tokens:
+            _number(token, tokens)
+            self._lead(token.children or [], path)
+        document.body = Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704 (its text is escaped)
+        return document
+
+    def _lead(self, tokens: Sequence[Token], path: Path) -> None:
+        """Make links lead to pages, those that no page is for to nothing, and pictures stand in the page."""
+        open_links: list[Token] = []
+        for token in tokens:
+            if token.type == "image":
+                token.attrs["src"] = _picture(self._file(str(token.attrs["src"]), path))
+            elif token.type == "link_open":
+                open_links.append(token)
+                target = self._target(str(token.attrs["href"]), path)
+                token.attrs["href"], token.hidden = target, not target
+                token.attrs |= {"rel": "noreferrer"} if ELSEWHERE.match(target) else {}
+            elif token.type == "link_close":
+                token.hidden = open_links.pop().hidden
+
+    def _target(self, link: str, path: Path) -> str:
+        """Return where a link leads on the site, nothing where no page is for it."""
+        if ELSEWHERE.match(link) or link.startswith("#"):
+            return link
+        file, (_, mark, anchor) = self._file(link, path), link.partition("#")
+        if file == self.home:
+            return "index.html"
+        shown = file.is_file() and file.suffix in {".md", *SOURCES} and file.is_relative_to(self.root)
+        return f"{self.add(file)}{mark}{anchor}" if shown else ""
+
+    def _file(self, link: str, path: Path) -> Path:
+        file = (path.parent / unquote(link.partition("#")[0])).resolve()
+        if not file.exists():
+            raise ReportError(f"{path} links to {plain_line(link, 200)}, which is not there")
+        return file
+
+
+def _text(path: Path) -> str:
+    try:
+        return plain_text(path.read_text(encoding="utf-8"), LONGEST)
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{path} cannot be read as a document: {error}") from error
+
+
+def _picture(file: Path) -> str:
+    """Return a picture as what a page holds of it, in place of a file. Scripts in such a picture do not run."""
+    if file.suffix not in PICTURES:
+        raise ReportError(f"{file} is no picture that a page can hold ({', '.join(PICTURES)})")
+    return f"data:{PICTURES[file.suffix]};base64,{base64.b64encode(file.read_bytes()).decode()}"
+
+
+def _name_headings(tokens: Sequence[Token], document: Document) -> None:
+    """Give headings the identifiers that GitHub gives them, and the document its title, its summary and sections."""
+    taken = dict.fromkeys(TAKEN, 0)
+    for token, inline in zip(tokens, tokens[1:], strict=False):
+        said = _said(inline)
+        if token.type == "heading_open":
+            token.attrs["id"] = _free(re.sub(r"[^\w\- ]", "", said.lower()).replace(" ", "-"), taken)
+            if token.tag == "h1":
+                document.title = said
+            elif token.tag == "h2":
+                document.sections.append((str(token.attrs["id"]), said))
+        elif token.type == "paragraph_open" and not document.summary and token.level == 0:
+            document.summary = LABEL.sub("", said).partition(". ")[0].rstrip(".:")
+
+
+def _said(inline: Token) -> str:
+    """Return the text of a line, without its markup."""
+    breaks = {"softbreak": " ", "hardbreak": " "}
+    return "".join(breaks.get(token.type, token.content) for token in inline.children or ())
+
+
+def _free(name: str, taken: dict[str, int]) -> str:
+    """Return a name that no other heading has."""
+    taken[name] = taken.get(name, -1) + 1
+    return f"{name}-{taken[name]}" if taken[name] else name
+
+
+def _number(token: Token, tokens: Sequence[Token]) -> None:
+    """Number what scrolls, for those who hear a page."""
+    if token.type in {"table_open", "fence", "code_block"}:
+        alike = [each for each in tokens if each.type == token.type]
+        token.meta["number"] = alike.index(token) + 1
+
+
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", renderer_cls=_Renderer).enable("table")
+
+
+class _Renderer(RendererHTML):
+    """Renders Markdown in which markup of HTML is text, and comments are nothing."""
+
+    def html_block(self, tokens: Sequence[Token], number: int, *_: object) -> str:
+        """Return what stands in place of a block of HTML."""
+        text = re.sub(r"<!--.*?-->", "", tokens[number].content, flags=re.DOTALL)
+        return str(escape(text)) if text.strip() else ""
+
+    html_inline = html_block
+
+    def fence(self, tokens: Sequence[Token], number: int, *_: object) -> str:
+        """Return a block of code, which scrolls."""
+        return BLOCK.format(tokens[number].meta["number"], tokens[number].content)
+
+    code_block = fence
+
+    def table_open(self, tokens: Sequence[Token], number: int, *_: object) -> str:
+        """Return the beginning of a table, which scrolls."""
+        return TABLE.format(tokens[number].meta["number"])
+
+    def table_close(self, *_: object) -> str:
+        """Return its end."""
+        return "</table></div>\n"
