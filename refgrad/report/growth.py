@@ -45,8 +45,8 @@ with the time of the largest size. `refgrad report DIR --html SITE` draws all of
 MEMORY: Final = """
 ## Memory
 
-Checks of the chapter `release` do the same many times, in four rounds, of which the first fills
-caches. This is what an iteration of the round that grew least leaves behind: memory leaks if every round adds some.
+Checks of the chapter `release` do the same many times, in four rounds, of which the first fills caches. This is
+what an iteration of the round that grew least leaves behind: memory leaks if every round adds some.
 """
 
 
@@ -103,7 +103,7 @@ def _cell(curve: Mapping[str, Any]) -> str:
         return str(curve["verdict"])
     size, last = points[-1]
     if curve["of"] == "memory":
-        each = min((after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(points))
+        each = min(max(after[1] - before[1], 0) / (after[0] - before[0]) for before, after in pairwise(points))
         return f"{curve['verdict']}: {each:.1f} bytes ({size:,} iterations)"
     exponent = f"{curve['exponent']:.2f}" if "exponent" in curve else "too fast"
     return f"{curve['verdict']}: {exponent} ({size:,}: {last:.2g} s)"

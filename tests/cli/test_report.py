@@ -58,3 +58,14 @@ def test_a_site_of_several_folders_has_the_history_of_its_engines(terminal: Term
     (terminal.folder / "empty").mkdir()
     refused = terminal.invoke("report", "empty", "new", "--html", "site")
     assert (refused.exit_code, refused.stderr.startswith("Error: empty holds no report")) == (2, True)
+
+
+def test_documents_become_pages_of_a_site_and_of_nothing_else(terminal: Terminal) -> None:
+    write_example(terminal.folder)
+    (terminal.folder / "docs").mkdir()
+    (terminal.folder / "docs" / "a.md").write_text("# A document\n\nThat says something.\n")
+    assert terminal.invoke("report", ".", "--html", "site", "--docs", "docs").exit_code == 0
+    assert '<h1 id="a-document">' in (terminal.folder / "site" / "document-docs-a.md.html").read_text(encoding="utf-8")
+    refused = terminal.invoke("report", ".", "--docs", "docs")
+    assert refused.exit_code == 2
+    assert "--docs needs --html" in refused.stderr

@@ -33,7 +33,6 @@ def walked() -> Iterator[tuple[str, str, dict[str, Any]]]:
             printed.seek(printed.truncate(0))
 
 
-
 def test_the_tutorial_prints_what_it_shows() -> None:
     shown = [(text, names["printed"]) for kind, text, names in walked() if kind == "shown"]
     assert len(shown) > 5

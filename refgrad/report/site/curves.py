@@ -14,7 +14,7 @@ from markupsafe import Markup
 from refgrad.report.document import ReportError
 
 FOLDER: Final = "growth"
-LEFT, TOP, WIDTH, HEIGHT, NAMES = 64.0, 14.0, 330.0, 220.0, 130.0  # in pixels
+LEFT, TOP, WIDTH, HEIGHT, NAMES = 58.0, 14.0, 260.0, 180.0, 112.0  # in pixels
 STYLES: Final = 6
 """Colours and dashes that lines have in turn; each line also has its name at its end."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
@@ -29,7 +30,7 @@ TAKEN: Final = ("main", "theme")
 """Identifiers that every page of the site has."""
 
 ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-LABEL: Final = re.compile(r"\w+\. ")
+LABEL: Final = re.compile(r"^\w+\. ")
 """What a paragraph may begin with: `Question.`, `Decision.`"""
 
 SOURCE: Final = Markup('<pre tabindex="0" role="region" aria-label="Source">{}</pre>')
@@ -75,7 +76,7 @@ def read_documents(folder: Path, page: Callable[[str], str], home: Path) -> list
 def shelves(documents: Sequence[Document]) -> dict[str, list[Document]]:
     """Return the documents that somebody begins with, by the name of their folder."""
     told = [each for each in documents if each.summary]
-    folders = sorted({each.folder for each in told}, key=lambda name: (SHELVES + (name,)).index(name))
+    folders = sorted({each.folder for each in told}, key=lambda name: ((*SHELVES, name).index(name), name))
     return {folder: [each for each in told if each.folder == folder] for folder in folders}
 
 
@@ -111,6 +112,7 @@ class _Shelf:
         _name_headings(tokens, document)
         for token in tokens:
             _number(token, tokens)
+            _align(token)
             self._lead(token.children or [], path)
         document.body = Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704 (its text is escaped)
         return document
@@ -163,7 +165,7 @@ def _picture(file: Path) -> str:
 def _name_headings(tokens: Sequence[Token], document: Document) -> None:
     """Give headings the identifiers that GitHub gives them, and the document its title, its summary and sections."""
     taken = dict.fromkeys(TAKEN, 0)
-    for token, inline in zip(tokens, tokens[1:], strict=False):
+    for token, inline in pairwise(tokens):
         said = _said(inline)
         if token.type == "heading_open":
             token.attrs["id"] = _free(re.sub(r"[^\w\- ]", "", said.lower()).replace(" ", "-"), taken)
@@ -194,30 +196,40 @@ def _number(token: Token, tokens: Sequence[Token]) -> None:
         token.meta["number"] = alike.index(token) + 1
 
 
+def _align(token: Token) -> None:
+    """Say by a class, which a page may have, that a column is one of numbers."""
+    if token.attrs.pop("style", "") == "text-align:right":
+        token.attrs["class"] = "number"
+
+
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", renderer_cls=_Renderer).enable("table")
+    """Return a parser that renders markup of HTML as text, and what is wide such that it scrolls."""
+    parser = MarkdownIt("commonmark").enable("table")
+    for names, rule in RULES.items():
+        for name in names:
+            parser.add_render_rule(name, rule)
+    return parser
 
 
-class _Renderer(RendererHTML):
-    """Renders Markdown in which markup of HTML is text, and comments are nothing."""
+def _html(_: object, tokens: Sequence[Token], number: int, *_options: object) -> str:
+    return str(escape(re.sub(r"<!--.*?-->\n?", "", tokens[number].content, flags=re.DOTALL)))
 
-    def html_block(self, tokens: Sequence[Token], number: int, *_: object) -> str:
-        """Return what stands in place of a block of HTML."""
-        text = re.sub(r"<!--.*?-->", "", tokens[number].content, flags=re.DOTALL)
-        return str(escape(text)) if text.strip() else ""
 
-    html_inline = html_block
+def _code(_: object, tokens: Sequence[Token], number: int, *_options: object) -> str:
+    return BLOCK.format(tokens[number].meta["number"], tokens[number].content)
 
-    def fence(self, tokens: Sequence[Token], number: int, *_: object) -> str:
-        """Return a block of code, which scrolls."""
-        return BLOCK.format(tokens[number].meta["number"], tokens[number].content)
 
-    code_block = fence
+def _table(_: object, tokens: Sequence[Token], number: int, *_options: object) -> str:
+    return TABLE.format(tokens[number].meta["number"])
 
-    def table_open(self, tokens: Sequence[Token], number: int, *_: object) -> str:
-        """Return the beginning of a table, which scrolls."""
-        return TABLE.format(tokens[number].meta["number"])
 
-    def table_close(self, *_: object) -> str:
-        """Return its end."""
-        return "</table></div>\n"
+def _end_of_table(*_: object) -> str:
+    return "</table></div>\n"
+
+
+RULES: Final[Mapping[tuple[str, ...], Callable[..., str]]] = MappingProxyType({
+    ("html_block", "html_inline"): _html,
+    ("fence", "code_block"): _code,
+    ("table_open",): _table,
+    ("table_close",): _end_of_table,
+})

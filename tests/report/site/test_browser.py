@@ -17,6 +17,7 @@ from tests.repository.sources import ROOT
 
 pytestmark = pytest.mark.browser
 
+KINDS = ("engine", "finding", "operator", "document-docs-tutorial", "document-docs-reference", "document-specs")
 ALIKE = "tbody tr:nth-child(n+12), section > :is(details, article, li):nth-of-type(n+12), li:nth-child(n+12)"
 """Rows and items behind the first ones of their list, which are made by the same lines of a template."""
 
@@ -42,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target, earlier = (tmp_path_factory.mktemp(name) for name in ("site", "earlier"))
     document = read_document(ROOT / "reports" / "neograd.json")
     write_document(earlier / "neograd.json", document | {"verdicts": document["verdicts"][:-5]})
-    write_site(ROOT / "reports", target, [earlier])
+    write_site(ROOT / "reports", target, [earlier], ROOT / "docs")
     return target
 
 
@@ -64,7 +65,7 @@ def page(chromium: Any) -> Iterator[Any]:
 def one_of_each_kind(site: Path) -> list[str]:
     """The names of pages, one of each template."""
     single = sorted(path.name for path in site.glob("*.html") if "-" not in path.name)
-    return [*single, *(min(site.glob(f"{kind}-*.html")).name for kind in ("engine", "finding", "operator"))]
+    return [*single, *(min(site.glob(f"{kind}-*.html")).name for kind in KINDS)]
 
 
 def shown(page: Any) -> int:
@@ -115,6 +116,16 @@ def test_links_are_followed_by_keyboard(page: Any, site: Path) -> None:
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert Path(page.url).name.startswith("engine-")
+
+
+def test_a_document_is_reached_and_its_links_lead_on(page: Any, site: Path) -> None:
+    page.goto(f"file://{site}/documents.html")
+    page.get_by_role("link", name="The reference engine in ten minutes").first.click()
+    sizes = page.evaluate("[...document.querySelectorAll('.document img')].map(each => each.naturalWidth)")
+    assert len(sizes) == 3
+    assert all(sizes)
+    page.get_by_role("link", name="The life of a graph").click()
+    assert page.inner_text("h1") == "The life of a graph"
 
 
 def test_dark_and_light_are_chosen_and_kept(chromium: Any, site: Path) -> None:

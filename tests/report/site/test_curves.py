@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -44,7 +45,7 @@ def test_what_is_linear_climbs_a_decade_up_for_a_decade_across(tmp_path: Path) -
     slopes = [(curve[-1][1] - curve[0][1]) / (curve[-1][0] - curve[0][0]) for curve in places(plot)]
     assert slopes[1] / slopes[0] == pytest.approx(2.0, rel=1e-2)
     for curve in places(plot):
-        assert len({round(after[0] - before[0]) for before, after in zip(curve, curve[1:], strict=False)}) == 1
+        assert len({round(after[0] - before[0]) for before, after in pairwise(curve)}) == 1
 
 
 def test_memory_is_told_from_the_first_round_on(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_names_at_the_ends_of_curves_do_not_cover_each_other(tmp_path: Path) -> 
     names = [text for text in ET.fromstring(drawn(plot)).iter("text") if text.attrib["class"] == "end"]  # noqa: S314
     heights = sorted(float(text.attrib["y"]) for text in names)
     assert len(heights) == 9
-    assert all(after - before > 12 for before, after in zip(heights, heights[1:], strict=False))
+    assert all(after - before > 12 for before, after in pairwise(heights))
 
 
 @pytest.mark.parametrize("points", [[], [[1, 0.0]], [[5, 1e-12], [6, 1e300]]])

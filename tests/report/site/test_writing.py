@@ -28,6 +28,7 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.attributes: set[str] = set()
         self.links: list[str] = []
+        self.sources: list[tuple[str, str]] = []
         self.identifiers: list[str] = []
         self.texts: dict[str, str] = {}
         self.policy = ""
@@ -38,6 +39,7 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.attributes |= given.keys()
         self.links += [given[name] for name in ("href", "src") if name in given]
+        self.sources += [(tag, given["src"])] if "src" in given else []
         self.identifiers += [given["id"]] if "id" in given else []
         self.policy = given["content"] if given.get("http-equiv") == "Content-Security-Policy" else self.policy
 
