@@ -23,12 +23,11 @@ from refgrad.errors import UserError
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, python_version
+from refgrad.report.packing import packed, unpacked
 from refgrad.report.severity import SEVERITIES, severity
 from refgrad.specification import specs_directory
 
-SCHEMA_NAME: Final = "refgrad/report/1"
-MARK: Final = "\0"
-"""Stands for the verdicts where the rest of a report is written."""
+SCHEMA_NAME: Final = "refgrad/report/2"
 
 NOT_FOR_FILES: Final = re.compile(r"[^\w.+-]")
 
@@ -102,16 +101,33 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
 
 def _text(document: Mapping[str, Any]) -> str:
     """Return a report as JSON with a line a verdict, so that what changes between two of them is told by lines."""
-    rows = [json.dumps(row, ensure_ascii=False) for row in document["verdicts"]]
-    around = json.dumps(dict(document) | {"verdicts": [MARK]}, indent=2, ensure_ascii=False)
-    before, after = around.split(json.dumps(MARK))
-    return before + ",\n    ".join(rows) + after + "\n"
+    common, rows = packed(document["verdicts"])
+    shared = [f"{_line(chapter)}:{_line(each)}" for chapter, each in common.items()]
+    members = []
+    for name, value in document.items():
+        if name == "verdicts":
+            members.append(f'"common": {{{_lines(shared)}}}')
+            members.append(f'"verdicts": [{_lines(map(_line, rows))}]')
+        else:
+            members.append(f"{_line(name)}: " + json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n  "))
+    return "{\n  " + ",\n  ".join(members) + "\n}\n"
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n    " + ",\n    ".join(lines) + "\n  "
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read a report. Raises ReportError where the file is none."""
+    """Read a report, also one of an earlier schema, in which every verdict is whole.
+
+    Raises ReportError where the file is none.
+    """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = _unpacked(json.loads(path.read_text(encoding="utf-8")))
         problem = best_match(_validator().iter_errors(document))
     except (OSError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as a report: {error}") from error
@@ -120,6 +136,17 @@ def read_document(path: Path) -> dict[str, Any]:
     if problem is not None:
         raise ReportError(f"{path} is not a report ({SCHEMA_NAME}): {problem.json_path}: {problem.message[:200]}")
     return dict(document)
+
+
+def _unpacked(document: Any) -> Any:
+    """Return a report with whole verdicts, anything else as it is."""
+    try:
+        common, rows = document.get("common", {}), document["verdicts"]
+        return {name: each for name, each in document.items() if name != "common"} | {
+            "verdicts": unpacked(common, rows)
+        }
+    except (AttributeError, LookupError, TypeError):
+        return document
 
 
 def verdicts_of(document: Mapping[str, Any]) -> list[Verdict]:
@@ -163,5 +190,7 @@ def _severities(verdicts: Iterable[Verdict]) -> dict[str, int]:
 
 @cache
 def _validator() -> Draft202012Validator:
+    """Return what validates reports whose verdicts are whole."""
     schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
+    schema["properties"]["verdicts"]["items"] = {"$ref": "#/$defs/verdict"}
     return Draft202012Validator(schema)

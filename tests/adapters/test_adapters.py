@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from refgrad.grading.judging.verdict import FAILURES
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
+from refgrad.report.document import read_document
 
 ENGINES = [
     *(
@@ -49,7 +49,7 @@ def known_faults(engine: str) -> set[str]:
     report = REPORTS / f"{engine}.json"
     if not report.exists():
         pytest.skip(f"what is wrong in {engine} itself is not known: there is no report on it")
-    verdicts = json.loads(report.read_text(encoding="utf-8"))["verdicts"]
+    verdicts = read_document(report)["verdicts"]
     return {verdict.get("operator", "") for verdict in verdicts if verdict["verdict"] in FAILURES}
 
 

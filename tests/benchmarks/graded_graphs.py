@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,6 +20,7 @@ from refgrad.native.engine import Engine, observe, start
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.oracles.judgement.judgement import SMALLEST_NORMAL, VAGUE_ABOVE
+from refgrad.report.document import read_document
 from refgrad.scenario import Constant, Leaf, Scenario
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ REPORTS: Final = Path(__file__).parents[2] / "reports"
 def left_out(name: str) -> Mapping[str, str]:
     """Return the operators that the committed report finds wrong with an engine, and the check that shows it."""
     path = REPORTS / f"{name}.json"
-    verdicts = json.loads(path.read_text(encoding="utf-8"))["verdicts"] if path.exists() else []
+    verdicts = read_document(path)["verdicts"] if path.exists() else []
     return {v["operator"]: v["id"] for v in reversed(verdicts) if v.get("operator") and v["verdict"] in FAILURES}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 import refgrad.cli  # noqa: F401 (so that sessions within this process need not load it again and again)
 from refgrad.grading.bench import Bench
 from refgrad.pytest_plugin.conformance import EngineSession
+from refgrad.report.document import read_document
 from tests.pytest_plugin.toy_engine import write_toy_engine
 from tests.snapshots.placement import PlainText
 
@@ -41,7 +41,7 @@ class Folder:
 
     def document(self, name: str) -> dict[str, Any]:
         """Return a report."""
-        return dict(json.loads((self.path / "out" / f"{name}.json").read_text(encoding="utf-8")))
+        return read_document(self.path / "out" / f"{name}.json")
 
     def verdicts(self, name: str) -> dict[str, str]:
         """Return the outcomes of a report by check."""

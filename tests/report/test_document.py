@@ -24,6 +24,7 @@ from refgrad.report.document import (
     verdicts_of,
     write_document,
 )
+from refgrad.report.runs.comparison import differences
 from refgrad.report.severity import SEVERITIES
 from refgrad.specification import specs_directory
 from tests.report.example import ADAPTER, VERDICTS, example_document, verdict, write_example
@@ -70,9 +71,27 @@ def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert read_document(path) == document
     told = [replace(each, statement="") if each.verdict in {"passed", "unsupported"} else each for each in VERDICTS]
     assert verdicts_of(document) == told
-    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith('    {"id": ')]
+    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith('    {"id":')]
     assert len(rows) == len(VERDICTS)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_report_of_the_first_version_is_read_as_one_of_the_second(tmp_path: Path) -> None:
+    document = example_document()
+    first = document | {"schema": "refgrad/report/1"}
+    (tmp_path / "first.json").write_text(json.dumps(first), encoding="utf-8")
+    assert read_document(tmp_path / "first.json") == first
+    write_document(tmp_path / "second.json", document)
+    assert read_document(tmp_path / "second.json") == document
+    assert differences(first, document) == []
+
+
+def test_what_is_written_is_as_the_schema_says(tmp_path: Path, schema: dict[str, Any]) -> None:
+    write_document(tmp_path / "a.json", example_document())
+    written = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(written)
+    assert list(written) == [*schema["properties"]]
+    assert len(json.dumps(written["verdicts"])) < len(json.dumps(example_document()["verdicts"]))
 
 
 def test_a_report_counts_what_it_holds() -> None:
@@ -91,17 +110,24 @@ def test_a_report_counts_what_it_holds() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema": "refgrad/report/0"}, "$.schema: 'refgrad/report/1' was expected"),
+        (
+            {"schema": "refgrad/report/0"},
+            "$.schema: 'refgrad/report/0' is not one of ['refgrad/report/1', 'refgrad/report/2']",
+        ),
         ({"seed": "3"}, "$.seed: '3' is not of type 'integer'"),
         ({"surplus": 1}, "$: Additional properties are not allowed ('surplus' was unexpected)"),
         ({"verdicts": [{}]}, "$.verdicts[0]: 'id' is a required property"),
+        ({"verdicts": [{"id": "a/b"}]}, "$.verdicts[0]: 'level' is a required property"),
+        ({"common": {"leaves": [{}]}}, "$.common.leaves[0]: 'verdict' is a required property"),
+        ({"common": []}, "$.common: [] is not of type 'object'"),
+        ({"common": {"leaves": "x"}}, "$.common.leaves: 'x' is not of type 'array'"),
     ],
 )
 def test_what_is_no_report_is_named_with_its_fault(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     path = write_example(tmp_path, **changes)
     with pytest.raises(ReportError) as caught:
         read_document(path)
-    assert str(caught.value) == f"{path} is not a report (refgrad/report/1): {message}"
+    assert str(caught.value).startswith(f"{path} is not a report (refgrad/report/2): {message}")
 
 
 def test_a_report_tells_how_many_checks_were_planned_and_run() -> None:

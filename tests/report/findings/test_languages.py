@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from refgrad.report.document import read_document
 from refgrad.report.findings import Script, scripts
 from refgrad.report.findings.languages import LANGUAGES
 
@@ -15,7 +15,7 @@ ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "cppad", "eigen", "commons-ma
 
 
 def committed() -> list[Script]:
-    return [s for name in ENGINES for s in scripts(json.loads((REPORTS / f"{name}.json").read_text(encoding="utf-8")))]
+    return [s for name in ENGINES for s in scripts(read_document(REPORTS / f"{name}.json"))]
 
 
 def test_every_file_ends_as_its_language_says() -> None:

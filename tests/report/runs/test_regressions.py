@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from refgrad.grading.regressions import regressions
+from refgrad.report.document import read_document
 from refgrad.report.runs.regressions import Regression, main, read, regressions_in, write
 from refgrad.specification import specs_directory
 
@@ -16,11 +17,9 @@ SECOND = Regression("operators/exp", "a = leaf float64[] {0x1p+1}\nb = exp a\n",
 EDGE = Regression("edges/abs", "a = leaf float64[] {0x0p+0}\nb = abs a\n", "jax 0.10.2")
 
 
-def document(name: str) -> dict[str, object]:
+def document(name: str) -> dict[str, Any]:
     """A report of this repository."""
-    path = Path(__file__).parents[3] / "reports" / f"{name}.json"
-    found: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return read_document(Path(__file__).parents[3] / "reports" / f"{name}.json")
 
 
 def test_what_is_written_is_read_again_once_and_in_order(tmp_path: Path) -> None:
@@ -33,7 +32,7 @@ def test_what_is_written_is_read_again_once_and_in_order(tmp_path: Path) -> None
 
 def test_the_failing_scenarios_of_checks_that_draw_are_taken() -> None:
     taken = list(regressions_in(document("mygrad")))
-    failed = {verdict["id"] for verdict in document("mygrad")["verdicts"] if "scenario" in verdict}  # type: ignore[attr-defined]
+    failed = {verdict["id"] for verdict in document("mygrad")["verdicts"] if "scenario" in verdict}
     assert {each.check for each in taken} <= failed
     assert {each.check.partition("/")[0] for each in taken} >= {"operators", "graphs"}
     assert not [each for each in taken if each.check.startswith(("sharing/", "leaves/", "claims/"))]
