@@ -8,29 +8,25 @@ from typing import Final
 
 from refgrad.grading.judging.evidence import (
     Absent,
+    Died,
     Dtype,
     Entry,
     Error,
     Fact,
     Flag,
     Measured,
+    Parents,
     Shape,
     Silence,
-    Subject,
     Uncoupled,
 )
-from refgrad.grading.judging.narration import name_of, said
+from refgrad.grading.judging.narration import said
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
 from refgrad.report.findings.assertion import REASONS
+from refgrad.report.findings.computed import Computed
 from refgrad.report.severity import scenario_of
-from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad
-
-LONGEST: Final = 90
-"""Characters of an expression that is still written out."""
-
-MOST_PLACES: Final = 3
-"""Leaves whose values are still told."""
+from refgrad.scenario import Apply, Jvp, Read
 
 LONGEST_SENTENCE: Final = 600
 
@@ -40,96 +36,11 @@ def sentence(verdict: Verdict, title: str) -> str:
     fact = None if verdict.evidence is None else verdict.evidence.fact
     scenario = scenario_of(verdict)
     if fact is None or scenario is None:
-        told = f"{{engine}}: {_braced(verdict.message)}."
+        told = f"{{engine}}: {_braced(verdict.message.rstrip('.'))}."
     else:
         step = verdict.evidence.step if verdict.evidence else 0
         told = sentence_of(fact, Computed(scenario, step or len(scenario.steps)))
     return plain_line(told.replace("{engine}", _braced(title)), LONGEST_SENTENCE).replace("{{", "{").replace("}}", "}")
-
-
-class Computed:
-    """What a scenario computes up to a step, as expressions."""
-
-    def __init__(self, scenario: Scenario, step: int) -> None:
-        """Read the steps up to one, counted from 1."""
-        self.steps = scenario.steps[:step]
-        self.texts: dict[str, str] = {}
-        self.leaves: dict[str, Leaf] = {}
-        for each in self.steps:
-            self._read(each)
-
-    def _read(self, step: object) -> None:
-        match step:
-            case Leaf(name=name):
-                self.texts[name] = name
-                self.leaves[name] = step
-            case Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
-                parts = [self.texts.get(each, each) for each in arguments]
-                parts += [f"{key}={value!r}" for key, value in attributes]
-                self.texts[name] = self._short(f"{operator}({', '.join(parts)})", name)
-            case Grad(name=name, output=output, leaf=leaf):
-                self.texts[name] = self._short(f"d/d{leaf} [{self.texts.get(output, output)}]", name)
-            case Jvp(name=name, output=output):
-                self.texts[name] = self._short(f"jvp [{self.texts.get(output, output)}]", name)
-
-    @staticmethod
-    def _short(text: str, name: str) -> str:
-        return text if len(text) <= LONGEST else name
-
-    @property
-    def output(self) -> str:
-        """The output of the last backward, as an expression."""
-        outputs = [step.output for step in self.steps if isinstance(step, Backward)]
-        return self.texts.get(outputs[-1], outputs[-1]) if outputs else "the output"
-
-    @property
-    def backwards(self) -> int:
-        """How many backwards there are."""
-        return sum(isinstance(step, Backward) for step in self.steps)
-
-    @property
-    def resets(self) -> bool:
-        """Whether a gradient is reset somewhere."""
-        return any(isinstance(step, ZeroGrad) for step in self.steps)
-
-    @property
-    def plain(self) -> bool:
-        """Whether there is nothing but one computation and one backward."""
-        return self.backwards <= 1 and all(
-            isinstance(s, Leaf | Apply | Backward | Read | Grad | Jvp) for s in self.steps
-        )
-
-    @property
-    def before(self) -> str:
-        """What stands before a subject where more happens than one computation."""
-        return "" if self.plain else "At the end of the program, "
-
-    @property
-    def place(self) -> str:
-        """The values of the leaves, if they are few numbers."""
-        if not self.plain or len(self.leaves) > MOST_PLACES:
-            return ""
-        shown = [_constant(leaf) for leaf in self.leaves.values()]
-        return f" at {', '.join(shown)}" if shown and all(shown) else ""
-
-    def subject(self, subject: Subject) -> str:
-        """Name an array by what it was computed as."""
-        text = self.texts.get(subject.name, subject.name)
-        if subject.of == "gradient" and self.backwards > 1:
-            added = "" if self.resets else f", added up over {self.backwards} backwards,"
-            return f"the gradient of `{subject.name}`{added}"
-        if subject.of == "gradient":
-            return f"the gradient of `{self.output}` with respect to `{subject.name}`"
-        if subject.of == "value" and text != subject.name:
-            return f"`{text}`"
-        return name_of(subject)
-
-
-def _constant(leaf: Leaf) -> str:
-    array = leaf.value.to_numpy()
-    if array.size > MOST_PLACES:
-        return ""
-    return f"{leaf.name} = {array.tolist()}"
 
 
 @singledispatch
@@ -148,7 +59,8 @@ def _(fact: Entry, computed: Computed) -> str:
         else f"between {_number(low, digits)} and {_number(high, digits)}"
     )
     index = f"[{', '.join(map(str, fact.index))}]" if fact.index else ""
-    what = f"{computed.subject(fact.subject)}{computed.place}{' in entry ' + index if index else ''}"
+    place = computed.place(fact.index, seeded=fact.subject.of == "gradient")
+    what = f"{computed.subject(fact.subject)}{place}{' in entry ' + index if index else ''}"
     return _capital(f"{computed.before}{_braced(what)} is {right}; {{engine}} gives {_number(seen, digits)}.")
 
 
@@ -156,7 +68,8 @@ def _(fact: Entry, computed: Computed) -> str:
 def _(fact: Dtype, computed: Computed) -> str:
     due = f"is of {fact.expected}" if fact.expected else "is an array of numbers"
     what = f"{computed.subject(fact.subject)}{_dtypes(computed)}"
-    return _capital(f"{computed.before}{_braced(what)} {_braced(due)}; {{engine}} gives {_braced(fact.seen)}.")
+    before = "" if computed.plain else "at the end of the program, "
+    return _capital(f"{before}{_braced(what)} {_braced(due)}; {{engine}} gives {_braced(fact.seen)}.")
 
 
 @sentence_of.register
@@ -174,12 +87,23 @@ def _(fact: Absent, computed: Computed) -> str:
 
 @sentence_of.register
 def _(fact: Error, computed: Computed) -> str:
-    what = f"`{computed.output}` has a gradient{computed.place}"
-    if computed.steps and isinstance(last := computed.steps[-1], Apply):
-        what = f"`{computed.texts[last.name]}` can be computed{computed.place}"
+    what = _possible(computed)
     if fact.expected:
         what = "an error is due here that says so: " + " or ".join(REASONS.get(kind, kind) for kind in fact.due)
     return _capital(f"{computed.before}{_braced(what)}; {{engine}} raises {_braced(fact.error.text.rstrip('.'))}.")
+
+
+@sentence_of.register
+def _(fact: Died, computed: Computed) -> str:
+    return _capital(f"{computed.before}{_braced(_possible(computed))}; {{engine}}: {_braced(said(fact))}.")
+
+
+@sentence_of.register
+def _(fact: Parents, computed: Computed) -> str:  # noqa: ARG001 (a measurement has no scenario)
+    seen, due = (", ".join(name or "something else" for name in names) for names in (fact.seen, fact.expected))
+    return (
+        f"The node of `{_braced(fact.node)}` leads to [{_braced(due)}]; that of {{engine}} leads to [{_braced(seen)}]."
+    )
 
 
 @sentence_of.register
@@ -209,6 +133,16 @@ def _(fact: Uncoupled, computed: Computed) -> str:
 @sentence_of.register
 def _(fact: Measured, computed: Computed) -> str:  # noqa: ARG001 (a measurement has no scenario)
     return _capital(f"{{engine}}: {said(fact)}.")
+
+
+def _possible(computed: Computed) -> str:
+    """Return what an engine must be able to do at the last step."""
+    last = computed.steps[-1] if computed.steps else None
+    if isinstance(last, Apply):
+        return f"`{computed.texts[last.name]}` can be computed{computed.place()}"
+    if isinstance(last, Jvp):
+        return f"`{computed.texts.get(last.output, last.output)}` has a forward-mode derivative{computed.place()}"
+    return f"`{computed.output}` has a gradient{computed.place()}"
 
 
 def _dtypes(computed: Computed) -> str:

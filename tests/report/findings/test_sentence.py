@@ -8,6 +8,7 @@ import pytest
 
 from refgrad.grading.judging.evidence import (
     Absent,
+    Died,
     Dtype,
     Error,
     Evidence,
@@ -15,6 +16,7 @@ from refgrad.grading.judging.evidence import (
     Flag,
     Measured,
     Numbers,
+    Parents,
     Shape,
     Silence,
     Subject,
@@ -74,6 +76,14 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
             said(TWICE),
             "Moving `x` by 1 changes `exp(x)` by 2; according to the gradient that toy 1.0 gives, by 0.5.",
         ),
+        (
+            said(Died(detail="the process was ended by signal 6 (SIGABRT)"), 2),
+            "`exp(x)` can be computed at x = 1.5; toy 1.0: the process was ended by signal 6 (SIGABRT).",
+        ),
+        (
+            said(Parents(node="a", seen=("x", ""), expected=("x", "x")), 0),
+            "The node of `a` leads to [x, x]; that of toy 1.0 leads to [x, something else].",
+        ),
         (said(Measured(quantity="time"), 0), "toy 1.0: time grows faster than the size."),
     ],
 )  # fmt: skip
@@ -81,7 +91,82 @@ def test_a_fact_is_one_sentence(given: str, told: str) -> None:
     assert given == told
 
 
+def test_what_is_not_in_double_precision_is_told_so() -> None:
+    half = SCENARIO.text.replace("float64", "float16")
+    assert said(entry("0.1"), scenario=half).startswith("In float16, the gradient of `exp(x)` with respect to `x` at x")
+    assert said(Absent(subject=X), 5, LONG.replace("float64", "float16")).startswith(f"{END}in float16, there is")
+    assert said(Dtype(subject=VALUE, seen="float64", expected="float16"), scenario=half).startswith(
+        "`exp(x)` of float16"
+    )
+
+
+LARGE = """\
+x = leaf float64[2, 2] {0x1p+0 inf 0x1p+1 0x1p+2} requires_grad
+y = leaf float64[2, 2] {0x1p-1 -0x1p+0 nan 0x0p+0}
+a = OPERATOR
+backward a seed float64[2, 2] {0x1p+0 0x1p+1 0x1p+0 0x1p+0}
+read grad x
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "index", "place"),
+    [
+        ("multiply x y", (0, 1), " at x[0, 1] = inf, y[0, 1] = -1.0, y[1, 0] = nan, seed[0, 1] = 2.0 in entry [0, 1] "),
+        ("multiply x y", (1, 1), " at x[1, 1] = 4.0, x[0, 1] = inf, y[1, 1] = 0.0, seed[1, 1] = 1.0 in entry [1, 1] "),
+        ("matmul x y", (1, 1), " at x[0, 1] = inf, y[1, 0] = nan in entry [1, 1] "),
+    ],
+)
+def test_of_large_arrays_an_entry_and_what_is_no_number_are_told(
+    operator: str, index: tuple[int, ...], place: str
+) -> None:
+    told = said(replace(entry("0.1"), index=index), 5, LARGE.replace("OPERATOR", operator))
+    assert f"with respect to `x`{place}is 4.48; toy" in told
+
+
+def test_large_arrays_of_plain_numbers_are_not_told_where_every_entry_counts() -> None:
+    plain = LARGE.replace("OPERATOR", "matmul x y").replace("inf", "0x1p+0").replace("nan", "0x1p+0")
+    assert "with respect to `x` in entry [0, 0] is 4.48" in said(replace(entry("0.1"), index=(0, 0)), 5, plain)
+
+
+def test_an_array_without_entries_is_told_by_its_shape() -> None:
+    empty = "x = leaf float64[0, 3] {} requires_grad\na = exp x\nbackward a seed float64[0, 3] {}\n"
+    assert said(Error(error=RAISED), 2, empty).startswith("`exp(x)` can be computed at x of the shape (0, 3); toy")
+
+
+def test_a_seed_that_is_not_one_belongs_to_a_gradient_and_not_to_a_value() -> None:
+    seeded = SCENARIO.text.replace("backward a", "backward a seed float64[] {0x1p+1}")
+    assert " at x = 1.5, seed = 2.0 is 4.48" in said(entry("0.1"), scenario=seeded)
+    assert "`exp(x)` at x = 1.5 is 4.48" in said(replace(entry("0.1"), subject=VALUE), scenario=seeded)
+
+
+PUSHED = """\
+x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad
+a = exp x
+t = jvp a x float64[2] {0x1p+0 0x0p+0}
+read value t
+"""
+
+
+def test_what_forward_mode_makes_is_told_with_what_moves() -> None:
+    fact = replace(entry("0.1"), subject=Subject("value", "t"), index=(0,))
+    assert said(fact, 4, PUSHED) == (
+        "The forward-mode derivative of `exp(x)` as `x` moves by [1.0, 0.0] at x = [1.0, 2.0] in entry [0] is 4.48; "
+        "toy 1.0 gives 0.1."
+    )
+    assert said(Error(error=RAISED), 3, PUSHED).startswith("`exp(x)` has a forward-mode derivative at x = [1.0, 2.0]; ")
+
+
+def test_a_call_that_is_too_long_leaves_out_its_attributes() -> None:
+    points, seed = ", ".join(["0"] * 40), " ".join(["0x1p+0"] * 40)
+    taken = f"a = take x axis=0 indices=({points})\nbackward a seed float64[40] {{{seed}}}\n"
+    long = "x = leaf float64[1] {0x1p+0} requires_grad\n" + taken
+    assert said(Error(error=RAISED), 2, long).startswith("`take(x, …)` can be computed at x = [1.0]; toy")
+
+
 def test_a_verdict_without_evidence_tells_its_message() -> None:
+    ended = replace(VERDICTS[4], evidence=None, message="there is a jump.")
+    assert sentence(ended, "toy 1.0") == "toy 1.0: there is a jump."
     verdict = replace(VERDICTS[4], evidence=None, message="what a call adds is {13}")
     assert sentence(verdict, "toy 1.0") == "toy 1.0: what a call adds is {13}."
 

@@ -1,0 +1,173 @@
+"""What a scenario computes up to a step, as expressions, and at which point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.grading.judging.evidence import Subject
+from refgrad.grading.judging.narration import name_of
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario.formats import FORMATS
+
+LONGEST: Final = 90
+"""Characters of an expression that is still written out."""
+
+MOST_PLACES: Final = 3
+"""Leaves whose values are still told, and entries of one."""
+
+DEFAULT: Final = "float64"
+"""The precision that need not be told."""
+
+
+class Computed:
+    """What a scenario computes up to a step, as expressions."""
+
+    def __init__(self, scenario: Scenario, step: int) -> None:
+        """Read the steps up to one, counted from 1."""
+        self.steps = scenario.steps[:step]
+        self.texts: dict[str, str] = {}
+        self.leaves: dict[str, Leaf] = {}
+        self.pushed: dict[str, Jvp] = {}
+        for each in self.steps:
+            self._read(each)
+
+    def _read(self, step: object) -> None:
+        match step:
+            case Leaf(name=name):
+                self.texts[name] = name
+                self.leaves[name] = step
+            case Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
+                parts = [self.texts.get(each, each) for each in arguments]
+                given = [f"{key}={value!r}" for key, value in attributes]
+                self.texts[name] = _short(
+                    name,
+                    [
+                        f"{operator}({', '.join([*parts, *given])})",
+                        f"{operator}({', '.join(parts)}{', …' if given else ''})",
+                        f"{operator}({', '.join(arguments)}{', …' if given else ''})",
+                    ],
+                )
+            case Grad(name=name, output=output, leaf=leaf):
+                self.texts[name] = _short(name, [f"d/d{leaf} [{self.texts.get(output, output)}]"])
+            case Jvp(name=name, output=output):
+                self.texts[name] = _short(name, [f"jvp [{self.texts.get(output, output)}]"])
+                self.pushed[name] = step
+
+    @property
+    def output(self) -> str:
+        """The output of the last backward, as an expression."""
+        outputs = [step.output for step in self.steps if isinstance(step, Backward)]
+        return self.texts.get(outputs[-1], outputs[-1]) if outputs else "the output"
+
+    @property
+    def backwards(self) -> int:
+        """How many backwards there are."""
+        return sum(isinstance(step, Backward) for step in self.steps)
+
+    @property
+    def resets(self) -> bool:
+        """Whether a gradient is reset somewhere."""
+        return any(isinstance(step, ZeroGrad) for step in self.steps)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing but one computation and one backward."""
+        return self.backwards <= 1 and all(
+            isinstance(s, Leaf | Apply | Backward | Read | Grad | Jvp) for s in self.steps
+        )
+
+    @property
+    def before(self) -> str:
+        """What stands before a subject where more happens than one computation, or in another precision."""
+        precisions = {leaf.value.dtype for leaf in self.leaves.values()} & FORMATS.keys()
+        precision = "" if len(precisions) != 1 or DEFAULT in precisions else f"in {min(precisions)}, "
+        return precision if self.plain else f"at the end of the program, {precision}"
+
+    def place(self, index: Sequence[int] = (), *, seeded: bool = False) -> str:
+        """The values of the leaves, of large ones those at an index, if all is elementwise, and what is no number.
+
+        Where it is ``seeded``, the seed of the backward is told, too, if that is not one.
+        """
+        if not self.plain:
+            return ""
+        if len(self.leaves) > MOST_PLACES and not index:
+            return ""
+        values = {leaf.name: leaf.value.to_numpy() for leaf in self.leaves.values()}
+        told = [_told(name, array, index if self._elementwise else ()) for name, array in values.items()]
+        known = all(told) or self._elementwise or any(map(_is_odd, values.values()))
+        shown = [each for part in told for each in part][:MOST_PLACES] if known else []
+        for seed in self._seeds() if seeded else ():
+            shown += _told("seed", seed, index if self._elementwise else ())
+        return f" at {', '.join(shown)}" if shown and known else ""
+
+    def _seeds(self) -> Iterator[npt.NDArray[np.generic]]:
+        """Yield the seed of a backward that has another one than ones."""
+        for step in self.steps:
+            if isinstance(step, Backward) and step.seed is not None:
+                seed = step.seed.to_numpy()
+                if not (seed == 1).all():
+                    yield seed
+
+    @property
+    def _elementwise(self) -> bool:
+        table = operator_table()
+        rows = [table.get(step.operator) for step in self.steps if isinstance(step, Apply)]
+        return all(row is not None and row.formula is not None for row in rows)
+
+    def subject(self, subject: Subject) -> str:
+        """Name an array by what it was computed as."""
+        text = self.texts.get(subject.name, subject.name)
+        if subject.of == "gradient" and self.backwards > 1:
+            added = "" if self.resets else f", added up over {self.backwards} backwards,"
+            return f"the gradient of `{subject.name}`{added}"
+        if subject.of == "gradient":
+            return f"the gradient of `{self.output}` with respect to `{subject.name}`"
+        if subject.name in self.pushed:
+            return self.derivative(self.pushed[subject.name])
+        if subject.of == "value" and text != subject.name:
+            return f"`{text}`"
+        return name_of(subject)
+
+    def derivative(self, pushed: Jvp) -> str:
+        """Name what forward mode makes."""
+        moved = [f"`{leaf}` moves{_by(tangent.to_numpy())}" for leaf, tangent in pushed.tangents]
+        return (
+            f"the forward-mode derivative of `{self.texts.get(pushed.output, pushed.output)}` as {' and '.join(moved)}"
+        )
+
+
+def _short(name: str, texts: Sequence[str]) -> str:
+    """Return the first of some texts that is not too long, or a name."""
+    return next((text for text in texts if len(text) <= LONGEST), name)
+
+
+def _by(tangent: npt.NDArray[np.generic]) -> str:
+    return f" by {tangent.tolist()}" if tangent.size <= MOST_PLACES else ""
+
+
+def _told(name: str, array: npt.NDArray[np.generic], index: Sequence[int]) -> list[str]:
+    """Return what is told of the value of a leaf, or of a seed."""
+    if not array.size:
+        return [f"{name} of the shape {array.shape}"]
+    if array.size <= MOST_PLACES:
+        return [f"{name} = {array.tolist()}"]
+    return [f"{name}[{', '.join(map(str, place))}] = {array[place]}" for place in _places(array, tuple(index))]
+
+
+def _places(array: npt.NDArray[np.generic], index: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield the places of a large array that are told: an index of it, and where it is no number."""
+    if index and len(index) == array.ndim and all(at < length for at, length in zip(index, array.shape, strict=True)):
+        yield index
+    if _is_odd(array):
+        odd = [tuple(map(int, place)) for place in np.argwhere(~np.isfinite(array))]
+        yield from (place for place in odd if place != index)
+
+
+def _is_odd(array: npt.NDArray[np.generic]) -> bool:
+    """Whether an array holds what is no number."""
+    return array.dtype.kind == "f" and not np.isfinite(array).all()
