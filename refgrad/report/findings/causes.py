@@ -17,9 +17,9 @@ from typing import Final
 
 from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, Silence, Written
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.script import Script
 from refgrad.report.findings.tidying import pieces
+from refgrad.report.findings.tidying.folding import last_name
 from refgrad.report.severity import SEVERITIES, Severity, steps_of
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from refgrad.report.findings.folding import last_name
+from refgrad.report.findings.tidying.folding import last_name
 
 COPIES: Final = frozenset({"as_numpy", "asarray", "array"})
 """Functions that make an array of NumPy of a tensor."""

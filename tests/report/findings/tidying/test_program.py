@@ -35,7 +35,7 @@ def program_b(a):
     return b
 
 output_b, pullback_of_b = pulled(program_b, [a])
-print(twice(a), Fraction(1))
+print(twice(a), Fraction(1), pullback_of_b)
 """
 TIDY = """\
 import numpy as np
@@ -48,8 +48,8 @@ def program_b(a):
     return np.exp(a)
 
 
-pullback_of_b, output_b = make(program_b, (0,))(a)
-print(a + a, Fraction(1))
+pullback_of_b, _ = make(program_b, (0,))(a)
+print(a + a, Fraction(1), pullback_of_b)
 """
 
 
@@ -89,6 +89,7 @@ def printed(text: str) -> str:
 
 
 def test_an_import_stays_behind_what_it_needs() -> None:
-    program = "import math\nmath.one = 1\ndef shown(x):\n    y = x\n    print(y)\nfrom math import one\nshown(one)\n"
+    function = "def shown(x):\n    for y in [x]:\n        print(y)\n"
+    program = f"import math\nmath.one = 1\n{function}from math import one\nshown(one)\n"
     lines = tidied(pieces(program)).splitlines()
     assert lines.index("math.one = 1") < lines.index("from math import one") < lines.index("def shown(x):")

@@ -17,6 +17,9 @@ COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = Mappin
 ARRAYS: Final = frozenset({"array", "ones", "zeros"})
 """Functions that make an array of what stands in the program."""
 
+TENSORS: Final = ARRAYS | {"Variable", "constant", "tensor", "to_tensor"}
+"""Functions that make something, and not None."""
+
 REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
 """Functions for which libraries that follow NumPy have ``axis=None, keepdims=False``."""
 
@@ -75,6 +78,16 @@ class Folding(ast.NodeTransformer):
             return ast.Constant(not node.operand.value)
         return node
 
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """Leave out the first part of a condition where it decides nothing, and the rest where it decides all."""
+        self.generic_visit(node)
+        match node.values[0]:
+            case ast.Constant(value=value):
+                decides = bool(value) == isinstance(node.op, ast.Or)
+                rest = node.values[1:]
+                return node.values[0] if decides else rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Leave out defaults, and an array around the list that a tensor is made of."""
         self.generic_visit(node)
@@ -93,6 +106,8 @@ class Folding(ast.NodeTransformer):
                 return _entry(table, key, default)
         if name == "list" and len(node.args) == 1 and isinstance(node.args[0], ast.Tuple):
             return ast.List(node.args[0].elts, ast.Load())
+        if name == "tuple" and len(node.args) == 1 and isinstance(node.args[0], ast.List):
+            return ast.Tuple(node.args[0].elts, ast.Load())
         if name == "tuple" and len(node.args) == 1 and (count := _counted(node.args[0])) is not None:
             return ast.Tuple([ast.Constant(number) for number in range(count)], ast.Load())
         return node
@@ -117,7 +132,7 @@ def truth(test: ast.expr) -> bool:
         left, right = test.left, test.comparators[0]
         if isinstance(left, ast.Attribute) and left.attr == "dtype" and ast.unparse(right) == "bool":
             return bool(compare(_is_boolean(left.value), True))  # noqa: FBT003 (operators have no keywords)
-        if _is_none(right) and isinstance(left, ast.Call) and last_name(left.func) in ARRAYS:
+        if _is_none(right) and isinstance(left, ast.Call) and last_name(left.func) in TENSORS:
             return bool(compare(True, None))  # noqa: FBT003 (operators have no keywords)
         try:
             return bool(compare(ast.literal_eval(left), ast.literal_eval(right)))

@@ -1,0 +1,309 @@
+"""Puts what the helpers of a printed program do in place of their calls, where it is no longer and reads as well.
+
+A helper is a function that stands before all that is computed: engine files bring such functions. The functions that a
+program itself consists of stay.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from refgrad.report.findings.tidying.folding import Folding, Unknown, truth
+from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
+
+LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
+SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)
+
+Helpers = Mapping[str, ast.FunctionDef]
+
+
+def inlined(program: Sequence[Piece]) -> list[Piece]:
+    """Return the program with what helpers do in place of their calls."""
+    helpers = {each.name: _without_refusals(each) for each in _leading(program)}
+    given = [_helper(each, helpers) for each in program]
+    taken = {name.id for each in given if not _is_helper(each.node, helpers) for name in _names(each.node)}
+    return _in_place(given, helpers, taken)
+
+
+def _in_place(program: Sequence[Piece], helpers: Helpers, taken: set[str]) -> list[Piece]:
+    opened = [_opened(piece, helpers, taken) for piece in program]
+    expanded = [new for piece in opened for new in _expanded(piece, helpers, taken)]
+    return _without_lambdas([_replaced(piece, helpers) for piece in expanded])
+
+
+def _opened(piece: Piece, helpers: Helpers, taken: set[str]) -> Piece:
+    """Return a function of the program itself with helpers in place in its body, anything else as it is."""
+    if not isinstance(piece.node, ast.FunctionDef) or _is_helper(piece.node, helpers):
+        return piece
+    node = copy.deepcopy(piece.node)
+    node.body = [each.node for each in _in_place([Piece.new(each) for each in node.body], helpers, taken)]
+    new = Piece.new(node, piece.remark)
+    return piece if new.text == ast.unparse(piece.node) else new
+
+
+def _is_helper(node: ast.stmt, helpers: Helpers) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name in helpers
+
+
+def _names(node: ast.stmt) -> Iterator[ast.Name]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def _leading(program: Sequence[Piece]) -> Iterator[ast.FunctionDef]:
+    for piece in program:
+        if isinstance(piece.node, ast.FunctionDef):
+            yield piece.node
+        elif not isinstance(piece.node, (*IMPORTS, ast.Expr)) and not _sets(piece.node):
+            return
+
+
+def _sets(node: ast.stmt) -> bool:
+    """Whether a statement sets something of a library."""
+    return isinstance(node, ast.Assign) and all(isinstance(each, ast.Attribute) for each in node.targets)
+
+
+def _helper(piece: Piece, helpers: Helpers) -> Piece:
+    """Return a helper as it is without its refusals, anything else as it is."""
+    node = piece.node
+    if not isinstance(node, ast.FunctionDef) or node.name not in helpers:
+        return piece
+    return piece if ast.dump(node) == ast.dump(helpers[node.name]) else Piece.new(helpers[node.name])
+
+
+def _without_refusals(function: ast.FunctionDef) -> ast.FunctionDef:
+    """Return a helper without what it refuses, as the engine has nothing of the kind: the program got past that."""
+    node = copy.deepcopy(function)
+    tried = [part for each in node.body for part in _untried(each)]
+    node.body = [each for each in tried if not _refuses(each)] or function.body
+    return node
+
+
+def _untried(statement: ast.stmt) -> list[ast.stmt]:
+    """Return what is tried, where errors are told apart from refusals and nothing else is done about them."""
+    match statement:
+        case ast.Try(body=body, handlers=[ast.ExceptHandler(body=[refusal, ast.Raise(exc=None)])], finalbody=[]):
+            if _refuses(refusal):
+                return body
+    return [statement]
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.If(body=[ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError")))], orelse=[]):
+            return True
+    return False
+
+
+def _replaced(piece: Piece, helpers: Helpers) -> Piece:
+    """Return a statement with the expressions that helpers return in place of their calls."""
+    if isinstance(piece.node, IMPORTS) or not any(mentions([piece], name) for name in helpers):
+        return piece
+    inlining = _Inlining({name: each for name, each in helpers.items() if _returned(each) is not None})
+    node = inlining.visit(copy.deepcopy(piece.node))
+    if not inlining.done:
+        return piece
+    return Piece.new(Folding().visit(ast.fix_missing_locations(node)), piece.remark)
+
+
+def _returned(function: ast.FunctionDef) -> ast.expr | None:
+    """Return the expression that a function consists of, if it is one."""
+    match function.body:
+        case [ast.Return(value=ast.expr() as value)] if not _is_odd(function.args):
+            return value
+    return None
+
+
+def _is_odd(arguments: ast.arguments) -> bool:
+    """Whether a function can be called in other ways than by as many arguments as it has parameters."""
+    return bool(arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs)
+
+
+@dataclass
+class _Inlining(ast.NodeTransformer):
+    """Puts what a helper returns in place of its call, where no argument would be computed twice."""
+
+    helpers: Helpers
+    done: bool = False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Return the expression of a helper with the arguments filled in."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in self.helpers:
+                function = self.helpers[name]
+                value = _returned(function)
+                assert value is not None
+                filled = _filled_in(function.args, given, [ast.Return(value)])
+                if filled is not None and isinstance(filled[0], ast.Return) and filled[0].value is not None:
+                    self.done = True
+                    return filled[0].value
+        return node
+
+
+def _filled_in(parameters: ast.arguments, given: Sequence[ast.expr], body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
+    """Return statements with arguments in place of parameters, None where one would be computed twice or captured."""
+    names = [each.arg for each in parameters.args]
+    if len(names) != len(given) or any(isinstance(each, ast.Starred) for each in given):
+        return None
+    inner = {each.arg for part in body for each in ast.walk(part) if isinstance(each, ast.arg)}
+    if inner & {each.id for part in given for each in ast.walk(part) if isinstance(each, ast.Name)}:
+        return None
+    filling = _Filling(dict(zip(names, given, strict=True)))
+    text = [ast.fix_missing_locations(filling.visit(copy.deepcopy(part))) for part in body]
+    folded = [ast.fix_missing_locations(Folding().visit(each)) for part in text for each in _decided(part)]
+    for argument in given:
+        same = ast.dump(argument)
+        if not _is_plain(argument) and sum(ast.dump(n) == same for part in folded for n in ast.walk(part)) > 1:
+            return None
+    return folded
+
+
+def _decided(statement: ast.stmt) -> list[ast.stmt]:
+    """Return the branch of a condition that the program decides."""
+    if not isinstance(statement, ast.If):
+        return [statement]
+    try:
+        return statement.body if truth(statement.test) else statement.orelse
+    except Unknown:
+        return [statement]
+
+
+def _is_plain(argument: ast.expr) -> bool:
+    """Whether an argument is made of names and literals."""
+    return all(isinstance(node, LITERALS) for node in ast.walk(argument))
+
+
+def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:
+    """Return the statements of a helper in place of a statement that does nothing but call it."""
+    match piece.node:
+        case (
+            ast.Assign(value=ast.Call(func=ast.Name(id=name), args=given, keywords=[]))
+            | ast.Expr(value=ast.Call(func=ast.Name(id=name), args=given, keywords=[]))
+        ):
+            targets = piece.node.targets if isinstance(piece.node, ast.Assign) else []
+        case _:
+            return [piece]
+    if name not in helpers or _returned(helpers[name]) is not None:
+        return [piece]
+    body = _statements(helpers[name], given)
+    if body is None:
+        return [piece]
+    done = _assigned(body, targets, taken)
+    return [piece] if done is None else [Piece.new(each) for each in done]
+
+
+def _statements(function: ast.FunctionDef, given: Sequence[ast.expr]) -> list[ast.stmt] | None:
+    """Return what a helper does with these arguments, None for one that does more than a few things in turn."""
+    arguments = copy.deepcopy(function.args)
+    body = [_without_rest(each, arguments.kwarg) for each in function.body]
+    arguments.kwarg = None
+    filled = None if _is_odd(arguments) else _filled_in(arguments, given, body)
+    if filled is None or not all(isinstance(each, SIMPLE) or _is_region(each) for each in filled):
+        return None
+    returns = [each for each in filled[:-1] if isinstance(each, ast.Return)]
+    return None if returns else list(_without_names_of_literals(filled))
+
+
+def _without_names_of_literals(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements with names and literals in place of what is but another name for them."""
+    known: dict[str, ast.expr] = {}
+    for statement in body:
+        match _Filling(known).visit(statement):
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Constant() as value):
+                known[name] = value
+            case other:
+                yield other
+
+
+def _without_rest(statement: ast.stmt, rest: ast.arg | None) -> ast.stmt:
+    """Return a statement that hands no further keyword arguments on: none were given."""
+    node = copy.deepcopy(statement)
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and rest is not None:
+            call.keywords = [
+                each for each in call.keywords if not (each.arg is None and ast.unparse(each.value) == rest.arg)
+            ]
+    return node
+
+
+def _is_region(statement: ast.stmt) -> bool:
+    """Whether a statement is a region in which nothing but a result is returned."""
+    return isinstance(statement, ast.With) and len(statement.body) == 1 and isinstance(statement.body[0], ast.Return)
+
+
+def _assigned(body: list[ast.stmt], targets: Sequence[ast.expr], taken: set[str]) -> list[ast.stmt] | None:
+    """Return statements that assign what they return, None where a name of theirs stands for something else."""
+    last = body[-1]
+    returned = last.body[0] if isinstance(last, ast.With) else last
+    value = returned.value if isinstance(returned, ast.Return) else None
+    if (value is None) == bool(targets) or len(targets) > 1:
+        return None
+    before, renamed, results = (body if value is None else body[:-1]), dict[str, ast.expr](), list[ast.stmt]()
+    for target, result in _pairs(targets, value):
+        if isinstance(target, ast.Name) and isinstance(result, ast.Name) and not isinstance(last, ast.With):
+            renamed[result.id] = target
+        else:
+            results.append(ast.Assign([target], result))
+    if isinstance(last, ast.With):
+        last.body = results
+        results = [last]
+    own = {each.id for part in before for each in ast.walk(part) if isinstance(each, ast.Name) and _stores(each)}
+    kept = own - renamed.keys()
+    if kept & taken or renamed.keys() - own:
+        return None
+    return [_Filling(renamed).visit(each) for each in [*before, *results]]
+
+
+def _pairs(targets: Sequence[ast.expr], value: ast.expr | None) -> list[tuple[ast.expr, ast.expr]]:
+    """Return what is assigned to what: each of several results by itself."""
+    if value is None:
+        return []
+    target = targets[0]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+def _stores(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def _without_lambdas(program: Sequence[Piece]) -> list[Piece]:
+    """Return the program with functions that are named, and called once, in place of their call."""
+    kept = list(program)
+    for piece in program:
+        match piece.node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function):
+                reading = [each for each in kept for read in ast.walk(each.node) if _is_read(read, name)]
+                if len(reading) == 1 and (called := _called(reading[0], name, function)) is not None:
+                    kept[kept.index(reading[0])] = called
+                    kept.remove(piece)
+    return kept
+
+
+def _is_read(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and not _stores(node)
+
+
+def _called(piece: Piece, name: str, function: ast.Lambda) -> Piece | None:
+    """Return a statement with the body of a function in place of its only mention, a call."""
+    helper = ast.FunctionDef(name, function.args, [ast.Return(function.body)], [])
+    inlining = _Inlining({name: helper})
+    node = inlining.visit(copy.deepcopy(piece.node))
+    new = Piece.new(node, piece.remark)
+    return new if inlining.done and not mentions([new], name) else None
+
+
+@dataclass
+class _Filling(ast.NodeTransformer):
+    """Puts expressions in the places of names."""
+
+    filled: Mapping[str, ast.expr] = field(default_factory=dict)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return what stands for a name."""
+        return copy.deepcopy(self.filled.get(node.id, node))

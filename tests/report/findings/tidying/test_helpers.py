@@ -1,0 +1,109 @@
+"""What a helper does stands in place of its call, and does the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from refgrad.report.findings.tidying import pieces, tidied
+from tests.report.findings.tidying.test_program import printed
+
+TOLD = """\
+def told(x, more):
+    if more is not None:
+        print(more)
+    print(x)
+
+"""
+PULLED = """\
+def vjp(function, primals):
+    output = function(*primals)
+    return output, lambda seed: [seed * function(each) for each in primals]
+
+"""
+REFUSING = """\
+def total(x, axis):
+    if axis:
+        raise NotImplementedError("axes")
+    return sum(x)
+
+"""
+TRIED = """\
+def tried(x):
+    try:
+        return x + 1
+    except ValueError as error:
+        if "lacks" in str(error):
+            raise NotImplementedError(str(error)) from error
+        raise
+
+"""
+KEPT = """\
+import contextlib
+def kept(x):
+    with contextlib.nullcontext():
+        return x + 1, x
+
+"""
+
+
+def tidy(text: str) -> str:
+    return tidied(pieces(text))
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (TOLD + "a = 3\ntold(a, None)\n", "a = 3\nprint(a)\n"),
+        (TOLD + "a = 3\ntold(a, [1, 2])\n", None),
+        (TOLD + "told(len('abc'), None)\n", "print(len('abc'))\n"),
+        (REFUSING + "print(total([1, 2], None))\n", "print(sum([1, 2]))\n"),
+        (
+            PULLED
+            + "a = 3\n\ndef program_b(a):\n    return a\n\nb, pull = vjp(program_b, [a])\n[c] = pull(5)\nprint(c)\n",
+            "a = 3\n\n\ndef program_b(a):\n    return a\n\n\n[c] = [5 * program_b(each) for each in [a]]\nprint(c)\n",
+        ),
+        (
+            "def made(x):\n    found = [x]\n    found.append(1)\n    return found\n\na = made(2)\nprint(a)\n",
+            "a = [2]\na.append(1)\nprint(a)\n",
+        ),
+        (
+            "def both(x):\n    more = None\n    return [x], [more]\n\na, b = both(2)\nprint(a, b)\n",
+            "a = [2]\nb = [None]\nprint(a, b)\n",
+        ),
+        (
+            KEPT + "a, b = kept(2)\nprint(a, b)\n",
+            "import contextlib\n\nwith contextlib.nullcontext():\n    a = 2 + 1\n    b = 2\nprint(a, b)\n",
+        ),
+        (
+            "def go(x, **more):\n    print(x, **more)\n    print('on')\n\ngo(1)\n",
+            "print(1)\nprint('on')\n",
+        ),
+        (
+            TRIED + "print(tried(2))\n",
+            "print(2 + 1)\n",
+        ),
+    ],
+)
+def test_a_helper_is_put_in_place_of_its_call(program: str, told: str | None) -> None:
+    assert printed(tidy(program)) == printed(program)
+    assert told is None or tidy(program) == told
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def twice(x):\n    print(x)\n    print(x)\n\n\ntwice(next(iter([1, 2])))\n",
+        "def named(x):\n    y = [x]\n    print(y)\n\n\ny = 5\nnamed(1)\nprint(y)\n",
+        "def inner(f):\n    x = list(map(lambda a: f + a, [1]))\n    print(x)\n\n\na = 1\ninner(a)\n",
+        "def early(x):\n    for y in x:\n        return y\n\n\nprint(early([1]))\n",
+        "def given(x=1):\n    print(x)\n    print(x)\n\n\ngiven()\n",
+        "pick = lambda x: x\nprint(pick(1), pick(2))\n",
+    ],
+)
+def test_what_would_become_something_else_stays(program: str) -> None:
+    assert tidy(program) == program
+
+
+def test_a_result_that_nothing_reads_has_no_name() -> None:
+    program = "a, b = divmod(7, 2)\nprint(b)\nc, d = divmod(8, 2)\ne = divmod(9, 0)\n"
+    assert tidy(program) == "_, b = divmod(7, 2)\nprint(b)\ndivmod(8, 2)\ndivmod(9, 0)\n"
