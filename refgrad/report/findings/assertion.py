@@ -30,7 +30,6 @@ from refgrad.grading.judging.evidence import (
 from refgrad.grading.judging.narration import name_of
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.findings.lines import (
-    PRINTED,
     Program,
     dtype_in,
     label_of,
@@ -181,10 +180,13 @@ def _(fact: Uncoupled, program: Program) -> str:
 
 @asserted.register
 def _(fact: Silence, program: Program) -> str:
-    last = ast.parse("\n".join(line for line in program.lines if not PRINTED.match(line))).body[-1]
+    looks = [number for number, line in enumerate(program.lines) if line.startswith("print(")]
+    kept = [line for number, line in enumerate(program.lines) if number not in looks]
+    last = ast.parse("\n".join(kept)).body[-1]
+    tried = last.body if isinstance(last, ast.Try) else [last]
     reason = " or ".join(REASONS.get(kind, kind) for kind in fact.due)
-    text = "\n".join(ast.unparse(last).splitlines()).replace("\n", "\n    ")
-    lines = [line for line in program.lines if not PRINTED.match(line)][: last.lineno - 1]
+    text = "\n".join(map(ast.unparse, tried)).replace("\n", "\n    ")
+    lines = kept[: last.lineno - 1]
     said = f"no error was raised, though {reason}"
     end = [
         "try:",

@@ -66,9 +66,13 @@ def test_a_script_that_can_only_show_prints_every_digit(tmp_path: Path) -> None:
     assert run(script.text, tmp_path).stdout == "[0.1                0.3333333333333333]\n"
 
 
-def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path) -> None:
+TRIED = 'print(1)\ntry:\n    x = 2\nexcept Exception as error:\n    print(f"{error}")\nprint(x)  # value of x\n'
+
+
+@pytest.mark.parametrize("program", ["print(1)\nx = 2\n", TRIED])
+def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: str) -> None:
     evidence = Evidence(Silence(due=("freed-graph",)), 4)
-    verdict = replace(VERDICTS[4], scenario=SILENT.text, evidence=evidence, reproduction="print(1)\nx = 2\n")
+    verdict = replace(VERDICTS[4], scenario=SILENT.text, evidence=evidence, reproduction=program)
     ended = run(Script("example", "1", verdict).text, tmp_path)
     assert ended.stdout == ""
     assert ended.stderr.endswith("AssertionError: no error was raised, though the graph was freed\n")
