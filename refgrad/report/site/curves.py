@@ -1,4 +1,4 @@
-"""What ``python -m refgrad.report.growth`` measured, as curves in inline SVG: time and memory over sizes."""
+"""What ``python -m refgrad.report.measured.growth`` measured, as curves in inline SVG: time and memory over sizes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def read_growth(folder: Path) -> list[Plot]:
                     plots.setdefault((row["check"], row["of"]), []).append(_curve(each, row, number))
                 number += 1
         except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-            raise ReportError(f"{path} is not what `python -m refgrad.report.growth` prints: {error!r}") from error
+            raise ReportError(
+                f"{path} is not what `python -m refgrad.report.measured.growth` prints: {error!r}"
+            ) from error
     return [Plot(check, of, tuple(curves)) for (check, of), curves in plots.items()]
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from refgrad.report.findings.tidying.folding import Folding, last_name
-from refgrad.report.findings.tidying.helpers import inlined
+from refgrad.report.findings.tidying.inlining import inlined
 from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
 
 PROGRAMS: Final = re.compile(r"(program|function_of)_")

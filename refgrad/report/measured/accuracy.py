@@ -1,7 +1,7 @@
 """The page of what ``refgrad accuracy`` measured: for each operator and engine the worst error and where it is.
 
 refgrad accuracy torch jax --json > reports/accuracy/engines.json
-python -m refgrad.report.accuracy reports/accuracy/engines.json > reports/accuracy.md
+python -m refgrad.report.measured.accuracy reports/accuracy/engines.json > reports/accuracy.md
 """
 
 from __future__ import annotations
