@@ -64,8 +64,7 @@ def _without_dead(program: Sequence[Piece]) -> list[Piece]:
 def _without_unread(program: Sequence[Piece], *, within: bool = False, asserts: bool = False) -> list[Piece]:
     """Return the program without functions that nothing calls, and names that nothing reads.
 
-    Of a program that ``asserts`` what is right, what is computed for nothing goes, too: results of pullbacks, and what
-    stands ``within`` the functions of the program.
+    Of a program that ``asserts`` what is right, pullbacks that nothing calls go, too, but not ``within`` functions.
     """
     kept: list[Piece] = []
     for piece in reversed(program):
@@ -83,9 +82,11 @@ def _is_idle(node: ast.stmt, behind: Sequence[Piece], *, within: bool, asserts: 
             names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
             if not behind or any(_reads(behind, name) for name in names):
                 return False
+            if within:  # what is traced may depend on what is computed there for nothing
+                return isinstance(value, ast.Lambda)
             called = last_name(value.func) if isinstance(value, ast.Call) else ""
             repeated = bool(PROGRAMS.match(called)) and (asserts or mentions(behind, called))
-            return repeated or isinstance(value, ast.Lambda) or (asserts and (within or isinstance(target, ast.Tuple)))
+            return repeated or isinstance(value, ast.Lambda) or (asserts and isinstance(target, ast.Tuple))
     return False
 
 
