@@ -165,6 +165,8 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/modes/forward_and_batched.py::BATCH": "how often something is tried",
     f"{CHECKING}/modes/forward_and_batched.py::SEEDS": "how often something is tried",
     f"{CHECKING}/tracing/trace.py::LARGEST_CERTIFIED": "how much is certified: more is slower",
+    f"{GRADING}/first_adapter/choosing.py::LONGEST": "how much of a message is kept",
+    f"{CHECKING}/certified.py::STEP": "a step to both sides of what is certified: a longer one confirms less",
     f"{GRADING}/trials.py::LARGEST": "how many numbers a reader can follow",
     f"{GRADING}/trials.py::PATIENCE": "how long a template may take",
     f"{CHECKING}/check.py::BACK": "a factor of a seed that is taken out of its gradient again",
