@@ -23,9 +23,10 @@ from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
-from refgrad.native.languages import language_of
+from refgrad.native.languages import LANGUAGES, language_of
 from refgrad.native.observation import Observation
 from refgrad.native.printing import failing_steps
+from refgrad.native.statements import Call
 from refgrad.operators import operator_table
 from refgrad.scenario import Read, Scenario, parse
 
@@ -137,3 +138,9 @@ def test_what_is_no_atom_stands_in_parentheses() -> None:
 def test_a_number_is_printed_as_python_reads_it(number: float) -> None:
     printed = language_of("python").literal(number)
     assert np.array_equal(eval(printed, {}), number, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", sorted(LANGUAGES.keys() - {"python"}))
+def test_a_language_whose_runner_has_no_regions_says_so(name: str) -> None:
+    with pytest.raises(TypeError, match=r"the runner of \w+ has no region no_grad\(\)"):
+        language_of(name).region(Call("no_grad()"), [], by_error=False)

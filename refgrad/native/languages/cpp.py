@@ -75,10 +75,6 @@ class Cpp(Language):
         yield from indented(lines)
         yield "} catch (const std::exception& error) { std::cout << error.what() << std::endl; }"
 
-    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
-        """Refuse a region: the runner of C++ has none."""
-        raise TypeError(f"the runner of C++ has no region {self.called(region)}")
-
     def whole(self, setup: str, body: str) -> str:
         """Return a program whose main function is behind the adapter's setup."""
         lines = ["std::cout.precision(17);", *body.strip().splitlines()]

@@ -92,10 +92,6 @@ class Java(Language):
         yield "    System.out.println(error);"
         yield "}"
 
-    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
-        """Refuse a region: the runner of Java has none."""
-        raise TypeError(f"the runner of Java has no region {self.called(region)}")
-
     def whole(self, setup: str, body: str) -> str:
         """Return a program whose class is between the imports and the classes of the adapter's setup."""
         head = HEAD.match(setup.strip())

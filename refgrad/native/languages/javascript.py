@@ -63,10 +63,6 @@ class JavaScript(Language):
         yield from indented(lines)
         yield "} catch (error) { console.log(String(error)); }"
 
-    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
-        """Refuse a region: the runner of JavaScript has none."""
-        raise TypeError(f"the runner of JavaScript has no region {self.called(region)}")
-
     def whole(self, setup: str, body: str) -> str:
         """Return a program behind those paragraphs of the adapter's setup that it needs."""
         return f"{_needed_paragraphs(setup, body)}\n\n{body.strip()}\n"

@@ -38,9 +38,12 @@ class Language(ABC):
     def function(self, parameters: str, body: str) -> str:
         """Return a function without a name."""
 
-    @abstractmethod
-    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
-        """Yield the lines of a region, and of what catches the exception that ends it."""
+    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
+        """Yield the lines of a region, and of what catches the exception that ends it.
+
+        Raises TypeError in a language whose runner has none.
+        """
+        raise TypeError(f"the runner of {type(self).__name__} has no region {self.called(region)}")
 
     @abstractmethod
     def caught(self, lines: Iterable[str]) -> Iterator[str]:

@@ -76,10 +76,6 @@ class R(Language):
         yield from indented(lines)
         yield "}, error = function(error) cat(conditionMessage(error), fill = TRUE))"
 
-    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
-        """Refuse a region: the runner of R has none."""
-        raise TypeError(f"the runner of R has no region {self.called(region)}")
-
     def whole(self, setup: str, body: str) -> str:
         """Return a program behind the adapter's setup."""
         return f"{setup.strip()}\n\n{body.strip()}\n"
