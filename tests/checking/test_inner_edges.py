@@ -61,6 +61,7 @@ def test_inputs_differ_in_one_entry_from_those_that_were_drawn() -> None:
     assert x[0] * 3 == 1.0
     assert x[1] == 5.0
     assert y.tolist() == [-1.0, 1.0]
+    assert [array.tolist() for array in found.subject.point] == [[2.0, 5.0], [-1.0, 1.0]]
 
 
 @pytest.mark.engines
