@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from refgrad.grading.first_adapter.trying import Workbench
+from refgrad.grading.trials import KINDS
 from refgrad.lifecycle import Policy
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
@@ -48,3 +49,10 @@ def test_what_a_library_lacks_is_not_tried() -> None:
 def test_a_library_of_scalars_has_elementwise_operators_alone(name: str, *, scalars_only: bool, there: bool) -> None:
     bench = Workbench(Engine(replace(ADAPTER, scalars_only=scalars_only)))
     assert bench.has(operator_table()[name]) is there
+
+
+@pytest.mark.parametrize(("gradient", "kinds"), [("{leaf}.grad.numpy()", 5), ("np.full({leaf}.shape, 7.0)", 0)])
+def test_a_gradient_that_is_right_for_arrays_without_entries_alone_is_none(gradient: str, kinds: int) -> None:
+    setup = f"{ADAPTER.setup}\nimport numpy as np\n"
+    bench = Workbench(Engine(replace(ADAPTER, setup=setup, gradient=gradient)))
+    assert len(bench.kinds_differentiated(KINDS)) == kinds
