@@ -171,6 +171,8 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/differences.py::PLAIN": "how far off a quick look finds wrong, likewise",
     f"{CHECKING}/tracing/inner_edges.py::ENTRIES": "how often something is tried: more is slower",
     f"{CHECKING}/tracing/inner_edges.py::HALVINGS": "how often something is tried: more is slower",
+    f"{CHECKING}/search.py::TIMES": "how often something is tried: more is slower",
+    f"{CHECKING}/search.py::EDGES": "how often something is tried: more is slower",
     f"{GRADING}/trials.py::LARGEST": "how many numbers a reader can follow",
     f"{GRADING}/trials.py::PATIENCE": "how long a template may take",
     f"{CHECKING}/check.py::BACK": "a factor of a seed that is taken out of its gradient again",

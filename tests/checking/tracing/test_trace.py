@@ -1,0 +1,33 @@
+"""What a function returned is held against what its trace gives."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad.checking.tracing.recorder import Untraceable
+from refgrad.checking.tracing.trace import _verify_here
+
+
+def verify(output: list[float], traced: list[float]) -> None:
+    found: Any = SimpleNamespace(dtype="float64", outputs=("y",), large=True)
+    recorder: Any = SimpleNamespace(values={"y": np.array(traced)})
+    _verify_here(found, (np.array(output),), recorder)
+
+
+def test_a_large_trace_gives_what_the_function_returned() -> None:
+    verify([1.5, -2.0], [1.5, -2.0])
+
+
+@pytest.mark.parametrize("traced", [[-1.5, 2.0], [1.5, -2.1]])
+def test_a_large_trace_that_gives_something_else_is_none(traced: list[float]) -> None:
+    with pytest.raises(Untraceable, match="output 0 is not what its trace gives"):
+        verify([1.5, -2.0], traced)
+
+
+def test_a_trace_of_another_shape_is_none() -> None:
+    with pytest.raises(Untraceable, match=r"output 0 has the shape \(2,\), its trace \(1,\)"):
+        verify([1.5, -2.0], [1.5])
