@@ -43,7 +43,7 @@ def tensors(draw: Any) -> Any:
         return np.broadcast_to(array, (2, *array.shape))
     if layout == "sliced" and array.ndim:
         return np.concatenate([array, array])[::2]
-    if layout == "read-only":
+    if layout == "read-only" and isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array[()] if layout == "number" and not array.ndim else array
 
