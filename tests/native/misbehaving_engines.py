@@ -12,6 +12,9 @@ from refgrad.grading.judging.verdict import Outcome
 from refgrad.native.adapter import TapeAdapter
 from tests.native.tiny_engine import tiny_adapter
 
+LEFT_BEHIND: Final = ("sleep", "60.0625")
+"""What a child does that a process leaves behind: nothing else on a machine does just that."""
+
 SETUP: Final = """
 import builtins, ctypes, faulthandler, gc, json, os, resource, signal, subprocess, sys, threading, time, warnings
 from tests.native.tiny_tape import Tiny
@@ -63,7 +66,7 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     "sets an alarm that ends it": ("signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(5)", "crashed"),
     "closes every file": ("os.closerange(0, 256)", "crashed"),
     "leaves a child that holds the pipes": (
-        "subprocess.Popen(['sleep', '60'], close_fds=False)\nos._exit(1)",
+        f"subprocess.Popen({[*LEFT_BEHIND]}, close_fds=False)\nos._exit(1)",
         "crashed",
     ),
     # It does not answer.

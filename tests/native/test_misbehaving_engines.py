@@ -18,7 +18,7 @@ from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
 from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
-from tests.native.misbehaving_engines import MISBEHAVIOURS, Misbehaviour
+from tests.native.misbehaving_engines import LEFT_BEHIND, MISBEHAVIOURS, Misbehaviour
 
 pytestmark = pytest.mark.disturbed
 
@@ -74,17 +74,17 @@ def test_nothing_is_left_running() -> None:
     before = processes()
     with running(child) as bench:
         outcome(bench, CHECKS["operators/exp"])
-    assert not {pid for pid in processes() - before if "sleep" in name_of(pid)}
+    assert not {pid for pid in processes() - before if command_of(pid) == LEFT_BEHIND}
 
 
 def processes() -> set[int]:
     return {int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()}
 
 
-def name_of(pid: int) -> str:
-    """Return the name of a process that runs; one that nobody has waited for does not."""
+def command_of(pid: int) -> tuple[str, ...]:
+    """Return the words of a process that runs; one that nobody has waited for has none."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        told = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
     except OSError:
-        return ""
-    return "" if " Z " in told else told
+        return ()
+    return tuple(told.split("\0")[:-1])
