@@ -50,6 +50,18 @@ CLOSE: Final = r"math\.isclose\(got, (\S+), rel_tol=(\S+)\)"
 RANGE: Final = r"^(\S+) <= got <= (\S+)$"
 INFINITY: Final = r'float\("(-?)inf"\)'
 
+
+def _conditions(is_nan: str, absolute: str, infinity: str) -> tuple[tuple[str, str], ...]:
+    """Return how Python's conditions are written where functions and infinity have these names."""
+    return (
+        (r"math\.isnan\(got\)", f"{is_nan}(got)"),
+        (CLOSE, rf"{absolute}(got - \1) <= \2 * {absolute}(\1)"),
+        (RANGE, r"\1 <= got && got <= \2"),
+        (r"^abs\(", f"{absolute}("),
+        (INFINITY, rf"\1{infinity}"),
+    )
+
+
 LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
     "python": Written(".py", "#", ("{python}", "-c", "{text}")),
     "javascript": Written(
@@ -57,13 +69,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "//",
         ("node", "{folder}/alone.js"),
         re.compile(r"^ *console\.log\((?P<shown>.*)\); // (?P<what>.*)$"),
-        (
-            (r"math\.isnan\(got\)", "Number.isNaN(got)"),
-            (CLOSE, r"Math.abs(got - \1) <= \2 * Math.abs(\1)"),
-            (RANGE, r"\1 <= got && got <= \2"),
-            (r"^abs\(", "Math.abs("),
-            (INFINITY, r"\1Infinity"),
-        ),
+        _conditions("Number.isNaN", "Math.abs", "Infinity"),
         ("var got = {shown};", 'require("node:assert")({test}, `{what} is ${{got}}, but it should be {right}`);'),
         along="[{shown}].flat(Infinity).reduce((sum, slope, i) => sum + slope * {direction}[i], 0)",
     ),
@@ -72,13 +78,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "//",
         ("{own}", "{folder}/alone_by_tool.py", "g++"),
         re.compile(r"^ *std::cout << (?P<shown>.*) << std::endl;  // (?P<what>.*)$"),
-        (
-            (r"math\.isnan\(got\)", "std::isnan(got)"),
-            (CLOSE, r"std::abs(got - \1) <= \2 * std::abs(\1)"),
-            (RANGE, r"\1 <= got && got <= \2"),
-            (r"^abs\(", "std::abs("),
-            (INFINITY, r"\1INFINITY"),
-        ),
+        _conditions("std::isnan", "std::abs", "INFINITY"),
         (
             "  double got = {shown};",
             "  std::cout << got << std::endl;",
@@ -95,13 +95,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "//",
         ("{own}", "{folder}/alone_by_tool.py", "java"),
         re.compile(r"^ *System\.out\.println\((?P<shown>.*)\);  // (?P<what>.*)$"),
-        (
-            (r"math\.isnan\(got\)", "Double.isNaN(got)"),
-            (CLOSE, r"Math.abs(got - \1) <= \2 * Math.abs(\1)"),
-            (RANGE, r"\1 <= got && got <= \2"),
-            (r"^abs\(", "Math.abs("),
-            (INFINITY, r"\1Double.POSITIVE_INFINITY"),
-        ),
+        _conditions("Double.isNaN", "Math.abs", "Double.POSITIVE_INFINITY"),
         (
             "        double got = {shown};",
             "        System.out.println(got);",
@@ -117,12 +111,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "#",
         ("{own}", "{folder}/alone_by_tool.py", "Rscript"),
         re.compile(r"^ *cat\(format\((?P<shown>.*), digits = 17\), fill = TRUE\)  # (?P<what>.*)$"),
-        (
-            (r"math\.isnan\(got\)", "is.nan(got)"),
-            (CLOSE, r"abs(got - \1) <= \2 * abs(\1)"),
-            (RANGE, r"\1 <= got && got <= \2"),
-            (INFINITY, r"\1Inf"),
-        ),
+        _conditions("is.nan", "abs", "Inf"),
         (
             "got <- {shown}",
             "cat(format(got, digits = 17), fill = TRUE)",
