@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,8 +13,9 @@ from refgrad.errors import EngineStartError
 from refgrad.grading.judging.examination import examine
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
-from refgrad.native.engine import Engine, ProcessRunner, command_of, observe, reproduce
+from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce
 from refgrad.scenario import parse
+from tests.native.answering import answers, refusal_of_another_protocol
 
 if shutil.which("javac") is None:
     pytest.skip("needs a JDK", allow_module_level=True)
@@ -200,17 +199,12 @@ def test_a_setup_that_does_not_compile_is_an_engine_that_cannot_be_started() -> 
         ProcessRunner(broken)
 
 
-def answers(*requests: object) -> list[Any]:
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    ran = subprocess.run(command_of("java"), input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in ran.stdout.splitlines()]
-
-
 def test_it_speaks_the_protocol() -> None:
     setup = 'class Told { static double told() { System.out.println("told"); return 1; } }'
     call = {"call": {"template": "Told.told()", "fields": {}, "targets": ["x"]}}
     show = {"show": {"call": {"template": "{x}", "fields": {"x": {"name": "x"}}}, "form": "array"}}
     early, hello, members, ran = answers(
+        "java",
         {"id": 1, "run": []},
         {"id": 2, "hello": {"protocol": 1, "name": "told", "setup": setup}},
         {"id": 3, "members": {"modules": ["Told"], "names": ["told"]}},
@@ -225,5 +219,4 @@ def test_it_speaks_the_protocol() -> None:
 
 
 def test_another_protocol_is_refused() -> None:
-    (answer,) = answers({"id": 1, "hello": {"protocol": 2, "name": "told", "setup": ""}})
-    assert answer["error"]["message"] == "the runner speaks protocol 1, not 2"
+    assert refusal_of_another_protocol("java") == "the runner speaks protocol 1, not 2"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from refgrad.errors import EngineStartError
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import FunctionalAdapter
-from refgrad.native.engine import Engine, ProcessRunner, command_of, observe, reproduce
+from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce
 from refgrad.scenario import parse
+from tests.native.answering import answers, refusal_of_another_protocol
 
 RSCRIPT = shutil.which("Rscript") or ""
 if not RSCRIPT:
@@ -123,16 +122,11 @@ def test_a_setup_that_does_not_run_is_an_engine_that_cannot_be_started() -> None
         ProcessRunner(broken)
 
 
-def answers(*requests: object) -> list[Any]:
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    ran = subprocess.run(command_of("r"), input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in ran.stdout.splitlines()]
-
-
 def test_it_speaks_the_protocol() -> None:
     call = {"call": {"template": "told()", "fields": {}, "targets": ["x"]}}
     show = {"show": {"call": {"template": "{x}", "fields": {"x": {"name": "x"}}}, "form": "array"}}
     early, hello, members, ran = answers(
+        "r",
         {"id": 1, "run": []},
         {"id": 2, "hello": {"protocol": 1, "name": "told", "setup": 'told <- function() { print("told"); 1 }'}},
         {"id": 3, "members": {"modules": ["base"], "names": ["sin"]}},
@@ -147,5 +141,4 @@ def test_it_speaks_the_protocol() -> None:
 
 
 def test_another_protocol_is_refused() -> None:
-    (answer,) = answers({"id": 1, "hello": {"protocol": 2, "name": "told", "setup": ""}})
-    assert answer["error"]["message"] == "the runner speaks protocol 1, not 2"
+    assert refusal_of_another_protocol("r") == "the runner speaks protocol 1, not 2"

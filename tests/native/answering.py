@@ -1,0 +1,22 @@
+"""What a runner by itself answers to requests of the protocol."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from refgrad.native.engine import command_of
+
+
+def answers(language: str, *requests: object) -> list[Any]:
+    """Start the runner of a language, and return its answer to each request."""
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    ran = subprocess.run(command_of(language), input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def refusal_of_another_protocol(language: str) -> str:
+    """Return what the runner of a language says to a hello of protocol 2."""
+    (answer,) = answers(language, {"id": 1, "hello": {"protocol": 2, "name": "told", "setup": ""}})
+    return str(answer["error"]["message"])
