@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from jsonschema_rs import Draft202012Validator
 
 import refgrad
+from refgrad.documents import first_problem, json_path, message_of
 from refgrad.errors import UserError
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
@@ -128,13 +128,13 @@ def read_document(path: Path) -> dict[str, Any]:
     """
     try:
         document = _unpacked(json.loads(path.read_text(encoding="utf-8")))
-        problem = best_match(_validator().iter_errors(document))
+        problem = first_problem(_validator(), document)
     except (OSError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as a report: {error}") from error
     except RecursionError as error:
         raise ReportError(f"{path} cannot be read as a report: it is nested too deep") from error
     if problem is not None:
-        raise ReportError(f"{path} is not a report ({SCHEMA_NAME}): {problem.json_path}: {problem.message[:200]}")
+        raise ReportError(f"{path} is not a report ({SCHEMA_NAME}): {json_path(problem)}: {message_of(problem)[:200]}")
     return dict(document)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema_rs import Draft202012Validator, ValidationError
 
+from refgrad.documents import first_problem, message_of
 from refgrad.errors import suggestion
 from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.constants import Constant
@@ -60,15 +60,15 @@ def kind_of_step(step: object) -> type[Step]:
         raise ScenarioError("a step in JSON is an object whose member 'step' is a string")
     if tag not in VOCABULARY.by_tag:
         raise ScenarioError(f"unknown step {quoted(tag)}{suggestion(tag, VOCABULARY.by_tag)}")
-    for error in _validator(tag).iter_errors(step):
+    error = first_problem(_validator(tag), step)
+    if error is not None:
         raise ScenarioError(_explain(error))
     return VOCABULARY.by_tag[tag]
 
 
 def _explain(error: ValidationError) -> str:
-    deepest = best_match([error]) or error
-    place = "".join(f"{shortened(str(part))}: " for part in deepest.absolute_path)
-    return f"{place}{shortened(deepest.message, _LONGEST_EXPLANATION)}"
+    place = "".join(f"{shortened(str(part))}: " for part in error.instance_path)
+    return f"{place}{shortened(message_of(error), _LONGEST_EXPLANATION)}"
 
 
 def _check_nesting(document: object) -> None:

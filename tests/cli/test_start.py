@@ -19,7 +19,7 @@ LIBRARIES = (
     "_pytest",
     "xdist",
     "jinja2",
-    "jsonschema",
+    "jsonschema_rs",
     "rich",
 )
 PARTS = ("refgrad.operators", "refgrad.scenario", "refgrad.native.adapter", "refgrad.pytest_plugin", "refgrad.report")
@@ -71,11 +71,11 @@ def test_a_command_loads_no_library_that_it_does_not_need(tmp_path: Path) -> Non
     shutil.copy(ROOT / "reports" / "refgrad.json", tmp_path)
     needed = {
         ("list", "operators"): {"numpy"},
-        ("list", "features"): {"numpy", "jsonschema"},
-        ("list", "engines"): {"numpy", "jsonschema"},
-        ("list", "checks"): {"numpy", "jsonschema", "hypothesis", "flint"},
-        ("confirm", str(tmp_path / "refgrad.json")): {"numpy", "jsonschema", "hypothesis", "flint"},
-        ("report", str(tmp_path)): {"numpy", "jsonschema", "hypothesis", "flint", "jinja2"},
+        ("list", "features"): {"numpy", "jsonschema_rs"},
+        ("list", "engines"): {"numpy", "jsonschema_rs"},
+        ("list", "checks"): {"numpy", "jsonschema_rs", "hypothesis", "flint"},
+        ("confirm", str(tmp_path / "refgrad.json")): {"numpy", "jsonschema_rs", "hypothesis", "flint"},
+        ("report", str(tmp_path)): {"numpy", "jsonschema_rs", "hypothesis", "flint", "jinja2"},
     }
     found = dict(zip(needed, ended(*map(list, needed)), strict=True))
     assert {status for status, _ in found.values()} == {0}

@@ -25,7 +25,7 @@ LOADED_ONCE = (
     "flint",
     "sympy",
     "mpmath",
-    "jsonschema",
+    "jsonschema_rs",
     "autograd",
     "torch",
 )

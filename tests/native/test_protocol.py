@@ -6,12 +6,13 @@ import io
 import json
 from typing import Any
 
+import jsonschema_rs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import find_adapter
@@ -26,7 +27,7 @@ from refgrad.strategies import scenarios
 
 def validator(name: str) -> Draft202012Validator:
     schema = json.loads((specs_directory() / "schema" / f"{name}.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
+    jsonschema_rs.meta.validate(schema)
     return Draft202012Validator(schema)
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+import jsonschema_rs
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Level, Verdict
@@ -36,7 +37,7 @@ def schema() -> dict[str, Any]:
 
 
 def test_the_schema_is_one_of_json_schema_and_knows_the_words_of_the_code(schema: dict[str, Any]) -> None:
-    Draft202012Validator.check_schema(schema)
+    jsonschema_rs.meta.validate(schema)
     row = schema["$defs"]["verdict"]["properties"]
     assert schema["$defs"]["outcome"]["enum"] == list(OUTCOMES)
     assert row["level"]["enum"] == list(get_args(Level))
@@ -112,15 +113,15 @@ def test_a_report_counts_what_it_holds() -> None:
     [
         (
             {"schema": "refgrad/report/0"},
-            "$.schema: 'refgrad/report/0' is not one of ['refgrad/report/1', 'refgrad/report/2']",
+            '$.schema: "refgrad/report/0" is not one of "refgrad/report/1", "refgrad/report/2"',
         ),
-        ({"seed": "3"}, "$.seed: '3' is not of type 'integer'"),
+        ({"seed": "3"}, '$.seed: "3" is not of type "integer"'),
         ({"surplus": 1}, "$: Additional properties are not allowed ('surplus' was unexpected)"),
-        ({"verdicts": [{}]}, "$.verdicts[0]: 'id' is a required property"),
-        ({"verdicts": [{"id": "a/b"}]}, "$.verdicts[0]: 'level' is a required property"),
-        ({"common": {"leaves": [{}]}}, "$.common.leaves[0]: 'verdict' is a required property"),
-        ({"common": []}, "$.common: [] is not of type 'object'"),
-        ({"common": {"leaves": "x"}}, "$.common.leaves: 'x' is not of type 'array'"),
+        ({"verdicts": [{}]}, '$.verdicts[0]: "id" is a required property'),
+        ({"verdicts": [{"id": "a/b"}]}, '$.verdicts[0]: "level" is a required property'),
+        ({"common": {"leaves": [{}]}}, '$.common.leaves[0]: "verdict" is a required property'),
+        ({"common": []}, '$.common: [] is not of type "object"'),
+        ({"common": {"leaves": "x"}}, '$.common.leaves: "x" is not of type "array"'),
     ],
 )
 def test_what_is_no_report_is_named_with_its_fault(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

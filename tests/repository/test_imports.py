@@ -9,7 +9,19 @@ from tests.repository.isolation import IMPORT_EVERY_MODULE, copy_package, run_py
 from tests.repository.sources import PACKAGE, layers, name_of, python_files, syntax_tree
 
 ENGINES = ("torch", "autograd", "mygrad", "micrograd", "jax", "tinygrad", "tensorflow")
-HEAVY = ("numpy", "scipy", "sympy", "flint", "hypothesis", "pytest", "_pytest", "rich", "click", "jinja2", "jsonschema")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "sympy",
+    "flint",
+    "hypothesis",
+    "pytest",
+    "_pytest",
+    "rich",
+    "click",
+    "jinja2",
+    "jsonschema_rs",
+)
 INVENTORIES = "refgrad/adapters/inventories/"
 SHARED_FOLDERS = {"refgrad/adapters", "refgrad/adapters/inventories"}
 LIVE_WITHOUT_THE_ENGINE = (

@@ -34,7 +34,6 @@ BACKWARD = {
     "seed": {"dtype": "float64", "shape": [], "values": ["0x1p+0"]},
     "retain_graph": False,
 }
-NUMBER = "'^(true|false|-?[0-9]+|-?0x[0-9a-f]+(\\\\.[0-9a-f]+)?p[+-][0-9]+|-?inf|nan)$'"
 
 
 def document(*steps: object) -> dict[str, Any]:
@@ -83,29 +82,29 @@ def test_a_malformed_document_is_refused(malformed: object, message: str) -> Non
         (7, "step 2: a step in JSON is an object whose member 'step' is a string"),
         ({"name": "x"}, "step 2: a step in JSON is an object whose member 'step' is a string"),
         ({"step": "aply"}, "step 2: unknown step 'aply', did you mean 'apply'?"),
-        ({"step": "zero_grad"}, "step 2: 'name' is a required property"),
-        ({"step": "zero_grad", "name": 3}, "step 2: name: 3 is not of type 'string'"),
+        ({"step": "zero_grad"}, 'step 2: "name" is a required property'),
+        ({"step": "zero_grad", "name": 3}, 'step 2: name: 3 is not of type "string"'),
         ({"step": "zero_grad", "name": "w"}, "step 2: 'w' is not defined by an earlier step"),
-        ({"step": "read", "what": "data", "name": "x"}, "step 2: what: 'data' is not one of ['grad', 'value', 're"),
+        ({"step": "read", "what": "data", "name": "x"}, 'step 2: what: "data" is not one of "grad", "value", "re'),
         (LEAF, "step 2: 'x' is already defined"),
         ({**LEAF, "name": "if"}, "step 2: 'if' is a Python keyword, not an identifier"),
-        ({**LEAF, "name": "y\n"}, "step 2: 'y\\n' is not an identifier"),
+        ({**LEAF, "name": "y\n"}, r'step 2: name: "y\n" does not match "^[A-Za-z_]'),
         ({**LEAF, "name": "y", "shape": [3]}, "step 2: shape (3,) needs 3 values, not 2"),
         (
             {**LEAF, "name": "y", "shape": [2.0]},
             "step 2: the lengths of a shape must be integers that are not negative, not (2.0,)",
         ),
         ({**LEAF, "shape": [-1]}, "step 2: shape: 0: -1 is less than the minimum of 0"),
-        ({**LEAF, "values": ["1.5", "0"]}, f"step 2: values: 0: '1.5' does not match {NUMBER}"[:60]),
-        ({**LEAF, "values": [1.5, 2.5]}, "step 2: values: 0: 1.5 is not of type 'string'"),
+        ({**LEAF, "values": ["1.5", "0"]}, 'step 2: values: 0: "1.5" does not match "^(true|false|-?[0-9]'),
+        ({**LEAF, "values": [1.5, 2.5]}, 'step 2: values: 0: 1.5 is not of type "string"'),
         ({**LEAF, "name": "y", "values": ["true", "0"]}, "step 2: 'true' is not a float"),
-        ({**LEAF, "requires_grad": 1}, "step 2: requires_grad: 1 is not of type 'boolean'"),
+        ({**LEAF, "requires_grad": 1}, 'step 2: requires_grad: 1 is not of type "boolean"'),
         ({**SUM, "operator": "summ"}, "step 2: unknown operator 'summ', did you mean 'sum'?"),
         ({**SUM, "attributes": {"axes": 0}}, "step 2: operator 'sum' has no attribute 'axes', did you mean 'axis'?"),
         ({**SUM, "attributes": {"axis": 2.0}}, 'step 2: a float is written {"float": "0x1p+1"}, not 2.0'),
         ({**SUM, "attributes": {"axis": 2**63}}, "step 2: attributes: axis: "),
         ({**INDEX, "attributes": {"index": {"slice": [0, 1, 0]}}}, "step 2: the step of a slice must not be 0"),
-        ({**BACKWARD, "retain_graph": None}, "step 2: retain_graph: None is not of type 'boolean'"),
+        ({**BACKWARD, "retain_graph": None}, 'step 2: retain_graph: null is not of type "boolean"'),
         ({**BACKWARD, "extra": 1}, "step 2: Additional properties are not allowed ('extra' was unexpected)"),
     ],
 )

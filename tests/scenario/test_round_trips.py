@@ -4,7 +4,7 @@ import json
 import pickle
 
 from hypothesis import given
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from refgrad.scenario import Scenario, parse
 from refgrad.scenario.schema import scenario_schema

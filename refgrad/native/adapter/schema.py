@@ -8,9 +8,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
+from refgrad.documents import first_problem, message_of
 from refgrad.errors import suggestion
 from refgrad.native.adapter.fields import AdapterField, rows
 from refgrad.native.adapter.kinds import KINDS
@@ -85,7 +85,7 @@ def schema_text() -> str:
 
 def problem_in(document: Mapping[str, Any]) -> str:
     """Return what is wrong with a document first of all, as `field: problem`, or nothing."""
-    error = best_match(_validator().iter_errors(document))
+    error = first_problem(_validator(), document)
     return "" if error is None else ": ".join(_explained(error))
 
 
@@ -103,16 +103,23 @@ def _validator() -> Draft202012Validator:
 
 
 def _explained(error: ValidationError) -> Iterator[str]:
-    place = [str(part) for part in error.absolute_path]
-    known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
-    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
-        unknown = min(error.instance.keys() - known.keys())
+    place = [str(part) for part in error.instance_path]
+    if isinstance(error.kind, ValidationErrorKind.AdditionalProperties):
+        unknown, known = min(error.kind.unexpected), _known_beside(error)
         yield ".".join([*place, unknown])
         yield f"no such field{suggestion(unknown, known) or ';'} {_among(known, place)}"
     else:
         yield from [".".join(place)] if place else []
-        foreign = error.validator == "not"
-        yield "this kind of engine has no such field" if foreign else shortened(error.message, LONGEST_EXPLANATION)
+        foreign = isinstance(error.kind, ValidationErrorKind.Not)
+        yield "this kind of engine has no such field" if foreign else shortened(message_of(error), LONGEST_EXPLANATION)
+
+
+def _known_beside(error: ValidationError) -> Mapping[str, Any]:
+    """Return the fields that stand where an unknown one was found."""
+    schema: Any = engine_schema()
+    for part in error.schema_path[:-1]:
+        schema = schema[part]
+    return dict(schema.get("properties", {}))
 
 
 def _among(known: Mapping[str, Any], place: list[str]) -> str:

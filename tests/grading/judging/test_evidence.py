@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from refgrad.grading.judging.evidence import KINDS, Entry, Evidence, Fact, Numbers, Remark, Subject
 from refgrad.grading.judging.narration import message, said

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FEATURES, STATEFUL_FEATURES, FunctionalAdapter, TapeAdapter, Template
@@ -34,7 +34,7 @@ def test_the_example_of_a_field_is_what_an_engine_file_may_hold(name: str) -> No
     row = file_fields("family")[name]
     document = tomllib.loads(f"{name} = {row.toml}")
     assert row.schema is not None
-    Draft202012Validator(row.schema).validate(document[name])
+    Draft202012Validator(dict(row.schema)).validate(document[name])
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

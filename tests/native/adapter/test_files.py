@@ -179,12 +179,12 @@ def test_operators_of_a_family_that_an_engine_lacks_are_left_out(tmp_path: Path)
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"leef": "x"}, "leef: no such field, did you mean 'leaf'? docs/reference/adapter-fields.md lists them"),
-    ({"kind": "graph"}, "kind: 'graph' is not one of ['tape', 'functional', 'family']"),
+    ({"kind": "graph"}, 'kind: "graph" is not one of "tape", "functional", "family"'),
     ({"kind": "family"}, "kind: a family is no engine; write 'tape' or 'functional'"),
-    ({"leaf": 3}, "leaf: 3 is not of type 'string'"),
+    ({"leaf": 3}, 'leaf: 3 is not of type "string"'),
     ({"vjp": "vjp({function}, {primals})"}, "vjp: this kind of engine has no such field"),
     ({"operators": {"sume": ["{x}"]}}, "operators.sume: there is no such operator, did you mean 'sum'? see `refgrad"),
-    ({"operators": {"add": "{x} + {y}"}}, "operators.add: '{x} + {y}' is not of type 'array'"),
+    ({"operators": {"add": "{x} + {y}"}}, 'operators.add: "{x} + {y}" is not of type "array"'),
     (
         {"operators": {"add": ["{x} + {z}"]}},
         "adapter 'tiny': operators['add']: unknown placeholder {z}; it may use ['x', 'y']",
@@ -194,7 +194,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"policy": {"freed": "never"}},
         "policy.freed: no such field, did you mean 'frees'? there are frees, implicit_seed, unrecorded_views, keeps, ",
     ),
-    ({"policy": {"frees": "yes"}}, "policy.frees: 'yes' is not one of ['saved', 'never', 'always', 'connected']"),
+    ({"policy": {"frees": "yes"}}, 'policy.frees: "yes" is not one of "saved", "never", "always", "connected"'),
     ({"errors": {"seed_shape": "x"}}, "errors.seed_shape: no such field, did you mean 'seed-shape'? there are freed-"),
     ({"without": ["add"]}, "without.add: no family that the file extends has this row; leave it out"),
     (
@@ -204,7 +204,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"calls": {"me": ["summ"]}}, "calls.me: 'summ': there is no such operator, did you mean 'sum'? see `refgrad"),
     ({"extends": ["numpylike"]}, "extends: there is no family 'numpylike', did you mean 'numpy-like'? there are numpy"),
     ({"extends": ["./nobody.toml"]}, "there is no such file"),
-    ({"lacks": ["speed"]}, "lacks.0: 'speed' is not one of ['arrays', 'seed', "),
+    ({"lacks": ["speed"]}, 'lacks.0: "speed" is not one of "arrays", "seed", '),
 ]
 
 

@@ -6,8 +6,9 @@ import json
 import tomllib
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from refgrad.native.adapter.schema import engine_schema, schema_text
 from refgrad.specification import specs_directory
@@ -23,7 +24,7 @@ def test_the_published_schema_is_that_of_the_fields() -> None:
 
 
 def test_the_schema_is_one_of_json_schema() -> None:
-    Draft202012Validator.check_schema(engine_schema())
+    jsonschema_rs.meta.validate(engine_schema())
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
