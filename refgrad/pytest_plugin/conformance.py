@@ -80,6 +80,8 @@ class EngineSession:
         """Leave the process as it was."""
         if self._bench is not None:
             gc.set_threshold(*self._thresholds)
+        if self.shared is not None:
+            self.shared.close()
 
     def verdict(self, check: Check) -> Verdict:
         """Return what is known of a check, or run it. What the engine warns of is no concern of the checks."""

@@ -6,6 +6,7 @@ They share the operator's corners, which a worker keeps, and need each other's v
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
             number = self._next(node)
             self.pending.remove(number)
             self.pending.insert(0, number)
-            self._at[node] = self._group(number)
+            self._at[node] = self._groups[number]
             super()._send_tests(node, 1)
 
     def _next(self, node: Any) -> int:
@@ -41,13 +42,14 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
         mine = self._at.get(node)
         others = {self._at[other] for other in self.nodes if other is not node and other in self._at}
         pending: list[int] = self.pending
-        for wanted in (lambda group: group == mine, lambda group: group not in others):
+        if mine is not None:
             for number in pending:
-                if wanted(self._group(number)):
+                if self._groups[number] == mine:
                     return number
-        return pending[0]
+        return next((number for number in pending if self._groups[number] not in others), pending[0])
 
-    def _group(self, number: int) -> str:
+    @cached_property
+    def _groups(self) -> list[str]:
+        """What each item of the collection belongs to."""
         assert self.collection is not None
-        item = self.collection[number]
-        return self._operators.get(item) or item
+        return [self._operators.get(item) or item for item in self.collection]

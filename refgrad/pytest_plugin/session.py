@@ -60,9 +60,10 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
     config.pluginmanager.register(Conformance(EngineSession(plan, known)), "refgrad-conformance")
     config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
     if config.pluginmanager.has_plugin("xdist"):
-        shared = TemporaryDirectory(prefix="refgrad-verdicts-")
-        config.add_cleanup(shared.cleanup)
-        config.pluginmanager.register(WorkerSupervision(recorder, shared.name), "refgrad-workers")
+        folder = TemporaryDirectory(prefix="refgrad-verdicts-")
+        config.add_cleanup(folder.cleanup)
+        shared = str(Path(folder.name) / "verdicts")
+        config.pluginmanager.register(WorkerSupervision(recorder, shared), "refgrad-workers")
         if config.option.maxworkerrestart is None:
             config.option.maxworkerrestart = str(len(plan.checks) + MOST_DEATHS)
         if config.option.maxschedchunk is None:  # checks take from milliseconds to seconds

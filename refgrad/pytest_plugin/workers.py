@@ -47,7 +47,7 @@ class WorkerSupervision:
     """Tells workers what they need to know, and replaces those that die. Its hooks are pytest-xdist's."""
 
     def __init__(self, recorder: Recorder, shared: str) -> None:
-        """``recorder`` knows the plan, and what is known already; ``shared`` is the folder of what workers make."""
+        """``recorder`` knows the plan, and what is known already; ``shared`` is the path of what workers share."""
         self.recorder = recorder
         self.shared = shared
         self._ready: set[str] = set()

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -143,7 +144,8 @@ def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgr
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(name, reason=f"needs the extra refgrad[{name}]")
-    found = scripts(graded(name, SharedVerdicts(tmp_path)))
+    with closing(SharedVerdicts(tmp_path / "verdicts")) as shared:
+        found = scripts(graded(name, shared))
     for script in found:
         imported = {
             alias.name.partition(".")[0]
