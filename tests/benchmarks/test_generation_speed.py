@@ -9,7 +9,7 @@ import pytest
 
 from refgrad.generation import Profile, find_counterexample, operator_scenario, random_scenario, shrink
 from refgrad.scenario import Scenario
-from tests.benchmarks.drawn_scenarios import cost_ratio
+from tests.benchmarks.drawn_scenarios import cost_ratios
 
 TWENTY = Profile(length=(20, 20))
 ROUNDS = 200
@@ -43,8 +43,8 @@ def test_a_scenario_of_one_operator(benchmark: Benchmark) -> None:
 
 
 def test_a_drawn_scenario_costs_at_most_twice_a_seeded_one() -> None:
-    """CPU time, side by side, so that other load takes part in both."""
-    assert median(cost_ratio(seed) for seed in range(5)) <= 2
+    """CPU time, side by side, so that other load takes part in both; without what hypothesis takes for any example."""
+    assert median(ours for ours, _ in map(cost_ratios, range(5))) <= 2
 
 
 def test_a_search_of_a_hundred_examples(benchmark: Benchmark) -> None:
