@@ -28,3 +28,14 @@ def test_a_row_gives_the_version_the_language_and_the_profile_of_the_report(name
     assert row["language"] == report["engine"].get("language", "python")
     assert row.get("profile", "smoke") == report["profile"]
     assert any(pin.endswith((f"=={version}", f"@{version}")) for pin in pins) or "apt" in row
+
+
+RELEASES = sorted((ROOT / "reports" / "versions").glob("*/*/"))
+
+
+@pytest.mark.parametrize("folder", RELEASES, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_a_release_has_a_report_and_what_pins_its_version(folder: Path) -> None:
+    engine, version = folder.parent.name, folder.name.partition("+")[0]
+    assert f"{engine}=={version}" in (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    report = json.loads((folder / f"{engine}.json").read_text(encoding="utf-8"))
+    assert report["engine"]["version"] == version
