@@ -49,7 +49,7 @@ LOGADDEXP = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(
     ("operator", "spelling"),
     [*(("exp", text) for text in EXP.values()), *(("logaddexp", text) for text in LOGADDEXP.values())],
