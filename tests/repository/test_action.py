@@ -63,7 +63,7 @@ def test_the_step_that_grades_tells_what_is_wrong_and_accepts_what_is_known(
 ) -> None:
     write_toy_engine(tmp_path)
     (tmp_path / "known.toml").write_text('[[known_failure]]\nid = "operators/multiply"\nreason = "lopsided"\n')
-    (tmp_path / "pyproject.toml").write_text('[tool.refgrad]\nselect = ["operators/add", "operators/multiply"]\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.refgrad]\nselect = ["operators/multiply"]\n')
     (tmp_path / "refgrad").write_text(f'#!/bin/bash\nexec "{sys.executable}" -m refgrad "$@"\n')
     (tmp_path / "refgrad").chmod(0o755)
     given = {"ENGINE": "toy:WRONG", "PROFILE": "smoke", "EXPECT": expect, "OUTPUT": "a folder"}
