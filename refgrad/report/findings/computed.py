@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,10 @@ LONGEST: Final = 90
 """Characters of an expression that is still written out."""
 
 MOST_PLACES: Final = 3
-"""Leaves whose values are still told, and entries of one."""
+"""Leaves whose values are still told, and entries of one where a single place of it will do."""
+
+MOST_ENTRIES: Final = 4
+"""Entries of an array that is still told where all of them count."""
 
 DEFAULT: Final = "float64"
 """The precision that need not be told."""
@@ -91,19 +95,30 @@ class Computed:
     def place(self, index: Sequence[int] = (), *, seeded: bool = False) -> str:
         """The values of the leaves, of large ones those at an index, if all is elementwise, and what is no number.
 
-        Where it is ``seeded``, the seed of the backward is told, too, if that is not one.
+        Where it is ``seeded``, the seed of the backward is told, too, if that is not one. What is not told stands in
+        the program.
         """
-        if not self.plain:
+        if not self.plain or not self.leaves:
             return ""
-        if len(self.leaves) > MOST_PLACES and not index:
-            return ""
+        shown = list(self._operands(index))
+        seeds = [_told("seed", seed, self._at(index)) for seed in self._seeds()] if seeded else []
+        untold = [*([] if shown else ["operands"]), *([] if all(seeds) else ["seed"])]
+        left = f"the {' and the '.join(untold)} of the program"
+        told = ", ".join([*shown, *(each for part in seeds for each in part)])
+        return f" at {told or left}{f' with {left}' if told and untold else ''}"
+
+    def _operands(self, index: Sequence[int]) -> Sequence[str]:
+        """Return what is told of the leaves, nothing where that would not say what matters of them."""
         values = {leaf.name: leaf.value.to_numpy() for leaf in self.leaves.values()}
-        told = [_told(name, array, index if self._elementwise else ()) for name, array in values.items()]
+        told = [_told(name, array, self._at(index)) for name, array in values.items()]
         known = all(told) or self._elementwise or any(map(_is_odd, values.values()))
-        shown = [each for part in told for each in part][:MOST_PLACES] if known else []
-        for seed in self._seeds() if seeded else ():
-            shown += _told("seed", seed, index if self._elementwise else ())
-        return f" at {', '.join(shown)}" if shown and known else ""
+        if not known or (len(values) > MOST_PLACES and not index):
+            return []
+        return [each for part in told for each in part][:MOST_PLACES]
+
+    def _at(self, index: Sequence[int]) -> Sequence[int]:
+        """Return the place of operands and seeds that decides an entry, none where all places may."""
+        return index if self._elementwise else ()
 
     def _seeds(self) -> Iterator[npt.NDArray[np.generic]]:
         """Yield the seed of a backward that has another one than ones."""
@@ -122,16 +137,23 @@ class Computed:
     def subject(self, subject: Subject) -> str:
         """Name an array by what it was computed as."""
         text = self.texts.get(subject.name, subject.name)
-        if subject.of == "gradient" and self.backwards > 1:
-            added = "" if self.resets else f", added up over {self.backwards} backwards,"
-            return f"the gradient of `{subject.name}`{added}"
         if subject.of == "gradient":
-            return f"the gradient of `{self.output}` with respect to `{subject.name}`"
+            added = "" if self.backwards <= 1 or self.resets else f", added up over {self.backwards} backwards,"
+            return f"{self.slope(subject.name)}{added}"
         if subject.name in self.pushed:
             return self.derivative(self.pushed[subject.name])
         if subject.of == "value" and text != subject.name:
             return f"`{text}`"
-        return name_of(subject)
+        return name_of(replace(subject, name=f"`{subject.name}`"))
+
+    def slope(self, name: str) -> str:
+        """Name the gradient of a tensor, with what it is a gradient of where that is one thing."""
+        outputs = {step.output for step in self.steps if isinstance(step, Backward)}
+        return (
+            f"the gradient of `{self.output}` with respect to `{name}`"
+            if len(outputs) <= 1
+            else (f"the gradient of `{name}`")
+        )
 
     def derivative(self, pushed: Jvp) -> str:
         """Name what forward mode makes."""
@@ -154,7 +176,7 @@ def _told(name: str, array: npt.NDArray[np.generic], index: Sequence[int]) -> li
     """Return what is told of the value of a leaf, or of a seed."""
     if not array.size:
         return [f"{name} of the shape {array.shape}"]
-    if array.size <= MOST_PLACES:
+    if array.size <= (MOST_PLACES if index else MOST_ENTRIES):
         return [f"{name} = {array.tolist()}"]
     return [f"{name}[{', '.join(map(str, place))}] = {array[place]}" for place in _places(array, tuple(index))]
 

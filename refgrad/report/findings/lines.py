@@ -13,6 +13,7 @@ from refgrad.scenario import Read, Scenario
 
 LOOK: Final = re.compile(r"^(?P<margin> *)(?P<call>print\(.*\))  # (?P<what>.*)$")
 PRINTED: Final = re.compile(r"^ *print\(")
+PASSED_OVER: Final = re.compile(r"^( *)except Exception as error:\n\1    print\(.*\)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,14 @@ class Program:
 
     def ended(self, number: int, margin: str, lines: Sequence[str]) -> str:
         """Return the program with these lines in place of a look, and without all other looks."""
-        before = [line for line in self.lines[:number] if not PRINTED.match(line)]
+        before = without_prints(self.lines[:number])
         return "\n".join([*before, *(margin + line for line in lines)]) + "\n"
+
+
+def without_prints(lines: Sequence[str]) -> list[str]:
+    """Return lines without those that print; an error that was only printed is passed over."""
+    text = PASSED_OVER.sub(r"\1except Exception:\n\1    pass", "\n".join(lines))
+    return [line for line in text.splitlines() if not PRINTED.match(line)]
 
 
 def printed(line: str) -> list[ast.expr]:

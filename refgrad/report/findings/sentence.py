@@ -8,6 +8,7 @@ from typing import Final
 
 from refgrad.grading.judging.evidence import (
     Absent,
+    Calls,
     Died,
     Dtype,
     Entry,
@@ -19,6 +20,8 @@ from refgrad.grading.judging.evidence import (
     Shape,
     Silence,
     Uncoupled,
+    Unsent,
+    Written,
 )
 from refgrad.grading.judging.narration import said
 from refgrad.grading.judging.verdict import Verdict
@@ -26,7 +29,18 @@ from refgrad.native.text import plain_line
 from refgrad.report.findings.assertion import REASONS
 from refgrad.report.findings.computed import Computed
 from refgrad.report.severity import scenario_of
-from refgrad.scenario import Apply, Jvp, Read
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Grad,
+    Hook,
+    Jvp,
+    Read,
+    RequireGrad,
+    RetainGrad,
+    StopRequiringGrad,
+    Write,
+)
 
 LONGEST_SENTENCE: Final = 600
 
@@ -58,15 +72,14 @@ def _(fact: Entry, computed: Computed) -> str:
         if low == high or math.isnan(low)
         else f"between {_number(low, digits)} and {_number(high, digits)}"
     )
-    index = f"[{', '.join(map(str, fact.index))}]" if fact.index else ""
-    place = computed.place(fact.index, seeded=fact.subject.of == "gradient")
-    what = f"{computed.subject(fact.subject)}{place}{' in entry ' + index if index else ''}"
+    entry = f"entry [{', '.join(map(str, fact.index))}] of " if fact.index else ""
+    what = f"{entry}{computed.subject(fact.subject)}{computed.place(fact.index, seeded=fact.subject.of == 'gradient')}"
     return _capital(f"{computed.before}{_braced(what)} is {right}; {{engine}} gives {_number(seen, digits)}.")
 
 
 @sentence_of.register
 def _(fact: Dtype, computed: Computed) -> str:
-    due = f"is of {fact.expected}" if fact.expected else "is an array of numbers"
+    due = f"has the dtype {fact.expected}" if fact.expected else "is an array of numbers"
     what = f"{computed.subject(fact.subject)}{_dtypes(computed)}"
     before = "" if computed.plain else "at the end of the program, "
     return _capital(f"{before}{_braced(what)} {_braced(due)}; {{engine}} gives {_braced(fact.seen)}.")
@@ -81,8 +94,9 @@ def _(fact: Shape, computed: Computed) -> str:
 @sentence_of.register
 def _(fact: Absent, computed: Computed) -> str:
     given = "none" if fact.error is None else f"none, but raises {fact.error.text}"
-    what = _braced(computed.subject(fact.subject)).replace("the gradient", "a gradient", 1)
-    return _capital(f"{computed.before}there is {what}; {{engine}} gives {_braced(given)}.")
+    what = computed.subject(fact.subject).replace("the gradient", "a gradient", 1)
+    place = computed.place(seeded=True)
+    return _capital(f"{computed.before}there is {_braced(what + place)}; {{engine}} gives {_braced(given)}.")
 
 
 @sentence_of.register
@@ -109,8 +123,8 @@ def _(fact: Parents, computed: Computed) -> str:  # noqa: ARG001 (a measurement 
 @sentence_of.register
 def _(fact: Silence, computed: Computed) -> str:
     reason = " or ".join(REASONS.get(kind, kind) for kind in fact.due)
-    last = _braced(computed.steps[-1].to_text())
-    return f"At the end of the program, `{last}` is an error: {reason}; {{engine}} raises none."
+    what = _braced(_action(computed))
+    return f"At the end of the program, {what} must be refused, since {reason}; {{engine}} raises no error."
 
 
 @sentence_of.register
@@ -121,12 +135,31 @@ def _(fact: Flag, computed: Computed) -> str:
 
 
 @sentence_of.register
+def _(fact: Calls, computed: Computed) -> str:
+    what = f"the hook `{_braced(fact.hook)}` sees {_counted(fact.expected)}"
+    return _capital(f"{computed.before}{what}; {{engine}} shows it {_counted(fact.seen)}.")
+
+
+@sentence_of.register
+def _(fact: Unsent, computed: Computed) -> str:
+    given = fact.gradients[0]
+    seen = _number(float(given.entries[0]), 6) if len(given.entries) == 1 else given.array.tolist()
+    what = f"nothing is sent to `{_braced(fact.leaf)}`"
+    return _capital(f"{computed.before}{what}; {{engine}} gives it the gradient {seen}.")
+
+
+@sentence_of.register
+def _(fact: Written, computed: Computed) -> str:  # noqa: ARG001 (which seed it is stands in the program)
+    return "A backward does not write to its seed; that of {engine} does."
+
+
+@sentence_of.register
 def _(fact: Uncoupled, computed: Computed) -> str:
     moved = " and ".join(f"`{each.name}` by {_entries(each.entries)}" for each in fact.direction)
     low, high = float(fact.lower), float(fact.upper)
     right = _number(low, 6) if low == high else f"between {_number(low, 6)} and {_number(high, 6)}"
     given = _number(float(fact.rate), 6)
-    told = f"moving {moved} changes `{computed.output}` by {right}"
+    told = f"moving {moved}{computed.place()} changes `{computed.output}` by {right}"
     return _capital(f"{_braced(told)}; according to the gradient that {{engine}} gives, by {given}.")
 
 
@@ -137,17 +170,46 @@ def _(fact: Measured, computed: Computed) -> str:  # noqa: ARG001 (a measurement
 
 def _possible(computed: Computed) -> str:
     """Return what an engine must be able to do at the last step."""
-    last = computed.steps[-1] if computed.steps else None
-    if isinstance(last, Apply):
-        return f"`{computed.texts[last.name]}` can be computed{computed.place()}"
-    if isinstance(last, Jvp):
-        return f"`{computed.texts.get(last.output, last.output)}` has a forward-mode derivative{computed.place()}"
-    return f"`{computed.output}` has a gradient{computed.place()}"
+    place = computed.place()
+    match computed.steps[-1] if computed.steps else None:
+        case Apply(name=name):
+            return f"`{computed.texts[name]}` can be computed{place}"
+        case Jvp(output=output):
+            return f"`{computed.texts.get(output, output)}` has a forward-mode derivative{place}"
+        case Grad(output=output, leaf=leaf):
+            return f"`{computed.texts.get(output, output)}` has a gradient with respect to `{leaf}`{place}"
+        case Backward() | Read() | None:
+            return f"`{computed.output}` has a gradient{place}"
+    return f"{_action(computed)} is possible{place}"
+
+
+def _action(computed: Computed) -> str:
+    """Name what the last step does."""
+    match computed.steps[-1]:
+        case Backward(output=output):
+            done = f"a backward from `{output}`"
+        case Grad(output=output, leaf=leaf):
+            done = f"the gradient of `{output}` with respect to `{leaf}`"
+        case Write(name=name):
+            done = f"overwriting `{name}`"
+        case Hook(tensor=tensor):
+            done = f"a hook on `{tensor}`"
+        case RetainGrad(name=name):
+            done = f"keeping the gradient of `{name}`"
+        case RequireGrad(name=name) | StopRequiringGrad(name=name):
+            done = f"changing whether `{name}` requires grad"
+        case last:
+            done = f"`{last.to_text()}`"
+    return done
 
 
 def _dtypes(computed: Computed) -> str:
     given = sorted({leaf.value.dtype for leaf in computed.leaves.values()})
     return f" of {' and '.join(given)}" if given else ""
+
+
+def _counted(number: int) -> str:
+    return f"{number} gradient{'' if number == 1 else 's'}"
 
 
 def _entries(entries: tuple[str, ...]) -> str:

@@ -33,7 +33,7 @@ def comparison(fact: Entry) -> tuple[str, str]:
     right = low + 0.0
     if abs(right) < sys.float_info.min:
         near = _below(error) if math.isfinite(error) and error else 1e-12
-        return f"abs(got) < {near}", "0.0"
+        return f"abs(got) < {near}", repr(right)
     return f"math.isclose(got, {right}, rel_tol={_relative(_apart(right, seen), fact)})", repr(right)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from refgrad.grading.judging.evidence import (
     Absent,
+    Calls,
     Died,
     Dtype,
     Error,
@@ -21,6 +22,8 @@ from refgrad.grading.judging.evidence import (
     Silence,
     Subject,
     Uncoupled,
+    Unsent,
+    Written,
 )
 from refgrad.native.observation import Raised
 from refgrad.report.findings.sentence import LONGEST_SENTENCE, sentence
@@ -30,6 +33,9 @@ X = Subject("gradient", "x")
 VALUE = Subject("value", "a")
 END = "At the end of the program, "
 LONG = SCENARIO.text.replace("read grad x", "backward a\nread grad x")
+GRAD = SCENARIO.text + "h = grad a x\n"
+WRITTEN = SCENARIO.text.replace("backward a", "write a multiply x")
+TWO = SCENARIO.text.replace("read grad x", "b = exp a\nbackward b\nread grad x")
 RAISED = Raised("ValueError", "no {braces}.", ("ValueError",))
 TWICE = Uncoupled(
     gradients=(Numbers((), ("0.5",), "x"),),
@@ -57,24 +63,62 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
         ),
         (
             said(replace(entry("nan"), lower="0", upper="1", index=(3,)), 5, LONG),
-            f"{END}the gradient of `x`, added up over 2 backwards, in entry [3] is between 0 and 1; toy 1.0 gives nan.",
+            f"{END}entry [3] of the gradient of `exp(x)` with respect to `x`, added up over 2 backwards, "
+            "is between 0 and 1; toy 1.0 gives nan.",
         ),
         (
             said(Dtype(subject=VALUE, seen="float64", expected="float32")),
-            "`exp(x)` of float64 is of float32; toy 1.0 gives float64.",
+            "`exp(x)` of float64 has the dtype float32; toy 1.0 gives float64.",
         ),
         (said(Shape(subject=VALUE, seen=(2,), expected=())), "`exp(x)` has the shape (); toy 1.0 gives (2,)."),
-        (said(Absent(subject=X)), "There is a gradient of `exp(x)` with respect to `x`; toy 1.0 gives none."),
+        (said(Absent(subject=X)), "There is a gradient of `exp(x)` with respect to `x` at x = 1.5; toy 1.0 gives none."),
         (said(Error(error=RAISED), 3), "`exp(x)` has a gradient at x = 1.5; toy 1.0 raises ValueError: no {braces}."),
         (said(Error(error=RAISED), 2), "`exp(x)` can be computed at x = 1.5; toy 1.0 raises ValueError: no {braces}."),
         (
             said(Silence(due=("freed-graph",)), 4, LONG),
-            "At the end of the program, `backward a` is an error: the graph was freed; toy 1.0 raises none.",
+            f"{END}a backward from `a` must be refused, since the graph was freed; toy 1.0 raises no error.",
         ),
+        (
+            said(Silence(due=("seed-shape",)), 5, GRAD),
+            f"{END}the gradient of `a` with respect to `x` must be refused, "
+            "since the seed has another shape than the output; toy 1.0 raises no error.",
+        ),
+        (
+            said(Error(error=RAISED), 5, GRAD),
+            "`exp(x)` has a gradient with respect to `x` at x = 1.5; toy 1.0 raises ValueError: no {braces}.",
+        ),
+        (
+            said(Error(error=RAISED), 3, WRITTEN),
+            f"{END}overwriting `a` is possible; toy 1.0 raises ValueError: no {{braces}}.",
+        ),
+        (
+            said(Silence(due=("retain-grad-on-constant",)), 2, "x = leaf float64[] {0x1p+0}\nretain grad x\n"),
+            f"{END}keeping the gradient of `x` must be refused, since a constant has no gradient to keep; "
+            "toy 1.0 raises no error.",
+        ),
+        (
+            said(Silence(due=("hook-on-constant",)), 2, "x = leaf float64[] {0x1p+0}\nhook h on x\n"),
+            f"{END}a hook on `x` must be refused, since a constant has no gradient to watch; toy 1.0 raises no error.",
+        ),
+        (
+            said(Silence(due=("requires-grad-of-non-leaf",)), 2, "x = leaf float64[] {0x1p+0}\nrequire grad x\n"),
+            f"{END}changing whether `x` requires grad must be refused, "
+            "since only leaves can be told to require grad or not; toy 1.0 raises no error.",
+        ),
+        (said(Calls(hook="h", seen=0, expected=1)), "The hook `h` sees 1 gradient; toy 1.0 shows it 0 gradients."),
+        (
+            said(Unsent(leaf="x", gradients=(Numbers((), ("0.5",), "x"),))),
+            "Nothing is sent to `x`; toy 1.0 gives it the gradient 0.5.",
+        ),
+        (
+            said(Unsent(leaf="x", gradients=(Numbers((2,), ("0.5", "1.0"), "x"),))),
+            "Nothing is sent to `x`; toy 1.0 gives it the gradient [0.5, 1.0].",
+        ),
+        (said(Written(change="seed 1 is 2.0")), "A backward does not write to its seed; that of toy 1.0 does."),
         (said(Flag(seen="True", expected=False)), "`grad` of `x` is False; toy 1.0 says True."),
         (
             said(TWICE),
-            "Moving `x` by 1 changes `exp(x)` by 2; according to the gradient that toy 1.0 gives, by 0.5.",
+            "Moving `x` by 1 at x = 1.5 changes `exp(x)` by 2; according to the gradient that toy 1.0 gives, by 0.5.",
         ),
         (
             said(Died(detail="the process was ended by signal 6 (SIGABRT)"), 2),
@@ -112,21 +156,55 @@ read grad x
 @pytest.mark.parametrize(
     ("operator", "index", "place"),
     [
-        ("multiply x y", (0, 1), " at x[0, 1] = inf, y[0, 1] = -1.0, y[1, 0] = nan, seed[0, 1] = 2.0 in entry [0, 1] "),
-        ("multiply x y", (1, 1), " at x[1, 1] = 4.0, x[0, 1] = inf, y[1, 1] = 0.0, seed[1, 1] = 1.0 in entry [1, 1] "),
-        ("matmul x y", (1, 1), " at x[0, 1] = inf, y[1, 0] = nan in entry [1, 1] "),
+        ("multiply x y", (0, 1), " at x[0, 1] = inf, y[0, 1] = -1.0, y[1, 0] = nan, seed[0, 1] = 2.0 "),
+        ("multiply x y", (1, 1), " at x[1, 1] = 4.0, x[0, 1] = inf, y[1, 1] = 0.0, seed[1, 1] = 1.0 "),
+        (
+            "matmul x y",
+            (1, 1),
+            " at x = [[1.0, inf], [2.0, 4.0]], y = [[0.5, -1.0], [nan, 0.0]], seed = [[1.0, 2.0], [1.0, 1.0]] ",
+        ),
     ],
 )
 def test_of_large_arrays_an_entry_and_what_is_no_number_are_told(
     operator: str, index: tuple[int, ...], place: str
 ) -> None:
     told = said(replace(entry("0.1"), index=index), 5, LARGE.replace("OPERATOR", operator))
+    assert told.startswith(f"Entry [{index[0]}, {index[1]}] of the gradient of `")
     assert f"with respect to `x`{place}is 4.48; toy" in told
 
 
-def test_large_arrays_of_plain_numbers_are_not_told_where_every_entry_counts() -> None:
-    plain = LARGE.replace("OPERATOR", "matmul x y").replace("inf", "0x1p+0").replace("nan", "0x1p+0")
-    assert "with respect to `x` in entry [0, 0] is 4.48" in said(replace(entry("0.1"), index=(0, 0)), 5, plain)
+FIVE = """\
+x = leaf float64[5] {0x1p+0 0x1p+0 0x1p+1 0x1p+2 0x1p+3} requires_grad
+y = leaf float64[2] {0x1p+0 0x1p+1}
+a = OPERATOR x
+backward a
+read grad x
+"""
+
+
+@pytest.mark.parametrize(
+    ("seed", "place"),
+    [
+        ("", "the operands of the program"),
+        (" seed float64[5] {0x1p+1 0x1p+0 0x1p+0 0x1p+0 0x1p+0}", "the operands and the seed of the program"),
+        (" seed float64[2] {0x1p+1 0x1p+0}", "seed = [2.0, 1.0] with the operands of the program"),
+    ],
+)
+def test_large_arrays_of_plain_numbers_are_left_to_the_program_where_every_entry_counts(seed: str, place: str) -> None:
+    plain = FIVE.replace("OPERATOR", "cumsum").replace("backward a", f"backward a{seed}")
+    told = said(replace(entry("0.1"), index=(0,)), 5, plain)
+    assert f"with respect to `x` at {place} is 4.48" in told
+
+
+def test_where_an_entry_counts_alone_its_operand_is_told_beside_a_seed_of_the_program() -> None:
+    seeded = FIVE.replace("OPERATOR", "cumsum").replace("0x1p+3}", "nan}")
+    seeded = seeded.replace("backward a", "backward a seed float64[5] {0x1p+1 0x1p+0 0x1p+0 0x1p+0 0x1p+0}")
+    told = said(replace(entry("0.1"), index=(0,)), 5, seeded)
+    assert "at x[4] = nan, y = [1.0, 2.0] with the seed of the program is 4.48" in told
+
+
+def test_a_gradient_of_several_outputs_names_none_of_them() -> None:
+    assert said(entry("0.1"), 7, TWO).startswith(f"{END}the gradient of `x`, added up over 2 backwards, is 4.48")
 
 
 def test_an_array_without_entries_is_told_by_its_shape() -> None:
@@ -151,7 +229,7 @@ read value t
 def test_what_forward_mode_makes_is_told_with_what_moves() -> None:
     fact = replace(entry("0.1"), subject=Subject("value", "t"), index=(0,))
     assert said(fact, 4, PUSHED) == (
-        "The forward-mode derivative of `exp(x)` as `x` moves by [1.0, 0.0] at x = [1.0, 2.0] in entry [0] is 4.48; "
+        "Entry [0] of the forward-mode derivative of `exp(x)` as `x` moves by [1.0, 0.0] at x = [1.0, 2.0] is 4.48; "
         "toy 1.0 gives 0.1."
     )
     assert said(Error(error=RAISED), 3, PUSHED).startswith("`exp(x)` has a forward-mode derivative at x = [1.0, 2.0]; ")
