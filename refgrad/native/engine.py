@@ -39,6 +39,9 @@ LEAST_PATIENCE: Final = 10.0
 KILLS: Final = 3
 """How often a process must be killed by a signal that may come from outside before that is the engine's doing."""
 
+RUNS_ALONE: Final = 3
+"""How often a program is run in a process of its own, where one that had run others ended in it."""
+
 Answers = Sequence[Any]
 
 
@@ -93,6 +96,7 @@ class ProcessRunner:
         self.endings = 0
         self.hung = 0
         self._ids = itertools.count(1)
+        self._ran = 0
         self._process: RunnerProcess | None = None
         atexit.register(self.stop)
         self._start()
@@ -106,18 +110,22 @@ class ProcessRunner:
 
     def run_until_ended(self, programs: Sequence[Program]) -> list[Answers | Ending]:
         """Return the answers of each program's steps up to the first program in which the runner ended."""
-        if not programs:
-            return []
+        found = self._asked(programs) if programs else []
+        return found if isinstance(found, list) else self._ended(programs, *found)
+
+    def _asked(self, programs: Sequence[Program]) -> list[Answers | Ending] | tuple[int, Ending]:
+        """Return the answers of each program's steps, or where there are none, in which program the runner ended."""
         try:
             answer = self._ask({"run": [program.wire() for program in programs]}, self._patience, len(programs))
             found = _checked(answer, len(programs))
         except ProtocolError as error:
             self.stop()
-            return self._ended(programs, 0, Ending("crashed", plain_line(str(error))))
+            return 0, Ending("crashed", plain_line(str(error)))
         except EndedError as error:
             self._process = None
             ending = Ending(error.outcome, plain_line(error.detail), error.step, plain_text(error.stderr))
-            return self._ended(programs, min(error.place, len(programs) - 1), ending)
+            return min(error.place, len(programs) - 1), ending
+        self._ran += len(programs)
         if answer.get("tampered"):
             self.stop()
         return found
@@ -126,9 +134,16 @@ class ProcessRunner:
         """Return the answers of programs one of which has ended the runner, by running those before it again."""
         self.endings += 1
         self.hung += ending.outcome == "hung"
+        others = self._ran + place > 0 and ending.outcome == "crashed"
+        shown = self._alone(programs[place]) if others else ending
         before = self.run_until_ended(programs[:place]) if place else []
         ended_before = len(before) < place or any(isinstance(each, Ending) for each in before)
-        return before if ended_before else [*before, ending]
+        return before if ended_before else [*before, shown]
+
+    def _alone(self, program: Program) -> Answers | Ending:
+        """Return what a program gives in a process of its own: one that ran others may die of what those have done."""
+        found = self._asked([program] * RUNS_ALONE)
+        return found[0] if isinstance(found, list) else found[1]
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has. Raises EngineStartError where it cannot say."""
@@ -185,6 +200,7 @@ class ProcessRunner:
 
     def _start(self) -> None:
         adapter = self.adapter
+        self._ran = 0
         hello = {
             "protocol": PROTOCOL,
             "name": adapter.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -48,6 +48,29 @@ def test_only_the_programs_that_end_the_process_are_lost(start: Start) -> None:
     assert [isinstance(answer, Ending) for answer in answers] == [name == "exp" for name in names]
     assert runner.endings == 2
     assert {answer.step for answer in answers if isinstance(answer, Ending)} == {2}
+
+
+SPOILING = SETUP.format(body='    globals()["sin"] = lambda x: os._exit(3)')
+WEARING = SETUP.format(body="    exp.runs = getattr(exp, 'runs', 0) + 1\n    os._exit(3) if exp.runs > 1 else None")
+
+
+def ended(setup: str, names: Sequence[str]) -> list[bool]:
+    """Return in which programs, one for each operator, the engine's process ends."""
+    runner = ProcessRunner(tiny_adapter(setup=setup, operators={"exp": "exp({x})", "sin": "sin({x})"}))
+    engine = Engine(runner.adapter, runner)
+    try:
+        answers = runner.run([engine.program(scenario(name, number)) for number, name in enumerate(names)])
+    finally:
+        runner.stop()
+    return [isinstance(answer, Ending) for answer in answers]
+
+
+def test_a_program_is_not_to_blame_for_what_another_one_did_to_their_process() -> None:
+    assert ended(SPOILING, ["sin", "exp", "sin", "exp", "sin"]) == [False] * 5
+
+
+def test_a_program_that_ends_a_process_when_it_is_run_again_is_to_blame() -> None:
+    assert ended(WEARING, ["sin", "exp", "sin", "exp"]) == [False, False, False, True]
 
 
 def test_what_was_run_ahead_is_not_run_again_and_stops_at_the_first_end(start: Start) -> None:
