@@ -57,6 +57,16 @@ def sentence(verdict: Verdict, title: str) -> str:
     return plain_line(told.replace("{engine}", _braced(title)), LONGEST_SENTENCE).replace("{{", "{").replace("}}", "}")
 
 
+def expression(verdict: Verdict) -> str:
+    """Return what a verdict's scenario differentiates, or computes, as code; nothing where it has no scenario."""
+    scenario = scenario_of(verdict)
+    if scenario is None:
+        return ""
+    computed = Computed(scenario, len(scenario.steps))
+    made = [step.name for step in scenario.steps if isinstance(step, Apply)]
+    return f"`{computed.output if computed.backwards or not made else computed.texts[made[-1]]}`"
+
+
 @singledispatch
 def sentence_of(fact: Fact, computed: Computed) -> str:
     """Return the sentence for a fact, in which ``{engine}`` stands for the engine."""

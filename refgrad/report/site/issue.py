@@ -2,29 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviours
+from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Error, Flag, Shape, Silence
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.text import plain_text
+from refgrad.native.text import plain_line, plain_text
 from refgrad.operators import operator_table
+from refgrad.operators.signature import signature
 from refgrad.report.findings import Script
+from refgrad.report.findings.sentence import expression
 
 LONGEST: Final = 60_000
 """Characters of an issue, and of one value on a page."""
 
+LONGEST_TITLE: Final = 250
+"""Characters that the title of an issue may have, and some to spare."""
+
+KINDS: Final[Mapping[type, str]] = MappingProxyType({
+    Dtype: "Wrong dtype",
+    Flag: "Wrong flag",
+    Shape: "Wrong shape",
+    Silence: "No error",
+})
+"""What is wrong, by facts of which severities say less."""
+
 
 def issue_text(found: Script) -> str:
-    """Return a finding as Markdown: the sentence, the program, and what it was found with."""
+    """Return a finding as Markdown: a title, the sentence, the program, what it violates, and the versions."""
     ticks = "```"
     program = found.program.replace(ticks, "'''").rstrip()
     source = source_of(found.verdict)
-    because = (
-        [f"{found.verdict.statement}" + (f" Source: {source}" if source else "")] if found.verdict.statement else []
-    )
-    parts = [found.sentence, f"{ticks}python\n{program}\n{ticks}", *because, f"Found with {found.environment}."]
-    return plain_text("\n\n".join(parts), LONGEST) + "\n"
+    because = " ".join(filter(None, [
+        found.verdict.statement, reason_of(found.verdict), operator_said(found.verdict), source and f"Source: {source}."
+    ]))  # fmt: skip
+    parts = [
+        f"# {title_of(found)}", found.sentence, f"{ticks}{found.language}\n{program}\n{ticks}", because,
+        f"Found with {found.environment}, by the check {found.verdict.id} of refgrad.",
+    ]  # fmt: skip
+    return plain_text("\n\n".join(filter(None, parts)), LONGEST) + "\n"
+
+
+def title_of(found: Script) -> str:
+    """Return a few words that say what is wrong: how bad it is, and in what, or the behaviour that is violated."""
+    what = statement_of(found.verdict.id) or expression(found.verdict) or found.verdict.statement
+    return plain_line(f"{_kind_of(found)}: {what}".rstrip("."), LONGEST_TITLE)
+
+
+def _kind_of(found: Script) -> str:
+    """Return how bad a finding is, by the fact that shows it where that says more."""
+    fact = None if found.verdict.evidence is None else found.verdict.evidence.fact
+    if isinstance(fact, Entry) and found.severity == "missing":
+        return "Gradient is nan" if fact.observed == "nan" else "Wrong gradient"
+    if isinstance(fact, Error) and not fact.expected:
+        return "Unexpected error"
+    return KINDS.get(type(fact), str(found.severity).capitalize().replace("Other rule broken", "Violated"))
+
+
+def operator_said(verdict: Verdict) -> str:
+    """Say what the operator of a verdict is, by the name that refgrad has for it; nothing where there is none."""
+    row = operator_table().get(verdict.operator)
+    return "" if row is None else f"Here `{row.name}{signature(row)}` is: {row.summary}."
+
+
+def ending_of(found: Script) -> str:
+    """Say how the program of a finding ends."""
+    fact = None if found.verdict.evidence is None else found.verdict.evidence.fact
+    if found.verdict.verdict in {"crashed", "hung"} and not isinstance(fact, Error):
+        return "ends its process, or does not answer"
+    if isinstance(fact, Error) or (isinstance(fact, Absent) and fact.error is not None):
+        return "ends with the error that is told above"
+    return "asserts what is right, and fails" if found.asserting else "shows what is wrong"
 
 
 def source_of(verdict: Verdict) -> str:

@@ -29,7 +29,16 @@ from refgrad.report.site.curves import drawn, read_growth
 from refgrad.report.site.documents import read_documents, shelves
 from refgrad.report.site.graph import graph_of
 from refgrad.report.site.history import histories
-from refgrad.report.site.issue import LONGEST, issue_text, reason_of, source_of, statement_of
+from refgrad.report.site.issue import (
+    LONGEST,
+    ending_of,
+    issue_text,
+    operator_said,
+    reason_of,
+    source_of,
+    statement_of,
+    title_of,
+)
 from refgrad.report.site.names import Names
 from refgrad.report.site.plots import plot_of, read_accuracy, worst
 from refgrad.report.site.tables import conventions_of, operators_of
@@ -129,9 +138,10 @@ class _Writer:
         fact = found.verdict.evidence.fact if found.verdict.evidence else None
         subject = getattr(getattr(fact, "subject", None), "name", "")
         self.page(
-            self.finding_page(report, found.verdict.id), "finding", title=f"{report.title}: {found.verdict.id}",
+            self.finding_page(report, found.verdict.id), "finding", title=f"{report.title}: {title_of(found)}",
             report=report, cause=cause, found=found, graph=graph_of(found.verdict.scenario, subject),
             issue=issue_text(found), source=source_of(found.verdict), reason=reason_of(found.verdict),
+            meaning=operator_said(found.verdict), ending=ending_of(found),
         )  # fmt: skip
 
     def operator(self, name: str) -> None:

@@ -30,10 +30,15 @@ def test_a_line_that_is_no_call_of_print_is_an_error(line: str) -> None:
 def test_a_look_becomes_an_assertion_on_what_it_shows(said: str, assertion: str) -> None:
     program = Program(LINES, Evidence(entry("0.1")), None)
 
-    def of(shown: ast.expr, dtype: ast.expr) -> str:
-        return f"{ast.unparse(dtype)} of {ast.unparse(shown)}"
-
     text = program.asserting(
         "value of a", lambda shown, dtype: f"{ast.unparse(dtype)} of {ast.unparse(shown)}", "got is 3", said
     )
     assert text == f"a = 3\ngot = a.dtype of a\n{assertion}\n"
+
+
+def test_an_error_that_was_only_printed_is_passed_over() -> None:
+    attempt = ["try:", "    f(x)", "except Exception as error:", '    print(f"{type(error).__name__}: {error}")']
+    program = Program([*attempt, "print(x)", *LINES], Evidence(entry("0.1")), None)
+    text = program.asserting("value of a", lambda shown, _: ast.unparse(shown), "got == 3", "a is {got}")
+    assert text.startswith("try:\n    f(x)\nexcept Exception:\n    pass\na = 3\ngot = a\n")
+    ast.parse(text)

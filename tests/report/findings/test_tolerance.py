@@ -65,3 +65,10 @@ def test_any_number_of_an_interval_passes() -> None:
     assert not any(holds(fact, got) for got in (-2.5, 2.5, math.nan))
     half = entry(-1.0, 0.0, math.inf)
     assert [holds(half, got) for got in (-1.0, 0.0, math.inf)] == [False, True, True]
+
+
+def test_a_subnormal_number_is_told_as_it_is() -> None:
+    fact = entry(math.nan, 5e-311, 5e-311)
+    assert comparison(fact)[1] == "5e-311"
+    assert holds(fact, 5e-311)
+    assert not holds(fact, math.nan)
