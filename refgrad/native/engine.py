@@ -134,8 +134,7 @@ class ProcessRunner:
         """Return the answers of programs one of which has ended the runner, by running those before it again."""
         self.endings += 1
         self.hung += ending.outcome == "hung"
-        others = self._ran + place > 0 and ending.outcome == "crashed"
-        shown = self._alone(programs[place]) if others else ending
+        shown = self._alone(programs[place]) if self._ran + place else ending
         before = self.run_until_ended(programs[:place]) if place else []
         ended_before = len(before) < place or any(isinstance(each, Ending) for each in before)
         return before if ended_before else [*before, shown]

@@ -50,13 +50,14 @@ def test_only_the_programs_that_end_the_process_are_lost(start: Start) -> None:
     assert {answer.step for answer in answers if isinstance(answer, Ending)} == {2}
 
 
-SPOILING = SETUP.format(body='    globals()["sin"] = lambda x: os._exit(3)')
-WEARING = SETUP.format(body="    exp.runs = getattr(exp, 'runs', 0) + 1\n    os._exit(3) if exp.runs > 1 else None")
+SPOILING = '    globals()["sin"] = lambda x: {}'
+WEARING = "    exp.runs = getattr(exp, 'runs', 0) + 1\n    os._exit(3) if exp.runs > 1 else None"
 
 
-def ended(setup: str, names: Sequence[str]) -> list[bool]:
-    """Return in which programs, one for each operator, the engine's process ends."""
-    runner = ProcessRunner(tiny_adapter(setup=setup, operators={"exp": "exp({x})", "sin": "sin({x})"}))
+def ended(body: str, names: Sequence[str]) -> list[bool]:
+    """Return in which programs, one for each operator, the process of an engine with this exponential ends."""
+    adapter = tiny_adapter(setup=SETUP.format(body=body), operators={"exp": "exp({x})", "sin": "sin({x})"})
+    runner = ProcessRunner(adapter, limits=Limits(program=1.0))
     engine = Engine(runner.adapter, runner)
     try:
         answers = runner.run([engine.program(scenario(name, number)) for number, name in enumerate(names)])
@@ -65,8 +66,9 @@ def ended(setup: str, names: Sequence[str]) -> list[bool]:
     return [isinstance(answer, Ending) for answer in answers]
 
 
-def test_a_program_is_not_to_blame_for_what_another_one_did_to_their_process() -> None:
-    assert ended(SPOILING, ["sin", "exp", "sin", "exp", "sin"]) == [False] * 5
+@pytest.mark.parametrize("end", ["os._exit(3)", "time.sleep(60)"])
+def test_a_program_is_not_to_blame_for_what_another_one_did_to_their_process(end: str) -> None:
+    assert ended(SPOILING.format(end), ["sin", "exp", "sin", "exp", "sin"]) == [False] * 5
 
 
 def test_a_program_that_ends_a_process_when_it_is_run_again_is_to_blame() -> None:
