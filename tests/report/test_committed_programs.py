@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from importlib.metadata import PackageNotFoundError, version
 
@@ -36,6 +37,43 @@ def committed(engine: str) -> list[Script]:
     return found
 
 
+def reported() -> list[Script]:
+    """Return the findings of all committed reports that tell evidence."""
+    documents = [read_document(path) for path in sorted((ROOT / "reports").glob("*.json"))]
+    found = [scripts(document) for document in documents]
+    return [script for each in found if any(s.verdict.evidence for s in each) for script in each]
+
+
+def test_every_program_asserts_what_is_right_or_ends_with_what_is_told() -> None:
+    """That it does is shown where its engine is installed; one whose process dies, or never ends, asserts nothing."""
+    silent = [
+        f"{script.engine} {script.verdict.id}"
+        for script in reported()
+        if not script.asserting and script.verdict.verdict not in {"crashed", "hung"}
+    ]
+    assert not silent
+
+
+def test_every_assertion_names_what_is_right() -> None:
+    for script in reported():
+        fact = script.verdict.evidence.fact if script.verdict.evidence else None
+        if isinstance(fact, Entry):
+            _, said, right = script.program.rpartition("should be ")
+            assert said, (script.engine, script.verdict.id)
+            lower, upper = float(fact.lower), float(fact.upper)
+            assert any(names_one_of(lower, upper, number) for number in NUMBER.findall(right)), (
+                script.engine,
+                script.verdict.id,
+            )
+
+
+def names_one_of(lower: float, upper: float, number: str) -> bool:
+    """Whether a number that is told lies between two, but for the digits that are not."""
+    slack = 1e-3 * max(abs(lower), abs(upper), 1e-300)
+    told = float(number)
+    return lower - slack <= told <= upper + slack or (math.isnan(lower) and math.isnan(told)) or told == lower
+
+
 def is_about_a_number(script: Script) -> bool:
     evidence = script.verdict.evidence
     return evidence is not None and isinstance(evidence.fact, Entry)
@@ -50,8 +88,7 @@ def check(script: Script) -> None:
         assert "AssertionError: " in head
         assert told
         lower, upper = float(fact.lower), float(fact.upper)
-        slack = 1e-3 * max(abs(lower), abs(upper), 1e-300)
-        assert [x for x in map(float, NUMBER.findall(right)) if lower - slack <= x <= upper + slack], confirmation.shown
+        assert any(names_one_of(lower, upper, number) for number in NUMBER.findall(right)), confirmation.shown
 
 
 @pytest.mark.engines

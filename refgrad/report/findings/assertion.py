@@ -13,6 +13,7 @@ from typing import Final
 from refgrad.grading.judging.evidence import (
     Absent,
     Calls,
+    Died,
     Dtype,
     Entry,
     Error,
@@ -131,6 +132,16 @@ def _(fact: Error, program: Program) -> str | None:
     if isinstance(step, Read) or fact.expected:
         return None
     return without_looks(program)
+
+
+@asserted.register
+def _(fact: Died, program: Program) -> str | None:  # noqa: ARG001 (how it ended is told by how it ends)
+    """Leave a program that ends its process as it is, with the one look that does so, if a look does."""
+    step = program.scenario.steps[program.evidence.step - 1] if program.scenario and program.evidence.step else None
+    if not isinstance(step, Read):
+        return without_looks(program)
+    number, (shown, *_), margin = program.look(label_of(step))
+    return program.ended(number, margin, [f"print({bare(shown)})"])
 
 
 @asserted.register

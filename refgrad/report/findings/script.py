@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final
 
+from refgrad.grading.judging.evidence import Entry, Uncoupled
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
 from refgrad.report.document import verdicts_of
@@ -17,7 +18,7 @@ from refgrad.report.findings import languages
 from refgrad.report.findings.assertion import asserting
 from refgrad.report.findings.languages import LANGUAGES
 from refgrad.report.findings.sentence import sentence
-from refgrad.report.findings.tidying import pieces, tidied
+from refgrad.report.findings.tidying import pieces, tidied, without_unused
 from refgrad.report.severity import Severity, severity
 
 MARKER: Final = "# A finding of refgrad"
@@ -74,15 +75,18 @@ class Script:
 
     @cached_property
     def asserting(self) -> str | None:
-        """The program with an assertion at its end, None where there is none: it ends with an error, or only prints."""
+        """The program that fails: with an assertion, an error, or its process; None for one that only prints."""
         return (
             asserting(self.verdict) if self.language == "python" else languages.asserting(self.verdict, self.language)
         )
 
     @cached_property
     def program(self) -> str:
-        """The program as a user of the library would write it; one that is not Python, or odd, is left as it is."""
+        """The program as a user of the library would write it; one of Python that is odd is left as it is."""
         text = self.asserting or self.verdict.reproduction
+        if self.language != "python":
+            fact = None if self.verdict.evidence is None else self.verdict.evidence.fact
+            return without_unused(text, self.language, asserts=isinstance(fact, Entry | Uncoupled))
         try:
             return tidied(pieces(text))
         except (ValueError, RecursionError):

@@ -182,7 +182,7 @@ def _possible(computed: Computed) -> str:
     """Return what an engine must be able to do at the last step."""
     place = computed.place()
     match computed.steps[-1] if computed.steps else None:
-        case Apply(name=name):
+        case Apply(name=name) | Read(what="value", name=name):
             return f"`{computed.texts[name]}` can be computed{place}"
         case Jvp(output=output):
             return f"`{computed.texts.get(output, output)}` has a forward-mode derivative{place}"

@@ -37,7 +37,8 @@ def issue_text(found: Script) -> str:
     program = found.program.replace(ticks, "'''").rstrip()
     source = source_of(found.verdict)
     because = " ".join(filter(None, [
-        found.verdict.statement, reason_of(found.verdict), operator_said(found.verdict), source and f"Source: {source}."
+        found.verdict.statement, reason_of(found.verdict), operator_said(found.verdict), edge_said(found.verdict),
+        source and f"Source: {source}.",
     ]))  # fmt: skip
     parts = [
         f"# {title_of(found)}", found.sentence, f"{ticks}{found.language}\n{program}\n{ticks}", because,
@@ -66,6 +67,12 @@ def operator_said(verdict: Verdict) -> str:
     """Say what the operator of a verdict is, by the name that refgrad has for it; nothing where there is none."""
     row = operator_table().get(verdict.operator)
     return "" if row is None else f"Here `{row.name}{signature(row)}` is: {row.summary}."
+
+
+def edge_said(verdict: Verdict) -> str:
+    """Say why a number is due where a formula does not tell; nothing where it does."""
+    fact = None if verdict.evidence is None else verdict.evidence.fact
+    return f"At this point: {fact.reason.rstrip('.')}." if isinstance(fact, Entry) and fact.remark == "limit" else ""
 
 
 def ending_of(found: Script) -> str:

@@ -17,7 +17,7 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Evidence, Silence
+from refgrad.grading.judging.evidence import Died, Evidence, Silence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import find_adapter
@@ -77,6 +77,18 @@ def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: 
     ended = run(Script("example", "1", verdict).text, tmp_path)
     assert ended.stdout == ""
     assert ended.stderr.endswith("AssertionError: no error was raised, though the graph was freed\n")
+
+
+SHOWN = "x = f(1.5)\na = x.exp()\na.backward()\nprint(a)  # value of a\nprint(g(x))  # gradient of x\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "program"),
+    [(4, "x = f(1.5)\na = x.exp()\na.backward()\nprint(g(x))\n"), (3, "x = f(1.5)\na = x.exp()\na.backward()\n")],
+)
+def test_a_script_whose_process_dies_looks_at_nothing_but_what_it_dies_of(step: int, program: str) -> None:
+    died = replace(VERDICTS[4], verdict="crashed", evidence=Evidence(Died(detail="it died"), step), reproduction=SHOWN)
+    assert Script("example", "1", died).program == program
 
 
 def test_what_is_no_python_is_left_as_it_is() -> None:

@@ -35,6 +35,7 @@ END = "At the end of the program, "
 X_SLOPE = "gradient of `exp(x)` with respect to `x`"
 X_TWICE = f"the {X_SLOPE}, added up over 2 backwards"
 LONG = SCENARIO.text.replace("read grad x", "backward a\nread grad x")
+VALUED = SCENARIO.text.replace("read grad x", "read value a")
 GRAD = SCENARIO.text + "h = grad a x\n"
 WRITTEN = SCENARIO.text.replace("backward a", "write a multiply x")
 TWO = SCENARIO.text.replace("read grad x", "b = exp a\nbackward b\nread grad x")
@@ -104,6 +105,10 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
         ),
         (
             said(Died(detail="the process was ended by signal 6 (SIGABRT)"), 2),
+            "`exp(x)` can be computed at x = 1.5; toy 1.0: the process was ended by signal 6 (SIGABRT).",
+        ),
+        (
+            said(Died(detail="the process was ended by signal 6 (SIGABRT)"), 4, VALUED),
             "`exp(x)` can be computed at x = 1.5; toy 1.0: the process was ended by signal 6 (SIGABRT).",
         ),
         (

@@ -23,7 +23,7 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
 from refgrad.report.findings import Script
 from refgrad.report.site.issue import ending_of, issue_text, reason_of, source_of, title_of
-from tests.report.example import VERDICTS, observed
+from tests.report.example import VERDICTS, entry, observed
 
 VERDICT = replace(VERDICTS[4], reproduction="x_grad = 0.1\nprint(x_grad)  # gradient of x\n")
 
@@ -38,6 +38,12 @@ def test_an_issue_has_the_sentence_the_program_the_statement_and_the_versions() 
     assert text.count("```") == 2
     assert f"exp is as it must be. Here `exp(x)` is: e to the x. Source: {source_of(VERDICT)}." in text
     assert text.endswith("Found with example 1, Python 3.12, Linux x86_64, by the check operators/exp of refgrad.\n")
+
+
+def test_a_limit_has_its_reason() -> None:
+    fact = replace(entry("nan"), remark="limit", reason="0 ** y is 0 for every y > 0.")
+    text = issue_text(Script("example", "1", replace(VERDICT, evidence=Evidence(fact, 4))))
+    assert "e to the x. At this point: 0 ** y is 0 for every y > 0. Source: " in text
 
 
 def test_a_program_is_marked_as_of_its_language() -> None:

@@ -1,0 +1,146 @@
+"""Leaves out what a program in another language than Python does not use: imports, helpers, results, and refusals.
+
+A program is read by its lines: a helper begins with one of its own and ends with the next one that ends it, and what
+stands in a block is indented. A helper that does nothing but return its only argument is left out of its calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from types import MappingProxyType
+from typing import Final
+
+NEVER: Final = re.compile(r"(?!)(?P<name>)")
+
+FUNCTION: Final = re.compile(r"\bprogram_\w+")
+"""What functions are called that a program consists of, where its engine has no tape."""
+
+MOST_LINES: Final = 500
+"""Longer programs are left as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """How lines of a language begin that import, that define a helper, that name a result, and that refuse."""
+
+    imports: re.Pattern[str] = NEVER
+    helper: re.Pattern[str] = NEVER
+    ends: str = "}"
+    result: re.Pattern[str] = NEVER
+    refusal: re.Pattern[str] = NEVER
+
+
+FORMS: Final[Mapping[str, Forms]] = MappingProxyType({
+    "javascript": Forms(
+        helper=re.compile(r"(?:function|class) (?P<name>\w+)\b"),
+        result=re.compile(r" *(?:var|const) (?P<name>\w+) = (?!.*\{$)"),
+        refusal=re.compile(r" *if \(.*\) throw new NotImplementedError\(.*\);$"),
+    ),
+    "cpp": Forms(result=re.compile(r" *(?:Tensor|auto) (?P<name>\w+) = (?!.*\{$)")),
+    "java": Forms(
+        imports=re.compile(r"import [\w.]+\.(?P<name>\w+);$"),
+        result=re.compile(r" *var (?P<name>\w+) = (?!.*\{$)"),
+    ),
+    "r": Forms(
+        helper=re.compile(r"(?P<name>\w+) <- function\(.*\{$"),
+        result=re.compile(r" *(?P<name>\w+) <- (?!.*\{$)"),
+    ),
+})
+
+
+def without_unused(program: str, language: str, *, asserts: bool) -> str:
+    """Return a program without what it does not use.
+
+    Results that nothing reads go, too, if it ``asserts`` a number and differentiates functions: a tape knows results.
+    """
+    forms = FORMS[language]
+    lines = [line for line in program.splitlines() if not forms.refusal.match(line)]
+    if len(lines) > MOST_LINES:
+        return program
+    lines = _inlined(lines, forms)
+    asserts = asserts and bool(FUNCTION.search(program))
+    before: list[str] = []
+    while lines != before:
+        before, lines = lines, list(_used(lines, forms, asserts=asserts))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).lstrip("\n")) + "\n"
+
+
+def _used(lines: Sequence[str], forms: Forms, *, asserts: bool) -> Iterator[str]:
+    """Yield the lines without imports, helpers and results that no other line names."""
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if match := forms.helper.match(line):
+            end = _end(lines, number, forms)
+            others = [*lines[:number], *lines[end:]]
+            yield from lines[number:end] if _mentions(others, match["name"]) else ()
+            number = end
+            continue
+        number += 1
+        imported, made = forms.imports.match(line), forms.result.match(line) if asserts else None
+        if imported and not _mentions([each for each in lines if each is not line], imported["name"]):
+            continue
+        if made and not _mentions(_visible(lines[number:], line, made["name"], forms), made["name"]):
+            continue
+        yield line
+
+
+def _visible(behind: Sequence[str], line: str, name: str, forms: Forms) -> Iterator[str]:
+    """Yield the lines behind one that names a result in which the name means that result."""
+    margin = _margin(line)
+    block = list(takewhile(lambda each: not each.strip() or _margin(each) >= margin, behind))
+    hidden = False
+    for each in block:
+        match = forms.result.match(each)
+        if _margin(each) <= margin:
+            hidden = False
+        elif match and match["name"] == name:
+            hidden = True
+            yield each[match.end() :]
+            continue
+        if not hidden:
+            yield each
+
+
+def _inlined(lines: Sequence[str], forms: Forms) -> list[str]:
+    """Return lines without helpers that return their only argument as it is."""
+    for number, line in enumerate(lines):
+        match = forms.helper.match(line)
+        argument = re.fullmatch(r".*\((\w+)\) \{", line)
+        if match and argument and [each.strip() for each in lines[number + 1 : number + 3]] == [
+            f"return {argument[1]};", forms.ends
+        ]:  # fmt: skip
+            rest = [*lines[:number], *lines[_end(lines, number, forms) :]]
+            return _inlined([_without_calls(each, match["name"]) for each in rest], forms)
+    return list(lines)
+
+
+def _without_calls(line: str, name: str) -> str:
+    """Return a line with what a function is called with in place of its calls."""
+    while match := re.search(rf"\b{name}\(", line):
+        depth, end = 1, match.end()
+        while depth and end < len(line):
+            depth += {"(": 1, ")": -1}.get(line[end], 0)
+            end += 1
+        if depth:  # it goes on behind the line
+            return line
+        line = line[: match.start()] + line[match.end() : end - 1] + line[end:]
+    return line
+
+
+def _end(lines: Sequence[str], number: int, forms: Forms) -> int:
+    """Return the number of the line behind a helper."""
+    if lines[number].endswith(forms.ends):
+        return number + 1
+    return next((n + 1 for n in range(number, len(lines)) if lines[n] == forms.ends), len(lines))
+
+
+def _mentions(lines: Sequence[str] | Iterator[str], name: str) -> bool:
+    return any(re.search(rf"(?<![\w.$\"]){name}\b", line) for line in lines)
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
