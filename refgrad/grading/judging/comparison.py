@@ -67,6 +67,12 @@ class Due:
         return next(iter(dtypes)) if len(dtypes) == 1 else None
 
     @property
+    def is_pushed(self) -> bool:
+        """Whether it is made by forward mode."""
+        prediction = self.prediction
+        return isinstance(prediction, Value) and isinstance(self.oracle.given.definitions.get(prediction.name), Jvp)
+
+    @property
     def is_certain(self) -> bool:
         """Whether it is certain that anything is recorded at all."""
         return isinstance(self.prediction, Value) or self.prediction.certain
@@ -134,7 +140,7 @@ def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Du
     entry = _entry(subject, error, due.oracle.form)
     if judgement.outcome == "convention":
         return Finding("convention", replace(entry, remark="choice"))
-    if judgement.outcome == "wrong" and _may_cancel(error, due.oracle):
+    if judgement.outcome == "wrong" and _may_cancel(error, due.oracle, pushed=due.is_pushed):
         return Finding("inconclusive", replace(entry, remark="cancels"))
     if judgement.outcome == "wrong" and math.isnan(error.observed):
         return _of_no_number(entry, due)
@@ -195,14 +201,16 @@ def _ulps(error: EntryError, form: Format) -> float:
     return distance / last_place(nearest, form)
 
 
-def _may_cancel(error: EntryError, oracle: CertifiedOracle) -> bool:
-    """Whether a derivative of third order is zero but for rounding: another formula may make it of other terms.
+def _may_cancel(error: EntryError, oracle: CertifiedOracle, *, pushed: bool = False) -> bool:
+    """Whether a derivative of third order, or what is ``pushed`` by forward mode, is zero but for rounding.
+
+    Another formula may make it of other terms: the tangent of a triangular factor is the sum of several matrices.
 
     How large these are is not known. As far as they are no larger than the numbers that the scenario itself goes
     through, rounding explains as much of each of them as of any other answer of their size.
     """
     orders = sum(isinstance(step, Grad) for step in oracle.given.steps)
-    if orders < 2 or not float(error.lower) == float(error.upper) == 0:  # noqa: PLR2004
+    if not (pushed or orders >= 2) or not float(error.lower) == float(error.upper) == 0:  # noqa: PLR2004
         return False
     sizes = (np.abs(oracle.value(name).midpoint) for name in oracle.scenario.definitions)
     largest = max((float(size.max()) for size in sizes if size.size), default=0.0)

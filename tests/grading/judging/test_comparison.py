@@ -7,7 +7,7 @@ import pytest
 
 from refgrad.grading.judging.comparison import Due, _may_cancel, _ulps, compare_array
 from refgrad.grading.judging.evidence import Subject
-from refgrad.lifecycle import Gradient, predict
+from refgrad.lifecycle import Gradient, Value, predict
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.observation import Observation
 from refgrad.oracles import CertifiedOracle, EntryError
@@ -42,6 +42,27 @@ def test_of_a_zero_of_third_order_four_roundings_of_the_largest_number_may_be_le
 def test_neither_of_another_number_nor_of_second_order_is_anything_left() -> None:
     assert not _may_cancel(error(ROUNDING, "1"), CertifiedOracle(parse(TWICE)))
     assert not _may_cancel(error(ROUNDING), CertifiedOracle(parse(ONCE)))
+
+
+PUSHED = """\
+x = leaf float64[2, 2] {0x1p+0 0x1p+1 0x1.8p+1 0x1p+0} requires_grad
+y = qr_r x
+t = jvp y x float64[2, 2] {0x1p+0 0x1p+0 0x1p+0 0x1p+0}
+read value t
+"""
+
+
+@pytest.mark.parametrize(("roundings", "outcome"), [(3.0, "inconclusive"), (3e3, "wrong")])
+def test_the_tangent_of_a_zero_may_be_left_of_terms_that_cancel(roundings: float, outcome: str) -> None:
+    scenario = parse(PUSHED)
+    oracle = CertifiedOracle(scenario)
+    tangent = oracle.value("t").midpoint.copy()
+    assert tangent[1, 0] == 0
+    tangent[1, 0] = roundings * 2.0**-53
+    (due,) = (each for each in predict(scenario) if isinstance(each, Value) and each.name == "t")
+    adapter = FunctionalAdapter(name="dual", setup="", leaf="{array}", vjp="{function}{primals}")
+    finding = compare_array(Subject("value", "t"), Observation(tangent, dtype="float64"), Due(oracle, due, adapter))
+    assert finding.outcome == outcome
 
 
 @pytest.mark.parametrize(("dtype", "last_place"), [("float64", 2.0**-52), ("float32", 2.0**-23), ("bfloat16", 2.0**-7)])
