@@ -20,6 +20,12 @@ ARRAYS: Final = frozenset({"array", "ones", "zeros"})
 TENSORS: Final = ARRAYS | {"Variable", "constant", "tensor", "to_tensor"}
 """Functions that make something, and not None."""
 
+OF_LISTS: Final = frozenset({"jnp.array"})
+"""Functions other than ``tensor`` that make the same of a list as of an array of NumPy of it."""
+
+OF_TYPED: Final = frozenset({"mx.np.array", "tf.constant"})
+"""Functions that do so if they are told a dtype."""
+
 REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
 """Functions for which libraries that follow NumPy have ``axis=None, keepdims=False``."""
 
@@ -71,6 +77,13 @@ class Folding(ast.NodeTransformer):
                 return ast.Assign([ast.Subscript(target, _alone(index), ast.Store())], value, lineno=node.lineno)
         return node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Return the dtype of an array of NumPy that stands in the program."""
+        self.generic_visit(node)
+        if node.attr == "dtype" and _is_of_floats(node.value):
+            return ast.parse("np.float64", mode="eval").body
+        return node
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """Decide ``not True``."""
         self.generic_visit(node)
@@ -97,8 +110,12 @@ class Folding(ast.NodeTransformer):
         node.keywords = [each for each in node.keywords if not _is_default(each, defaults)]
         if name == "backward" and len(node.args) == 1 and _is_none(node.args[0]):
             node.args = []
-        if (name == "tensor" or ast.unparse(node.func) == "jnp.array") and node.args:
-            node.args[0] = _list_of(node.args[0], typed=any(each.arg == "dtype" for each in node.keywords))
+        typed = any(each.arg == "dtype" for each in node.keywords)
+        listed = (
+            name == "tensor" or ast.unparse(node.func) in OF_LISTS or (typed and ast.unparse(node.func) in OF_TYPED)
+        )
+        if listed and node.args:
+            node.args[0] = _list_of(node.args[0], typed=typed)
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Dict() as table, attr="get"), args=[ast.Constant(value=key), default]
@@ -130,6 +147,8 @@ def truth(test: ast.expr) -> bool:
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in COMPARISONS:
         compare = COMPARISONS[type(test.ops[0])]
         left, right = test.left, test.comparators[0]
+        if ast.unparse(left) == "np.float64" and ast.unparse(right) == "bool":
+            return bool(compare(False, True))  # noqa: FBT003 (operators have no keywords)
         if isinstance(left, ast.Attribute) and left.attr == "dtype" and ast.unparse(right) == "bool":
             return bool(compare(_is_boolean(left.value), True))  # noqa: FBT003 (operators have no keywords)
         if _is_none(right) and isinstance(left, ast.Call) and last_name(left.func) in TENSORS:
@@ -182,6 +201,22 @@ def _is_boolean(array: ast.expr) -> bool:
         raise Unknown
     entries = [node.value for node in ast.walk(array.args[0]) if isinstance(node, ast.Constant)]
     return bool(entries) and all(isinstance(entry, bool) for entry in entries)
+
+
+def _is_of_floats(array: ast.expr) -> bool:
+    """Whether an array of NumPy is made of numbers that stand in the program, all of them floats."""
+    if not isinstance(array, ast.Call) or array.keywords or len(array.args) != 1:
+        return False
+    if ast.unparse(array.func) in {"np.ones", "np.zeros"}:
+        return True
+    if ast.unparse(array.func) != "np.array":
+        return False
+    nodes = list(ast.walk(array.args[0]))
+    numbers = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    named = [node for node in nodes if isinstance(node, ast.Attribute)]
+    others = [node for node in nodes if isinstance(node, ast.Name) and node.id != "np"]
+    floats = all(isinstance(number, float) for number in numbers)
+    return floats and not others and all(each.attr in {"inf", "nan"} for each in named) and bool(numbers or named)
 
 
 def _unpacked(argument: ast.expr) -> list[ast.expr]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Final
@@ -54,17 +54,18 @@ FORMS: Final[Mapping[str, Forms]] = MappingProxyType({
 def without_unused(program: str, language: str, *, asserts: bool) -> str:
     """Return a program without what it does not use.
 
-    Results that nothing reads go, too, if it ``asserts`` a number and differentiates functions: a tape knows results.
+    Where it differentiates functions, results that only a function of the same name uses go, too, and all that nothing
+    reads if it ``asserts`` a number. A tape knows all results.
     """
     forms = FORMS[language]
     lines = [line for line in program.splitlines() if not forms.refusal.match(line)]
     if len(lines) > MOST_LINES:
         return program
     lines = _inlined(lines, forms)
-    asserts = asserts and bool(FUNCTION.search(program))
+    tape = replace(forms, result=NEVER)
     before: list[str] = []
     while lines != before:
-        before, lines = lines, list(_used(lines, forms, asserts=asserts))
+        before, lines = lines, list(_used(lines, forms if FUNCTION.search(program) else tape, asserts=asserts))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).lstrip("\n")) + "\n"
 
 
@@ -80,12 +81,25 @@ def _used(lines: Sequence[str], forms: Forms, *, asserts: bool) -> Iterator[str]
             number = end
             continue
         number += 1
-        imported, made = forms.imports.match(line), forms.result.match(line) if asserts else None
+        imported, made = forms.imports.match(line), forms.result.match(line)
         if imported and not _mentions([each for each in lines if each is not line], imported["name"]):
             continue
-        if made and not _mentions(_visible(lines[number:], line, made["name"], forms), made["name"]):
+        if made and _is_idle(lines[number:], line, made["name"], forms, asserts=asserts):
             continue
         yield line
+
+
+def _is_idle(behind: Sequence[str], line: str, name: str, forms: Forms, *, asserts: bool) -> bool:
+    """Whether nothing behind a line needs the result that it names."""
+    if not asserts and not _is_repeated(behind, line, name, forms):
+        return False
+    return not _mentions(_visible(behind, line, name, forms), name)
+
+
+def _is_repeated(behind: Sequence[str], line: str, name: str, forms: Forms) -> bool:
+    """Whether a block behind a line that names a result names one so, too."""
+    made = [match for each in behind if _margin(each) > _margin(line) and (match := forms.result.match(each))]
+    return any(match["name"] in {name, f"{name}_"} for match in made)
 
 
 def _visible(behind: Sequence[str], line: str, name: str, forms: Forms) -> Iterator[str]:

@@ -73,6 +73,11 @@ def test_what_a_block_names_itself_does_not_use_the_result_of_that_name() -> Non
     assert without_unused(BLOCK, "cpp", asserts=True) == BLOCK.replace("  Tensor b = tanh(a);\n", "", 1)
 
 
+def test_where_an_error_is_to_be_shown_only_what_a_block_computes_again_goes() -> None:
+    program = BLOCK + "  auto last = pull(got);\n"
+    assert without_unused(program, "cpp", asserts=False) == program.replace("  Tensor b = tanh(a);\n", "", 1)
+
+
 def test_what_a_block_reads_of_a_result_or_makes_its_own_of_uses_it() -> None:
     read = BLOCK.replace("    Tensor b = tanh(a);\n", "").replace("return b", "return b * a")
     assert without_unused(read, "cpp", asserts=True) == read
