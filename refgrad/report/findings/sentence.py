@@ -50,7 +50,8 @@ def sentence(verdict: Verdict, title: str) -> str:
     fact = None if verdict.evidence is None else verdict.evidence.fact
     scenario = scenario_of(verdict)
     if fact is None or scenario is None:
-        told = f"{{engine}}: {_braced(verdict.message.rstrip('.'))}."
+        asked = f"{verdict.statement} " if verdict.verdict == "hung" else ""  # the message says how long alone
+        told = f"{_braced(asked)}{{engine}}: {_braced(verdict.message.rstrip('.'))}."
     else:
         step = verdict.evidence.step if verdict.evidence else 0
         told = sentence_of(fact, Computed(scenario, step or len(scenario.steps)))

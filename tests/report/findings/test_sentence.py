@@ -268,6 +268,11 @@ def test_a_verdict_without_evidence_tells_its_message() -> None:
     assert sentence(verdict, "toy 1.0") == "toy 1.0: what a call adds is {13}."
 
 
+def test_a_measurement_that_never_ended_tells_what_was_asked() -> None:
+    hung = replace(VERDICTS[4], verdict="hung", evidence=None, message="gave no answer within 60 s")
+    assert sentence(hung, "toy 1.0") == "exp is as it must be. toy 1.0: gave no answer within 60 s."
+
+
 def test_a_sentence_is_one_line_of_bounded_length() -> None:
     verdict = replace(VERDICTS[4], evidence=None, message="a\nb" * 10_000)
     told = sentence(verdict, "toy\n1.0\x1b[0m")
