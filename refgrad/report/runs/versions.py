@@ -2,9 +2,10 @@
 
     python -m refgrad.report.runs.versions out reports/versions
 
-``out/ENGINE/VERSION/`` holds the report of a version; ``.ci/grade_engines versions`` makes all of them. One version in several
-environments is told apart by a local version, ``1.5+numpy.1.26``. What is written keeps the verdicts that are not the
-same in all versions, and the summary of all. The folder itself may be given twice: its page is then written again.
+``out/ENGINE/VERSION/`` holds the report of a version; ``.ci/grade_engines versions out`` makes all of them. One version
+in several environments is told apart by a local version, ``1.5+numpy.1.26``. What is written keeps the verdicts that
+are not the same in all versions, and the summary of all. The folder itself may be given twice: its page is then written
+again.
 """
 
 from __future__ import annotations
