@@ -102,6 +102,10 @@ class Duals:
         """Return what a leaf holds with its part of the direction."""
         return Dual(array if array.dtype == np.bool_ else array.astype(np.float64), self.tangents.get(name))
 
+    def constant(self, array: Array) -> Dual:
+        """Return an array that does not vary."""
+        return Dual(array, None)
+
     def apply(self, operator: Operator, arguments: list[Dual], attributes: Mapping[str, Any]) -> Dual:
         """Apply an operator to values and tangents."""
         values = [argument.value for argument in arguments]

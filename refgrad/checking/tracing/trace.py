@@ -17,9 +17,9 @@ from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import numpy_array, torch_mode
 from refgrad.checking.tracing.nearness import NEARBY_TOLERANCE, near, numeric
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable
-from refgrad.interpreter import Float64, evaluate, expanded
+from refgrad.interpreter import Noted, noted, numpy_forward
 from refgrad.oracles import CertifiedOracle, judge
-from refgrad.scenario import Leaf, Scenario
+from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS
 
 CLOSE_ULPS = 4.0
@@ -65,32 +65,47 @@ class Trace:
         return {name: self.recorder.values[name].shape for name in self.inputs}
 
     @cached_property
-    def direct(self) -> bool:
-        """Whether it can be evaluated step by step: no operator is made of others, and there are no truth values."""
-        return not any(
-            step.array.dtype == np.bool_ if isinstance(step, Given) else step.operator.composite is not None
+    def steps_of_composites(self) -> Mapping[str, Noted]:
+        """The steps of which each composite operator consists here."""
+        values = self.recorder.values
+        return {
+            step.name: noted(step.operator, [values[name] for name in step.arguments], step.attributes)
             for step in self.recorder.steps
-        )
+            if isinstance(step, Applied) and step.operator.composite is not None
+        }
 
     @cached_property
     def operations(self) -> int:
-        """How many operators are applied."""
-        if not self.direct:
-            return len(expanded(self.scenario).applications)
-        return sum(isinstance(step, Applied) for step in self.recorder.steps)
+        """How many operators are applied, none of which is made of others."""
+        inside = self.steps_of_composites.values()
+        applied = sum(isinstance(step, Applied) for step in self.recorder.steps) - len(inside)
+        return applied + sum(entry.operator is not None for found in inside for entry in found.entries)
 
     def evaluated(self, system: Duals) -> Mapping[str, Any]:
         """Return the value of every name."""
-        if not self.direct:
-            return evaluate(expanded(self.scenario), system)
         values: dict[str, Any] = {}
         for step in self.recorder.steps:
             if isinstance(step, Given):
                 values[step.name] = system.given(step.name, step.array)
+                continue
+            arguments = [values[name] for name in step.arguments]
+            if step.name in self.steps_of_composites:
+                values[step.name] = _result(self.steps_of_composites[step.name], system, arguments)
             else:
-                arguments = [values[name] for name in step.arguments]
                 values[step.name] = system.apply(step.operator, arguments, step.attributes)
         return values
+
+
+def _result(composite: Noted, system: Duals, arguments: Sequence[Any]) -> Any:
+    """Return the value of a composite by its steps."""
+    values = dict(zip(map(id, composite.inputs), arguments, strict=True))
+    for entry in composite.entries:
+        if entry.operator is None:
+            values[id(entry)] = system.constant(entry.array if entry.unrounded is None else entry.unrounded)
+        else:
+            operands = [values[id(operand)] for operand in entry.operands]
+            values[id(entry)] = system.apply(entry.operator, operands, entry.attributes)
+    return values[id(composite.result)]
 
 
 def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Recorder | None = None) -> Trace:
@@ -149,7 +164,7 @@ def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
 def _verify_nearby(found: Trace, subject: Subject) -> None:
     """Compare at another point too: a value that was taken out of the calculation is a constant in the trace only."""
     moved = tuple(_moved(array) for array in subject.point)
-    values = evaluate(found.scenario, _Elsewhere(dict(zip(found.inputs, moved, strict=True))))
+    values = _elsewhere(found.recorder, dict(zip(found.inputs, moved, strict=True)))
     for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
         if output.shape != values[name].shape or not near(output, values[name], NEARBY_TOLERANCE[found.dtype]):
             raise Untraceable(f"output {k} is not what its trace gives at a point nearby")
@@ -160,12 +175,14 @@ def _moved(array: Array) -> Array:
     return (array + signs * NEARBY * np.maximum(np.abs(array), 0.5)).astype(array.dtype)
 
 
-class _Elsewhere(Float64):
-    """Float64 with other values of some leaves."""
-
-    def __init__(self, values: Mapping[str, Array]) -> None:
-        self.values = values
-
-    def leaf(self, leaf: Leaf) -> Array:
-        found = self.values.get(leaf.name)
-        return super().leaf(leaf) if found is None else found
+def _elsewhere(recorder: Recorder, moved: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the value of every name with other values of some leaves."""
+    values: dict[str, Array] = {}
+    with np.errstate(all="ignore"):
+        for step in recorder.steps:
+            if isinstance(step, Given):
+                values[step.name] = moved.get(step.name, step.array)
+            else:
+                arguments = [values[name] for name in step.arguments]
+                values[step.name] = np.asarray(numpy_forward(step.operator)(*arguments, **step.attributes))
+    return values
