@@ -334,7 +334,7 @@ def alike(a: Array, b: Array) -> bool:
     """Whether two arrays are the same but for the order in which threads added."""
     if a.shape != b.shape:
         return False
-    if (a == b).all():
+    if a.tobytes() == b.tobytes() or (a == b).all():
         return True
     size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
     return np.allclose(a, b, REPEATABLE, REPEATABLE * size, equal_nan=True)

@@ -138,7 +138,7 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
 
 def _asked(subject: Subject, options: _Options, deadline: Deadline) -> GradientReport:
     """Return the report on all that is asked, up to the first that is not right."""
-    choices, tolerance = np.random.default_rng(options.seed), options.tolerance
+    choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
     report = explanation.report(Check(subject, choices, tolerance, options.method, deadline))
     if report.outcome == "right" and options.order > 1:
         report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=options.order)
@@ -155,6 +155,12 @@ def _answered(report: GradientReport, *, raise_exception: bool, strict: bool, al
     if raise_exception and not report and (strict or report.outcome == "wrong"):
         raise GradientError.of(report)
     return report
+
+
+@cache
+def _sequence(seed: int) -> np.random.SeedSequence:
+    """Return what the random choices of every check with a seed start from."""
+    return np.random.SeedSequence(seed)
 
 
 @cache

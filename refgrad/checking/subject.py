@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 from warnings import catch_warnings
 
@@ -59,6 +58,8 @@ class Subject:
         self.function = self.library.with_parameters(function, tuple(parameters))
         self.inputs = _read_inputs(self.library, self.arguments_tree, parameters)
         self.positions = tuple(i for i, x in enumerate(self.inputs) if x.checked)
+        self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
+        self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
         self.chance = Chance(self.library)
         if not self.positions:
@@ -68,16 +69,6 @@ class Subject:
         """Name an input as its user would."""
         return self.inputs[position].name
 
-    @property
-    def point(self) -> Arrays:
-        """The values of the inputs that are differentiated by."""
-        return tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
-
-    @cached_property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of the inputs that are differentiated by."""
-        return tuple(self.inputs[i].kind for i in self.positions)
-
     def at(self, point: Arrays) -> Subject:
         """Return the same function at another point."""
         arguments = list(self.inputs)
@@ -85,7 +76,7 @@ class Subject:
             old = arguments[i]
             arguments[i] = Input(old.given, old.name, array, old.kind, checked=True)
         other = copy(self)
-        other.inputs = tuple(arguments)
+        other.inputs, other.point = tuple(arguments), point
         return other
 
     def raised(self) -> Subject | None:
@@ -209,7 +200,7 @@ def _checked(library: Library, leaves: Sequence[Any], names: Sequence[str]) -> l
     ]
     wanted = [x.checked and library.requires_grad(x.given) for x in read]
     chosen = wanted if any(wanted) else [x.checked for x in read]
-    return [Input(x.given, x.name, x.array, x.kind, checked) for x, checked in zip(read, chosen, strict=True)]
+    return [x if x.checked == taken else replace(x, checked=taken) for x, taken in zip(read, chosen, strict=True)]
 
 
 def _input(library: Library, tensor: Any, name: str, *, checked: bool) -> Input:

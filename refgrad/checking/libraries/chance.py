@@ -66,4 +66,4 @@ class Chance:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two states are the same."""
-    return pickle.dumps(a) == pickle.dumps(b)
+    return a == b if isinstance(a, bytes) else pickle.dumps(a) == pickle.dumps(b)

@@ -30,13 +30,14 @@ class TorchTensors(Library):
         self.conjugates = False
         self.counts_floats = False
         self.own_source = Source(self._generator_state, self._set_generator_state)
+        self.tensors = (self.torch.Tensor, np.ndarray)
         self.halves = frozenset({self.torch.bfloat16, self.torch.float16})
         self.plain: dict[Any, Kind] = {}
         """The kinds of tensors whose entries lie in order, by their dtypes."""
 
     def is_tensor(self, value: Any) -> bool:
         """Whether something is a tensor, or an array that becomes one."""
-        return isinstance(value, self.torch.Tensor | np.ndarray)
+        return isinstance(value, self.tensors)
 
     def kind(self, tensor: Any) -> Kind:
         """Return the dtype, and the strides of a tensor whose entries do not lie in order."""
@@ -70,7 +71,9 @@ class TorchTensors(Library):
 
     def seed(self, array: Array, kind: Kind) -> Any:
         """Return a new cotangent."""
-        return self.torch.from_numpy(np.array(as_given(array, kind), order="C")).to(getattr(self.torch, kind.dtype))
+        made = self.torch.from_numpy(np.array(as_given(array, kind), order="C"))
+        dtype = getattr(self.torch, kind.dtype)
+        return made if made.dtype == dtype else made.to(dtype)
 
     def parameters(self, function: Function) -> dict[str, Any]:
         """Return the parameters of a module that are trained."""
@@ -115,10 +118,12 @@ class TorchTensors(Library):
         while waiting and len(seen) < LONGEST_WALK:
             node, number = waiting.pop()
             metadata = getattr(node, "_input_metadata", ())  # of an output without gradient it says float32
-            dtypes |= {each.dtype for each in metadata[number : number + 1]}
-            new = {edge for edge in node.next_functions if edge[0] is not None} - seen
-            seen |= new
-            waiting += new
+            if number < len(metadata):
+                dtypes.add(metadata[number].dtype)
+            for edge in node.next_functions:
+                if edge[0] is not None and edge not in seen:
+                    seen.add(edge)
+                    waiting.append(edge)
         return {self._plain(dtype).dtype for dtype in dtypes}
 
     def raised(self, function: Function) -> Function | None:

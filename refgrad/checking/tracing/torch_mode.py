@@ -255,8 +255,8 @@ def _name(function: Any) -> str:
 
 
 def _array(tensor: Any) -> Any:
-    tensor = tensor.detach().resolve_neg().cpu()
-    return (tensor.float() if tensor.element_size() < NARROW and tensor.is_floating_point() else tensor).numpy()
+    narrow = tensor.element_size() < NARROW and tensor.is_floating_point()
+    return (tensor.float() if narrow else tensor).numpy(force=True)
 
 
 @cache
