@@ -99,10 +99,7 @@ class CertifiedJudge:
         subject = self.subject
         if subject is None or self.tolerance or self.trace.dtype != "float64":
             return None
-        direction = {
-            name: self.choices.uniform(0.5, 1.0, g.shape) * self.choices.choice((-1.0, 1.0), g.shape)
-            for name, g in gradients.items()
-        }
+        direction = {name: screening.random_direction(g.shape, self.choices) for name, g in gradients.items()}
         terms = np.concatenate([np.zeros(0), *((direction[name] * g).ravel() for name, g in gradients.items())])
         claimed = float(np.sum(terms))
         truth = screening.slope(self.trace, direction, zip(self.trace.outputs, seeds, strict=True))

@@ -148,7 +148,7 @@ class Check:
 
     def storable(self, seed: Array, output: int) -> Array:
         """Return a seed in numbers that the output's dtype has."""
-        return rounded(seed, self.pullback.kinds[output].part).astype(self.outputs[output].dtype)
+        return rounded(seed, self.pullback.kinds[output].part).astype(self.outputs[output].dtype, copy=False)
 
     def balanced(self, seeds: Seeds) -> Seeds:
         """Weigh the outputs by how slowly they change, so that no row of the Jacobian hides behind another.
@@ -157,7 +157,7 @@ class Check:
         """
         rates = self.judge.row_scales()
         bits = FORMATS[self.pullback.precision].bits // HIDING
-        if rates.size and float(np.max(rates)) <= 2.0**bits * float(np.min(rates)):
+        if rates.size and rates.max() <= 2.0**bits * rates.min():
             return tuple(None if seed is None else BACK * seed for seed in seeds)
         scales, offset = [], 0
         for output in self.outputs:
@@ -236,7 +236,7 @@ class Check:
     def known(self, seeds: Seeds) -> bool:
         """Whether the gradients of another run are those of the first, for seeds that only differ by a factor."""
         for a, b in zip(self.seeds[0], seeds, strict=True):
-            if a is not b and (a is None or b is None or not np.array_equal(BACK * a, b)):
+            if a is not b and (a is None or b is None or (BACK * a).tobytes() != b.tobytes()):
                 return False
         found = self.gradients(self.other(1), seeds)
         return all(alike(BACK * a, b) for a, b in zip(self.first, found, strict=True))

@@ -126,7 +126,7 @@ class Pullback:
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
         """Raise SideEffectError where a seed is no longer what it was."""
         wanted = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
-        if not _same(self.library.values(tensor).astype(wanted.dtype), wanted):
+        if not _same(wanted, self.library.values(tensor)):
             raise SideEffectError(f"the backward writes to the seed of output {output}")
 
 
@@ -136,7 +136,7 @@ class DirectPullback(Pullback):
     def __init__(self, subject: Runnable, point: Arrays, watching: Watching = unwatched) -> None:
         """Record the function at a point; no gradient has been returned yet."""
         super().__init__(subject, point, watching)
-        self.returned: dict[str, tuple[Any, Array]] = {}
+        self.returned: list[tuple[int, Any, Array]] = []
 
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the gradients of all outputs at once."""
@@ -146,16 +146,16 @@ class DirectPullback(Pullback):
         places, arrays, tensors = zip(*taking_part, strict=True)
         with backward_from(places[0]):
             found = self.library.gradients([self.tensors[k] for k in places], self.leaves, tensors)
-        for i, (earlier, array) in self.returned.items():
+        for i, earlier, array in self.returned:
             if not _same(self.library.read_gradient(earlier), array):
-                raise SideEffectError(f"the backward writes to the gradient of input {i} that an earlier one returned")
+                name = self.subject.name_of(i)
+                raise SideEffectError(f"the backward writes to the gradient of input {name} that an earlier one returned")
         for k, array, tensor in zip(places, arrays, tensors, strict=True):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the backward")
         result = tuple(None if each is None else self.library.read_gradient(each) for each in found)
-        names = map(self.subject.name_of, self.subject.positions)
-        triples = zip(names, found, result, strict=True)
-        self.returned = {name: (each, array) for name, each, array in triples if array is not None}
+        triples = zip(self.subject.positions, found, result, strict=True)
+        self.returned = [(i, each, array) for i, each, array in triples if array is not None]
         return result
 
 

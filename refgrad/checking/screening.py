@@ -194,7 +194,7 @@ class Sweep:
         """Sweep along a random direction."""
         self.operations = swept.operations
         with np.errstate(all="ignore"):
-            self.gradients = {name: gradient.astype(np.float64) for name, gradient in gradients.items()}
+            self.gradients = {name: np.asarray(gradient, np.float64) for name, gradient in gradients.items()}
             self.weights = {name: _weights(gradient, choices) for name, gradient in self.gradients.items()}
             self.values = swept.evaluated(Duals(self.weights))
 
@@ -202,7 +202,7 @@ class Sweep:
         """Whether the gradients of the sum of seed · output are right along the direction."""
         with np.errstate(all="ignore"):
             truth = sum((_along(self.values[name], seed) for name, seed in contributions), 0.0)
-            claimed = sum(float(np.sum(self.weights[name] * g)) for name, g in self.gradients.items())
+            claimed = sum(float((self.weights[name] * g).sum()) for name, g in self.gradients.items())
             allowed = tolerance(self.operations, sum(g.size for g in self.gradients.values()), rounding)
             if rounding.large:
                 norm = math.hypot(*(_norm(self.values[name], seed) for name, seed in contributions))
@@ -211,8 +211,7 @@ class Sweep:
 
     def rates(self, outputs: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how fast each entry of the outputs changes along the direction; 1 where it does not."""
-        found = np.concatenate([np.zeros(0), *(np.abs(_tangent(self.values[name])).ravel() for name in outputs)])
-        return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+        return _rates([self.values[name] for name in outputs])
 
 
 def slope(swept: Evaluable, direction: Mapping[str, Array], contributions: Iterable[tuple[str, Array | None]]) -> float:
@@ -230,14 +229,15 @@ def row_scales(
     ``shapes`` are those of what varies.
     """
     with np.errstate(all="ignore"):
-        directions = {
-            name: choices.uniform(0.5, 1.0, shape) * choices.choice((-1.0, 1.0), shape)
-            for name, shape in shapes.items()
-        }
+        directions = {name: random_direction(shape, choices) for name, shape in shapes.items()}
         values = swept.evaluated(Duals(directions))
-        rates = [np.abs(_tangent(values[name])).ravel() for name in outputs]
-        found = np.concatenate([np.zeros(0), *rates])
-    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+        return _rates([values[name] for name in outputs])
+
+
+def random_direction(shape: tuple[int, ...], choices: np.random.Generator) -> Array:
+    """Return random numbers between a half and one, of either sign."""
+    drawn = choices.uniform(-HALF, HALF, shape)
+    return drawn + np.copysign(HALF, drawn)
 
 
 def tolerance(operations: int, count: int, rounding: Rounding = ROUNDING) -> float:
@@ -261,14 +261,19 @@ def _weights(gradient: Array, choices: np.random.Generator) -> Array:
     return np.asarray(numbers / np.where(reference == 0, TINY, reference))
 
 
-def _tangent(output: Dual) -> Array:
-    return np.zeros(output.shape) if output.tangent is None else output.tangent
+def _rates(outputs: Sequence[Dual]) -> npt.NDArray[np.float64]:
+    """Return how fast each entry of some outputs changes; 1 where it does not."""
+    tangents = [np.zeros(each.shape) if each.tangent is None else each.tangent for each in outputs]
+    found = np.abs(tangents[0].ravel() if len(tangents) == 1 else np.concatenate([np.ravel(each) for each in tangents]))
+    if found.size and found.min() > 0 and found.max() < np.inf:
+        return found
+    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
 
 def _along(output: Dual, seed: Array | None) -> float:
     if output.tangent is None:
         return 0.0
-    return float(np.sum(output.tangent if seed is None else output.tangent * seed))
+    return float((output.tangent if seed is None else output.tangent * seed).sum())
 
 
 def _norm(output: Dual, seed: Array | None) -> float:

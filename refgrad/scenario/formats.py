@@ -89,6 +89,7 @@ def rounded(numbers: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
     return np.where(np.abs(nearest) > form.largest, np.copysign(np.inf, array), nearest)
 
 
+@cache
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """Return numpy's dtype that holds all numbers of a dtype: its own, but float32 for bfloat16, which numpy lacks."""
     return np.dtype("float32" if dtype == "bfloat16" else dtype)

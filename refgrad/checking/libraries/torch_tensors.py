@@ -99,12 +99,11 @@ class TorchTensors(Library):
         """Return code that calls a module with other parameters, both as code."""
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
 
-    def _generator_state(self) -> bytes:
-        """Return what follows from the generator's state, in a form that is quickly compared."""
-        return self.torch.get_rng_state().numpy().tobytes()  # type: ignore[no-any-return]
+    def _generator_state(self) -> Array:
+        return self.torch.get_rng_state().numpy()  # type: ignore[no-any-return]
 
-    def _set_generator_state(self, state: bytes) -> None:
-        self.torch.set_rng_state(self.torch.frombuffer(bytearray(state), dtype=self.torch.uint8))
+    def _set_generator_state(self, state: Array) -> None:
+        self.torch.set_rng_state(self.torch.from_numpy(state))
 
     def sources(self) -> tuple[Source, ...]:
         """Return PyTorch's generator, numpy's and Python's."""
