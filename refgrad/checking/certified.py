@@ -23,7 +23,7 @@ SHARP = 1e-3
 """A screen that misses larger errors, as one of halves does, is no help."""
 
 
-PLAIN = 2.0**-4
+PLAIN = 2.0**-6
 """A gradient is plainly wrong that is off by more than this part of its terms along a direction."""
 
 AGREEING = 2.0**-8

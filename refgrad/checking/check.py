@@ -77,7 +77,7 @@ class Check:
         self.seeds: list[Seeds] = []
         self.first: list[Array] = []
         self.run_twice(method)
-        changed = self.changed(self.again.outputs) is not None
+        changed = self.varying is not None
         if subject.chance.found(lambda: subject.values(subject.point), changed=changed):
             self.run_twice(method)
 
@@ -92,8 +92,10 @@ class Check:
         watched: Pullback | None = None
         self.judge, watched = self.find_judge(method)
         self.again = watched or subject.pullback(subject.point)
-        if watched is not None and self.changed(watched.outputs) is not None:  # what is compiled rounds otherwise
+        self.varying = self.changed(self.again.outputs)
+        if watched is not None and self.varying is not None:  # what is compiled rounds otherwise
             self.again = subject.pullback(subject.point)
+            self.varying = self.changed(self.again.outputs)
 
     def find_judge(self, method: Method) -> tuple[Judge, Pullback | None]:
         """Return who knows the truth, the certified oracle where the function can be traced, and the run for that."""
@@ -177,9 +179,8 @@ class Check:
 
     def run(self) -> GradientReport | Failing:
         """Run all checks; what is wrong is still to be explained."""
-        changed = self.changed(self.again.outputs)
-        if changed is not None:
-            text = f"output {changed} differs between two calls with the same inputs: make it repeatable first"
+        if self.varying is not None:
+            text = f"output {self.varying} differs between two calls with the same inputs: make it repeatable first"
             return self.made("inconclusive", told=Text(text), cause="changes")
         undefined = next((k for k, output in enumerate(self.outputs) if not np.isfinite(output).all()), None)
         if undefined is not None:
@@ -299,10 +300,11 @@ class Check:
             if gradient is None:
                 result.append(np.zeros(primal.shape, primal.dtype))
                 continue
-            for what, got, wanted in (("shape", gradient.shape, primal.shape), ("dtype", gradient.dtype, primal.dtype)):
-                if got != wanted:
-                    name = self.subject.name_of(position)
-                    raise Fault(f"the gradient of input {name} has the {what} {got}, but the input has {wanted}")
+            if gradient.shape != primal.shape or gradient.dtype != primal.dtype:
+                what = "shape" if gradient.shape != primal.shape else "dtype"
+                got, wanted = getattr(gradient, what), getattr(primal, what)
+                name = self.subject.name_of(position)
+                raise Fault(f"the gradient of input {name} has the {what} {got}, but the input has {wanted}")
             result.append(gradient)
         return result
 

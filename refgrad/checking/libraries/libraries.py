@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 from refgrad.checking.libraries.jax_arrays import JaxArrays
@@ -13,6 +14,7 @@ from refgrad.native.engine import Engine
 LIBRARIES: Mapping[str, type[Library]] = MappingProxyType({"torch": TorchTensors, "jax": JaxArrays})
 
 
+@cache
 def library_of(engine: Engine) -> Library:
     """Return what handles an engine's tensors."""
     return LIBRARIES.get(engine.adapter.name, Library)(engine)
