@@ -208,11 +208,6 @@ class FunctionalPullback(Pullback):
         super().__init__(subject, point, watching)
         self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
 
-    @cached_property
-    def primals(self) -> list[Any]:
-        """What the engine differentiates by."""
-        return [self.subject.arguments(self.point)[i] for i in self.subject.positions]
-
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the sums over the outputs."""
         totals: list[Array | None] = [None] * len(self.subject.positions)
@@ -227,12 +222,10 @@ class FunctionalPullback(Pullback):
         with backward_from(output):
             if output not in self.pulls:
                 call = calls.vjp(engine.adapter, "function", Name("primals"))
-                self.pulls[output] = engine.evaluate(call, function=self.single(output), primals=self.primals)
+                self.pulls[output] = engine.evaluate(call, function=self.single(output), primals=self.leaves)
             cotangents = self.pulls[output][1](tensor)
         self.refuse_written_seed(tensor, seed, output)
-        for i, primal, array in zip(self.subject.positions, self.primals, self.point, strict=True):
-            if not _same(self.library.read(primal), array):
-                raise SideEffectError(f"the backward writes to input {self.subject.name_of(i)}")
+        self.refuse_writes("the backward")
         return [self.library.read_gradient(cotangent) for cotangent in cotangents]
 
     def single(self, output: int) -> Callable[..., Any]:

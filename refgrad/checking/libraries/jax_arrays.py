@@ -41,6 +41,11 @@ class JaxArrays(Library):
             return self.numpy.asarray(own)
         return super().make(array, kind, requires_grad=True)
 
+    def seed(self, array: Array, kind: Kind) -> Any:
+        """Return a new cotangent."""
+        own = self.oriented(as_given(np.array(array), kind))
+        return self.numpy.asarray(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
+
     def gradient_function(self, function: Function, count: int) -> Function:
         """Return the gradient as a function of inputs and cotangents."""
         jax = self.engine.namespace["jax"]
