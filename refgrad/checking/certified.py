@@ -16,8 +16,10 @@ from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Judgement, judge
+from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.scenario import Constant
+from refgrad.scenario.formats import FORMATS
 
 SHARP = 1e-3
 """A screen that misses larger errors, as one of halves does, is no help."""
@@ -86,7 +88,10 @@ class CertifiedJudge:
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
             judgement = self._judge(name, gradient, contributions, narrowest=known is not None)
             if judgement.outcome != "passed":
-                found.append(self._discrepancy(position, judgement))
+                discrepancy = self._discrepancy(position, judgement)
+                if discrepancy.failing and discrepancy.error <= self._lost(seeds):
+                    continue
+                found.append(discrepancy)
                 if known is None and found[-1].failing and found[-1].relative_error > self.tolerance:
                     return found[-1:]
         return found
@@ -138,6 +143,11 @@ class CertifiedJudge:
         if self.trace.large:
             return [np.full(shape, np.nan) for shape in self.trace.shapes.values()]
         return [self.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
+
+    def _lost(self, seeds: Seeds) -> float:
+        """Return what is lost where an output that a rule is made of is smaller than numbers are."""
+        largest = max(float(np.max(np.abs(seed), initial=1.0)) for seed in seeds if seed is not None)
+        return ALLOWANCE * FORMATS[self.trace.dtype].underflow * largest
 
     def _contributions(self, seeds: Seeds) -> tuple[tuple[str, Constant | None], ...]:
         pairs = zip(self.trace.outputs, seeds, strict=True)

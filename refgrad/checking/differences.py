@@ -237,12 +237,19 @@ class _Claim:
     def of_group(self, directions: list[Direction]) -> Iterator[Discrepancy]:
         """Yield what is not right in the entries that some directions move."""
         judge = self.judge
-        found = [self.compared(direction) for direction in directions]
+        first = [self.compared(direction) for direction in directions]
         members = np.flatnonzero(directions[0].vector)
         members = members[np.isfinite(self.claimed[members])]
-        if judge.method == "directions" and any(each is not None and not each.failing for each in found):
+        found = first
+        if judge.method == "directions" and any(each is not None for each in first):
             found = [self.of(direction) for direction in directions]
+            wrong = next((each for each in found if each is not None and each.failing), None)
+            if wrong is not None:
+                yield wrong
+                return
         if all(each is None for each in found):
+            if any(each is not None and each.failing for each in first):
+                return  # rounding explains it, so that an error in one entry would not have shown
             unseen = self.unseen(members, directions)
             judge.looked_at.update(set(members.tolist()) - set(unseen.tolist()))
             members = unseen
@@ -263,9 +270,11 @@ class _Claim:
             yield from self.settled(judge.axis_direction(int(members[0])))
             return
         direction = judge.random_direction(members)
+        first = self.compared(direction)
         found = self.of(direction)
         if found is None:
-            judge.looked_at.update(set(members.tolist()) - set(self.unseen(members, [direction]).tolist()))
+            if first is None or not first.failing:
+                judge.looked_at.update(set(members.tolist()) - set(self.unseen(members, [direction]).tolist()))
         elif found.failing or found.cause == "noise" or judge.deadline.over:
             yield found
         else:
@@ -318,6 +327,8 @@ class _Claim:
         summed = float(np.abs(self.weights) @ np.abs(direction.slopes.value))  # what a sum over outputs rounds by
         allowed = ALLOWANCE * unit * (summed if np.isfinite(lower + upper + summed) else 0.0)
         allowed += (ALLOWANCE * unit * terms if np.isfinite(terms) else 0.0) + jitter
+        lost = self.judge.form.underflow * max(1.0, float(np.max(np.abs(self.weights), initial=0.0)))
+        allowed += ALLOWANCE * lost * float(np.sum(np.abs(direction.vector)))
         return _Interval(lower, upper, kink, allowed)
 
     def compared(self, direction: Direction, jitter: float = 0.0) -> Discrepancy | None:
@@ -368,12 +379,9 @@ class _Claim:
         return judge.narrowed(direction.vector, lambda d: self.compared(d, jitter + self.saturation(d))) or first
 
     def saturation(self, direction: Direction) -> float:
-        """Return what the rounding of outputs allows along the axis of an entry."""
-        (flats,) = np.nonzero(direction.vector)
-        if len(flats) != 1:
-            return 0.0
-        allowed = self.judge.saturation(int(flats[0]))
-        return float(np.abs(self.weights) @ allowed) * abs(float(direction.vector[flats[0]]))
+        """Return what the rounding of outputs allows along a direction: of many, roundings add up like random steps."""
+        allowed = np.abs(self.weights) * self.judge.saturation(direction.vector)
+        return min(float(allowed.sum()), ALLOWANCE * float(np.linalg.norm(allowed)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,8 +148,8 @@ class DirectPullback(Pullback):
             found = self.library.gradients([self.tensors[k] for k in places], self.leaves, tensors)
         for i, earlier, array in self.returned:
             if not _same(self.library.read_gradient(earlier), array):
-                name = self.subject.name_of(i)
-                raise SideEffectError(f"the backward writes to the gradient of input {name} that an earlier one returned")
+                told = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
+                raise SideEffectError(f"the backward writes to {told}")
         for k, array, tensor in zip(places, arrays, tensors, strict=True):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the backward")

@@ -67,6 +67,44 @@ def test_what_an_output_near_its_limit_gives_is_not_called_wrong(name: str, dtyp
     assert outcome(RIGHT[name], [3.5, 9.0], dtype) == "right"
 
 
+def spread(scale: float, dtype: Any) -> Any:
+    """Return more entries than are differentiated by one by one."""
+    numbers = torch.randn(20, 15, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return (scale * numbers).to(dtype)
+
+
+FURTHER: dict[str, Any] = {
+    **RIGHT,
+    "softmax of rows": lambda x: torch.softmax(x, -1),
+    "gelu": torch.nn.functional.gelu,
+    "silu": torch.nn.functional.silu,
+    "softplus": torch.nn.functional.softplus,
+    "sigmoid by tanh": lambda x: torch.sigmoid(x) * torch.tanh(x),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", FURTHER)
+def test_of_many_halves_none_is_called_wrong(name: str, dtype: Any) -> None:
+    report = check_gradients(FURTHER[name], spread(4.0, dtype), method="differences", raise_exception=False)
+    assert report.outcome == "right"
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_gradient_of_many_halves_is_still_wrong(name: str, dtype: Any) -> None:
+    function = ruled(torch.tanh, WRONG[name])
+    for each in (function, lambda x: function(x).sum()):
+        report = check_gradients(each, spread(4.0, dtype), method="differences", raise_exception=False)
+        assert report.outcome == "wrong"
+
+
+@pytest.mark.parametrize("seed", [0, 2, 9, 29])
+def test_outputs_that_float16_has_no_numbers_for_are_lost(seed: int) -> None:
+    point = 8 * torch.randn(4, 15, generator=torch.Generator().manual_seed(seed))
+    assert check_gradients(lambda x: torch.softmax(x, -1), point.half())
+
+
 def test_the_same_of_jax() -> None:
     jax: Any = pytest.importorskip("jax", reason="needs refgrad[jax]")
     point = jax.numpy.asarray(POINT, dtype=jax.numpy.bfloat16)

@@ -48,10 +48,13 @@ OFF_GRID = 2 / 3
 FIRST_STEPS = 2
 """A first look tries so many steps."""
 
-TOWARDS_ZERO = np.array([0.0, 0.5, 0.75, 0.875, 0.9375, 1.0])
-"""An entry goes by these parts of itself to 0, which most functions that saturate are steep at."""
+TOWARDS_ZERO = np.linspace(0.0, 1.0, 17)
+"""Entries go by these parts of themselves to 0: what saturates is steep there, or where one of them meets another."""
 
-TERMS = 2.0
+BESIDE = 2.0**-20
+"""The slope on that way is seen by a step of this part of a vector."""
+
+TERMS = 4.0
 """So many units of its format are what a gradient that is made of outputs, as ``1 - y * y``, is off by."""
 
 VAGUE_ABOVE = 1e-3
@@ -108,16 +111,15 @@ class Directions:
 
     def along(self, vector: Floats) -> Along:
         """Return the outputs as a function of the distance along a direction; not finite where it has none such."""
+        return lambda distance: self.at(self.flat + distance * vector)
 
-        def evaluated(distance: float) -> Floats:
-            moved = split(self.flat + distance * vector, self.point)
-            with suppress(SubjectError):
-                values = flattened(self.fine.subject.values(moved))
-                if values.size == self.here.size:
-                    return values
-            return np.full(self.here.size, np.nan)
-
-        return evaluated
+    def at(self, entries: Floats) -> Floats:
+        """Return the outputs at a point; not finite where there are none such."""
+        with suppress(SubjectError):
+            values = flattened(self.fine.subject.values(split(entries, self.point)))
+            if values.size == self.here.size:
+                return values
+        return np.full(self.here.size, np.nan)
 
     def measure(self) -> None:
         """Look for the noise; slopes that were found without it are forgotten."""
@@ -224,21 +226,27 @@ class Directions:
             self._axes[flat] = Direction(vector, self.slopes(vector))
         return self._axes[flat]
 
-    def saturation(self, flat: int) -> Floats:
-        """Return by how much the rounding of an output alone moves what a rule makes of it: its slope by an entry.
+    def saturation(self, vector: Floats) -> Floats:
+        """Return by how much the rounding of an output alone moves what a rule makes of it: its slope along a vector.
 
         The terms of ``1 - y * y`` are as large as the steepest slope on the way from 0, however small their difference
-        is. An output that became small on that way is rounded by as much less.
+        is. An output that became small on that way is rounded by as much less, but for what libraries take from it in
+        float32, in which they compute of halves.
         """
-        vector = np.zeros(self.flat.size)
-        vector[flat] = -self.flat[flat]
-        if self.scale == scale_of(self.precision) or not vector[flat]:
+        moved = np.where(vector == 0, 0.0, self.flat)
+        if self.scale == scale_of(self.precision) or not moved.any():
             return np.zeros(self.here.size)
-        along = self.along(vector)
-        values = np.stack([along(part) for part in TOWARDS_ZERO])
-        steepest = np.max(np.abs(np.diff(values, axis=0)) / np.diff(TOWARDS_ZERO)[:, None], axis=0)
+        points = [self.flat - part * moved for part in TOWARDS_ZERO]
+        values = np.stack([self.at(point) for point in points])
+        beside = np.stack([self.at(point + BESIDE * vector) for point in points])
+        steepest = np.max(np.abs(beside - values), axis=0) / BESIDE
         size = np.maximum(np.max(np.abs(values), axis=0), np.finfo(np.float64).tiny)
-        found = TERMS * self.form.unit * steepest / abs(vector[flat]) * np.abs(values[0]) / size
+        units = np.full(size.size, self.form.unit)
+        if np.count_nonzero(moved) <= size.size:  # a sum of many entries may be small because they cancel
+            units *= np.abs(values[0]) / size
+        if self.form.bits <= HALVES:
+            units += FORMATS["float32"].unit
+        found = TERMS * steepest * units
         return np.where(np.isfinite(found), found, 0.0)
 
     def slopes(self, vector: Floats, shrink: float = 1.0) -> BoundedSlopes:
