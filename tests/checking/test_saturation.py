@@ -105,6 +105,14 @@ def test_outputs_that_float16_has_no_numbers_for_are_lost(seed: int) -> None:
     assert check_gradients(lambda x: torch.softmax(x, -1), point.half())
 
 
+@pytest.mark.parametrize("method", ["auto", "differences"])
+@pytest.mark.parametrize(("factor", "outcome"), [(1.0, "right"), (2.0, "wrong")])
+def test_what_float16_has_numbers_for_is_not_lost(factor: float, outcome: str, method: Any) -> None:
+    function = ruled(lambda x: torch.exp(-x), lambda _, y: -y * factor)
+    point = torch.tensor([10.0, 10.5], dtype=torch.float16)
+    assert check_gradients(function, point, method=method, raise_exception=False).outcome == outcome
+
+
 def test_the_same_of_jax() -> None:
     jax: Any = pytest.importorskip("jax", reason="needs refgrad[jax]")
     point = jax.numpy.asarray(POINT, dtype=jax.numpy.bfloat16)

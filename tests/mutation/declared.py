@@ -167,6 +167,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/tracing/trace.py::LARGEST_CERTIFIED": "how much is certified: more is slower",
     f"{GRADING}/first_adapter/choosing.py::LONGEST": "how much of a message is kept",
     f"{CHECKING}/certified.py::STEP": "a step to both sides of what is certified: a longer one confirms less",
+    f"{CHECKING}/slopes/directions.py::BESIDE": "a step by which a slope is seen, roughly",
     f"{CHECKING}/differences.py::FAR_OFF": "how far off a quick look finds wrong: more is left to a thorough one",
     f"{CHECKING}/differences.py::PLAIN": "how far off a quick look finds wrong, likewise",
     f"{CHECKING}/tracing/inner_edges.py::ENTRIES": "how often something is tried: more is slower",
