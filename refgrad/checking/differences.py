@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import comb
+from math import comb, sqrt
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from refgrad.checking.discrepancy import Discrepancy, flattened
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.pullbacks import Seeds, SideEffectError
-from refgrad.checking.slopes.directions import FULL_INPUTS, VAGUE_ABOVE, Direction, Directions, Places
+from refgrad.checking.slopes.directions import FULL_INPUTS, HALVES, VAGUE_ABOVE, Direction, Directions, Places
 from refgrad.checking.slopes.finest import scale_of, split
 from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats
@@ -130,8 +130,10 @@ class DifferencesJudge(Directions):
                 return False
         return True
 
-    def narrowed(self, vector: Floats, compare: Callable[[Direction], Discrepancy | None]) -> Discrepancy | None:
-        """Halve a direction along which the gradient is wrong until one entry is left."""
+    def narrowed(
+        self, vector: Floats, compare: Callable[[Direction], Discrepancy | None], whole: Discrepancy
+    ) -> Discrepancy | None:
+        """Halve a direction along which the gradient is wrong until one entry is left; what is ``whole`` may stay so."""
         entries = np.flatnonzero(vector)
         while len(entries) > 1 and not self.deadline.over:
             for half in (entries[: len(entries) // 2], entries[len(entries) // 2 :]):
@@ -142,8 +144,8 @@ class DifferencesJudge(Directions):
                     entries = half
                     break
             else:
-                return None
-        return compare(self.axis_direction(int(entries[0]))) if len(entries) == 1 else None
+                return whole
+        return compare(self.axis_direction(int(entries[0]))) if len(entries) == 1 else whole
 
 
 class _Claim:
@@ -376,12 +378,20 @@ class _Claim:
             return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
         if first.entry is not None:
             return first
-        return judge.narrowed(direction.vector, lambda d: self.compared(d, jitter + self.saturation(d))) or first
+        found = judge.narrowed(direction.vector, lambda d: self.compared(d, jitter + self.saturation(d)), first)
+        return found or (None if judge.form.bits <= HALVES else first)
 
     def saturation(self, direction: Direction) -> float:
-        """Return what the rounding of outputs allows along a direction: of many, roundings add up like random steps."""
+        """Return what the rounding of outputs allows along a direction.
+
+        Of many, roundings add up like random steps. No more is allowed than leaves typical slopes telling: a function
+        that is steep at 0, as one of normalized rows, would be allowed anything.
+        """
         allowed = np.abs(self.weights) * self.judge.saturation(direction.vector)
-        return min(float(allowed.sum()), ALLOWANCE * float(np.linalg.norm(allowed)))
+        count = int(np.count_nonzero(direction.vector))
+        if count == 1:
+            return float(allowed.sum())
+        return min(ALLOWANCE * float(np.linalg.norm(allowed)), self.judge.vague * self.typical * sqrt(count))
 
 
 @dataclass(frozen=True, slots=True)
