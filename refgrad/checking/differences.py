@@ -133,7 +133,7 @@ class DifferencesJudge(Directions):
     def narrowed(
         self, vector: Floats, compare: Callable[[Direction], Discrepancy | None], whole: Discrepancy
     ) -> Discrepancy | None:
-        """Halve a direction along which the gradient is wrong until one entry is left; what is ``whole`` may stay so."""
+        """Halve a direction along which the gradient is wrong until one entry is left, or return the ``whole``."""
         entries = np.flatnonzero(vector)
         while len(entries) > 1 and not self.deadline.over:
             for half in (entries[: len(entries) // 2], entries[len(entries) // 2 :]):
@@ -379,7 +379,9 @@ class _Claim:
         if first.entry is not None:
             return first
         found = judge.narrowed(direction.vector, lambda d: self.compared(d, jitter + self.saturation(d)), first)
-        return found or (None if judge.form.bits <= HALVES else first)
+        if judge.form.bits > HALVES:
+            return found or first
+        return None if found is first and first.error <= self.rounded(direction) else found
 
     def saturation(self, direction: Direction) -> float:
         """Return what the rounding of outputs allows along a direction.
@@ -387,11 +389,14 @@ class _Claim:
         Of many, roundings add up like random steps. No more is allowed than leaves typical slopes telling: a function
         that is steep at 0, as one of normalized rows, would be allowed anything.
         """
-        allowed = np.abs(self.weights) * self.judge.saturation(direction.vector)
         count = int(np.count_nonzero(direction.vector))
         if count == 1:
-            return float(allowed.sum())
-        return min(ALLOWANCE * float(np.linalg.norm(allowed)), self.judge.vague * self.typical * sqrt(count))
+            return float(np.abs(self.weights) @ self.judge.saturation(direction.vector))
+        return min(self.rounded(direction), self.judge.vague * self.typical * sqrt(count))
+
+    def rounded(self, direction: Direction) -> float:
+        """Return what the rounding of outputs may do along a direction, however little that leaves it telling."""
+        return ALLOWANCE * float(np.linalg.norm(self.weights * self.judge.saturation(direction.vector)))
 
 
 @dataclass(frozen=True, slots=True)
