@@ -38,6 +38,7 @@ def test_two_runs_with_one_seed_write_the_same_bytes_however_many_workers_there_
     assert str(terminal.folder) not in one.read_text()
 
 
+@pytest.mark.whole
 def test_an_engine_that_is_right_gives_status_0_and_a_report_of_every_check(terminal: Terminal) -> None:
     finished = terminal.grade("toy:RIGHT", "--profile", "smoke", "--output", "deep/down")
     assert (finished.status, finished.errors) == (0, "")
@@ -58,7 +59,7 @@ def test_an_engine_that_cannot_be_started_gives_status_3_and_the_others_are_grad
 
 
 def test_a_run_is_resumed_from_its_journal(terminal: Terminal) -> None:
-    terminal.grade("toy:RIGHT", *QUICK)
+    terminal.grade("toy:RIGHT", *QUICK, "--workers", "1")
     report = terminal.folder / "out" / "right.json"
     before = report.read_bytes()
     report.unlink()

@@ -74,12 +74,12 @@ def test_what_one_has_made_another_reads(shared: SharedVerdicts, other: SharedVe
 
 
 def test_of_several_processes_one_makes_it(path: Path) -> None:
-    processes = [SPAWN.Process(target=slowly, args=(path, str(number))) for number in range(3)]
+    processes = [SPAWN.Process(target=slowly, args=(path, str(number))) for number in range(2)]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
-    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert [process.exitcode for process in processes] == [0, 0]
     assert len(list(path.parent.glob("by-*"))) == 1
 
 

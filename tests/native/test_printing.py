@@ -29,8 +29,9 @@ from refgrad.native.printing import failing_steps
 from refgrad.native.statements import Call
 from refgrad.operators import operator_table
 from refgrad.scenario import Read, Scenario, parse
+from tests.effort import seeds
 
-COUNT = 60
+COUNT = len(seeds(200))
 ENGINES = ["refgrad", *(pytest.param(name, marks=pytest.mark.engines) for name in ("autograd", "mygrad", "torch"))]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad.scenario import parse
+from tests.effort import seeds
 from tests.oracles.agreement import Summary, compare, page, summaries
 
 
@@ -16,8 +17,8 @@ def inconclusive_share(result: dict[str, Summary]) -> float:
     return sum(s.scenarios["inconclusive"] for s in summaries_) / sum(s.scenarios["all"] for s in summaries_)
 
 
-def test_the_oracles_agree_on_500_generated_scenarios(record_property: Callable[[str, object], None]) -> None:
-    result = summaries(500)
+def test_the_oracles_agree_on_generated_scenarios(record_property: Callable[[str, object], None]) -> None:
+    result = summaries(len(seeds(1000)))
     record_property("inconclusive", inconclusive_share(result))
     assert [seed for summary in result.values() for seed in summary.disagreeing] == []
     assert result["no operator on an edge"].scenarios["inconclusive"] == 0

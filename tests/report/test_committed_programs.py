@@ -44,7 +44,7 @@ def reported() -> list[Script]:
     return [script for each in found if any(s.verdict.evidence for s in each) for script in each]
 
 
-@pytest.mark.committed
+@pytest.mark.whole
 def test_every_program_asserts_what_is_right_or_ends_with_what_is_told() -> None:
     """That it does is shown where its engine is installed; one whose process dies, or never ends, asserts nothing."""
     silent = [
@@ -55,7 +55,7 @@ def test_every_program_asserts_what_is_right_or_ends_with_what_is_told() -> None
     assert not silent
 
 
-@pytest.mark.committed
+@pytest.mark.whole
 def test_every_assertion_names_what_is_right() -> None:
     for script in reported():
         fact = script.verdict.evidence.fact if script.verdict.evidence else None

@@ -97,7 +97,7 @@ def test_what_a_verdict_lacks_is_null_and_evidence_is_told_by_what_differs() -> 
     assert stored[-1] == {"id": "c/w", "evidence": None}
 
 
-@pytest.mark.committed
+@pytest.mark.whole
 @pytest.mark.parametrize("path", sorted((ROOT / "reports").glob("*.json")), ids=lambda path: path.stem)
 def test_every_committed_report_is_stored_in_less_than_half_of_its_bytes_and_read_back(path: Any) -> None:
     verdicts = read_document(path)["verdicts"]

@@ -71,6 +71,6 @@ def test_pages_need_a_report(tmp_path: Path) -> None:
         write_pages(tmp_path)
 
 
-@pytest.mark.committed
+@pytest.mark.whole
 def test_the_committed_summary_is_that_of_the_committed_results() -> None:
     assert (REPORTS / "README.md").read_text(encoding="utf-8") == summary(read_folder(REPORTS)), "run `refgrad report`"

@@ -24,7 +24,9 @@ def smallest(strategy: st.SearchStrategy[Scenario], fails: Callable[[Scenario], 
     return find(strategy, fails, settings=SEARCHED, random=Random(number))  # noqa: S311 (no secret)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (number % 2)) for number, name in enumerate(FAULTS)]
+)
 def test_a_planted_fault_is_shrunk_until_the_shrinker_knows_nothing_simpler(name: str) -> None:
     found = smallest(scenarios(), FAULTS[name])
     assert shrink(found, FAULTS[name]) == found

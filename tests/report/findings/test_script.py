@@ -133,7 +133,7 @@ def committed() -> list[Script]:
     return [script for path in sorted(REPORTS.glob("*.json")) for script in scripts(read_document(path))]
 
 
-@pytest.mark.committed
+@pytest.mark.whole
 def test_committed_programs_import_what_they_use_and_nothing_else() -> None:
     for script in (script for script in committed() if script.language == "python"):
         tree = ast.parse(script.program)
@@ -150,7 +150,7 @@ def test_committed_programs_import_what_they_use_and_nothing_else() -> None:
         assert not re.search(r"if \(|not (True|False)|None is", script.program), script.verdict.id
 
 
-@pytest.mark.committed
+@pytest.mark.whole
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["autograd", "mygrad", "micrograd"])

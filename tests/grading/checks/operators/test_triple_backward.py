@@ -100,7 +100,7 @@ def test_the_check_draws_first_gradients_with_and_without_a_weight(monkeypatch: 
 
 @pytest.mark.parametrize("operator", DIFFERENTIABLE)
 def test_the_reference_engine_passes(operator: str) -> None:
-    for seed in range(5):
+    for seed in range(3):
         assert examine(third_order_scenario(seed, operator), start(ADAPTER)).outcome in {"passed", "inconclusive"}
 
 
