@@ -51,7 +51,7 @@ def test_what_faulty_engines_are_made_of_fails_nothing_at_the_standard_profile(c
 
 @each_clean
 def test_what_faulty_engines_are_made_of_fails_nothing_as_it_stands(clean: Fault) -> None:
-    """Of composites in one piece and of forward mode, what faults of the kind break is enough: the rest is the tape's."""
+    """Of composites in one piece and forward mode, what faults of the kind break is enough: the rest is the tape's."""
     kind = {NO_FUSED_FAULT: FusedTape, NO_FORWARD_FAULT: ForwardTape}.get(clean)
     alike = [fault for fault in FAULTS if kind is not None and issubclass(fault.engine, kind)]
     broken = frozenset[str]().union(*(fault.breaks | fault.may_break for fault in alike))
