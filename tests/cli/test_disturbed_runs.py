@@ -121,7 +121,7 @@ def is_undisturbed_in_the_end(terminal: Terminal, disturb: Callable[[Run], None]
     return resume(terminal)
 
 
-@pytest.mark.parametrize("count", [0, 3])
+@pytest.mark.parametrize("count", [pytest.param(0, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader])
 def test_a_run_in_which_a_process_is_killed_ends_like_one_that_is_not(
     terminal: Terminal, undisturbed: Undisturbed, disturb: Callable[[Run], None], count: int

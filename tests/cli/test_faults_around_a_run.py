@@ -165,7 +165,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("undisturbed") / "right.json"
 
 
-@pytest.mark.parametrize("size", [1200, 2500])
+@pytest.mark.parametrize("size", [pytest.param(1200, marks=pytest.mark.slow), 2500])
 def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is_room(
     terminal: Terminal, undisturbed: Path, size: int
 ) -> None:
