@@ -23,6 +23,9 @@ from refgrad.scenario.formats import FORMATS
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
 """Seconds of processor time that one size may take; beyond it growth is told from the sizes so far."""
 
+ENLARGED: Final = 4
+"""A program that shows growth which the smoke profile found has sizes larger by so much, where growth is plain."""
+
 SMALLEST: Final = 2
 """The size at which nothing is large."""
 
@@ -37,12 +40,13 @@ class _OddNumbersError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A graph on an engine; ``reached`` holds the sizes that it was right at."""
+    """A graph on an engine; ``reached`` holds the sizes that it was right at, and growth is shown at enlarged ones."""
 
     engine: Engine
     graph: LargeGraph
     text: str
     reached: list[int]
+    enlarged: int = 1
 
     def run(self, size: int) -> float:
         """Run one size, compare, and return the seconds that it took.
@@ -155,7 +159,8 @@ def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Setti
     if graph.swept and Library(engine).forward_only:
         return Shown("unsupported", "the engine carries tangents forward, of one leaf at a time")
     text = program_text(graph, engine)
-    return _shown(_Trial(engine, graph, text, []), sizes, LIMITS[settings.profile])
+    trial = _Trial(engine, graph, text, [], ENLARGED if settings.profile == "smoke" else 1)
+    return _shown(trial, sizes, LIMITS[settings.profile])
 
 
 def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
@@ -209,7 +214,7 @@ def _grown(trial: _Trial, growth: Growth) -> Shown:
     told = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
     shown = Shown("passed", told, examples=len(trial.reached), figures=growth.figures, growth=growth)
     if growth.steep:
-        program = trial.program(list(growth.fitted))
+        program = trial.program([trial.enlarged * size for size in growth.fitted])
         return replace(shown, outcome="wrong", program=program, fact=Measured(quantity="time"))
     if growth.left_out is not None:
         said = told if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
