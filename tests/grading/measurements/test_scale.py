@@ -94,10 +94,10 @@ def test_what_grows_faster_than_linearly_is_found(
     assert "time grows" in found.message
     assert "process_time" in found.program
     tried = re.search(r"up to n = ([\d,]+)", found.message)
-    shown = re.search(r"for n in \(.*?(\d+)\):", found.program)
+    enlarged = re.search(r"for n in \(.*?(\d+)\):", found.program)
     assert tried is not None
-    assert shown is not None
-    assert int(shown[1]) == 4 * int(tried[1].replace(",", ""))  # there it is plain
+    assert enlarged is not None
+    assert int(enlarged[1]) == 4 * int(tried[1].replace(",", ""))  # there it is plain
 
 
 def test_every_behaviour_is_broken_by_one_of_these() -> None:
