@@ -6,22 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
-from tests.repository.isolation import run_python
+from tests.repository.isolation import HEAVY, run_python
 from tests.repository.sources import ROOT
 
-LIBRARIES = (
-    "numpy",
-    "scipy",
-    "sympy",
-    "flint",
-    "hypothesis",
-    "pytest",
-    "_pytest",
-    "xdist",
-    "jinja2",
-    "jsonschema_rs",
-    "rich",
-)
+LIBRARIES = tuple(name for name in HEAVY if name != "click")  # which reads every command line
 PARTS = ("refgrad.operators", "refgrad.scenario", "refgrad.native.adapter", "refgrad.pytest_plugin", "refgrad.report")
 
 COMMANDS = """

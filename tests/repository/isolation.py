@@ -8,6 +8,22 @@ from pathlib import Path
 
 from tests.repository.sources import PACKAGE, ROOT
 
+HEAVY = (
+    "numpy",
+    "scipy",
+    "sympy",
+    "flint",
+    "hypothesis",
+    "pytest",
+    "_pytest",
+    "xdist",
+    "rich",
+    "click",
+    "jinja2",
+    "jsonschema_rs",
+)
+"""Libraries that take time to load, so that nothing loads them before it needs them."""
+
 IMPORT_EVERY_MODULE = """
 import importlib, pkgutil
 def import_every_module(*names):

@@ -5,23 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.repository.isolation import IMPORT_EVERY_MODULE, copy_package, run_python
+from tests.repository.isolation import HEAVY, IMPORT_EVERY_MODULE, copy_package, run_python
 from tests.repository.sources import PACKAGE, layers, name_of, python_files, syntax_tree
 
 ENGINES = ("torch", "autograd", "mygrad", "micrograd", "jax", "tinygrad", "tensorflow")
-HEAVY = (
-    "numpy",
-    "scipy",
-    "sympy",
-    "flint",
-    "hypothesis",
-    "pytest",
-    "_pytest",
-    "rich",
-    "click",
-    "jinja2",
-    "jsonschema_rs",
-)
 INVENTORIES = "refgrad/adapters/inventories/"
 SHARED_FOLDERS = {"refgrad/adapters", "refgrad/adapters/inventories"}
 LIVE_WITHOUT_THE_ENGINE = (
