@@ -149,11 +149,8 @@ class Computed:
     def slope(self, name: str) -> str:
         """Name the gradient of a tensor, with what it is a gradient of where that is one thing."""
         outputs = {step.output for step in self.steps if isinstance(step, Backward)}
-        return (
-            f"the gradient of `{self.output}` with respect to `{name}`"
-            if len(outputs) <= 1
-            else (f"the gradient of `{name}`")
-        )
+        one = len(outputs) <= 1
+        return f"the gradient of `{self.output}` with respect to `{name}`" if one else f"the gradient of `{name}`"
 
     def derivative(self, pushed: Jvp) -> str:
         """Name what forward mode makes."""
