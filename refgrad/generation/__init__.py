@@ -6,7 +6,7 @@ from refgrad.generation.lifecycles.lifecycles import generate_lifecycle, lifecyc
 from refgrad.generation.lifecycles.profile import ALL_FEATURES, LIFECYCLE, LIFECYCLE_OPERATORS, lifecycle_profile
 from refgrad.generation.profile import Dtype, GenerationError, Profile
 from refgrad.generation.random_graphs import generate, random_scenario
-from refgrad.generation.search import EXAMPLES, Counterexample, Search, find_counterexample
+from refgrad.generation.search import Counterexample, Search, find_counterexample
 from refgrad.generation.shrinking.shrinking import shrink
 from refgrad.generation.shrinking.weight import weight
 from refgrad.generation.single_operators.always.applications import applied_twice
@@ -31,7 +31,6 @@ from refgrad.generation.wanted_gradients import without_gradients_of
 
 __all__ = [
     "ALL_FEATURES",
-    "EXAMPLES",
     "LAYOUTS",
     "LIFECYCLE",
     "LIFECYCLE_OPERATORS",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from random import Random
-from types import MappingProxyType
 from typing import Final, TypeVar
 
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
-from hypothesis.database import ExampleDatabase
 from hypothesis.errors import NoSuchExample
 
 from refgrad.generation.shrinking.shrinking import LIMIT, Fails, shrink
@@ -26,9 +24,6 @@ BATCH: Final = 16
 
 SEED_BYTES: Final = 8
 """Seeds are numbers of so many bytes."""
-
-EXAMPLES: Final[Mapping[str, int]] = MappingProxyType({"smoke": 20, "standard": 200, "thorough": 5000})
-"""How many scenarios a check tries in each profile of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +49,22 @@ def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, 
     *,
     seed: int,
     max_examples: int,
-    database: ExampleDatabase | None = None,
     key: str = "",
-    replay: Iterable[int] = (),
     shrink_limit: int = LIMIT,
     prepare: Callable[[Sequence[Scenario]], object] | None = None,
 ) -> Search:
     """Try scenarios until one fails, and shrink it.
 
-    First come the seeds of ``replay``, then those that ``database`` holds under ``key`` because they failed before
-    (they are forgotten once they pass), and then at most ``max_examples`` new ones, which hypothesis draws and which
-    follow from ``seed`` and ``key``. ``fails`` must answer alike whenever it is asked again. ``prepare`` is told of
-    scenarios that ``fails`` will probably be asked about next. Exceptions of ``make`` and ``fails`` are passed on.
+    There are at most ``max_examples``, which hypothesis draws and which follow from ``seed`` and ``key``. ``fails``
+    must answer alike whenever it is asked again. ``prepare`` is told of scenarios that ``fails`` will probably be asked
+    about next. Exceptions of ``make`` and ``fails`` are passed on.
     """
     trial = _Trial(make, fails)
-    stored = _Stored(database, key)
-    found = any(trial.fails_at(number) for number in replay) or stored.replayed(trial)
     drawn = [mixed(number, seed, key) for number in drawn_seeds(seed, max_examples)]
-    if not found and not _found_among(trial, drawn, prepare):
+    if not _found_among(trial, drawn, prepare):
         return Search(trial.examples, None)
     assert trial.found is not None
     number, scenario = trial.found
-    stored.save(number)
     return Search(trial.examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
 
 
@@ -103,28 +92,6 @@ class _Trial:
         if self.fails(scenario):
             self.found = number, scenario
         return self.found is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """The seeds that failed before: hypothesis keeps no examples of its own in a run whose seed is given."""
-
-    database: ExampleDatabase | None
-    key: str
-
-    def replayed(self, trial: _Trial) -> bool:
-        """Try the seeds again until one fails; forget those that no longer do."""
-        if self.database is None:
-            return False
-        for value in sorted(self.database.fetch(self.key.encode())):
-            if trial.fails_at(int.from_bytes(value, "big")):
-                return True
-            self.database.delete(self.key.encode(), value)
-        return False
-
-    def save(self, number: int) -> None:
-        if self.database is not None:
-            self.database.save(self.key.encode(), number.to_bytes(SEED_BYTES, "big"))
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

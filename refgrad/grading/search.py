@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hypothesis.database import DirectoryBasedExampleDatabase
-
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation.ingredients import rare_ingredients
@@ -139,13 +137,11 @@ class Search:
     def drawn(self, fails: Callable[[Scenario], bool], offset: int, examples: int) -> tuple[Counterexample | None, int]:
         """Draw scenarios until one fails, at most so many; return it, and how many were tried."""
         settings = self.bench.settings
-        kept = None if settings.database is None or offset else settings.database / self.bench.engine.adapter.name
         found = find_counterexample(
             self.make,
             fails,
             seed=settings.seed + offset,
             max_examples=examples,
-            database=None if kept is None else DirectoryBasedExampleDatabase(kept),
             key=f"{self.check.id}{self.variant}",
             prepare=self.prepare,
         )

@@ -1,12 +1,10 @@
 """Tests that a search finds what fails, the same every time, and remembers it."""
 
 from itertools import islice
-from pathlib import Path
 
 import pytest
-from hypothesis.database import DirectoryBasedExampleDatabase, InMemoryExampleDatabase
 
-from refgrad.generation import EXAMPLES, Counterexample, find_counterexample, random_scenario
+from refgrad.generation import Counterexample, find_counterexample, random_scenario
 from refgrad.scenario import Scenario
 from tests.generation.planted_faults import FAULTS, wrong_tanh
 
@@ -72,38 +70,6 @@ def test_small_seeds_are_as_rare_as_others(seed: int) -> None:
     assert sum(number < 2**56 for number in seeds_of(seed, "tanh")) < 5
 
 
-def test_seeds_to_replay_come_first() -> None:
-    known = find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200).counterexample
-    assert known is not None
-    search = find_counterexample(random_scenario, wrong_tanh, seed=5, max_examples=200, replay=[0, known.seed])
-    assert search.examples == 2
-    assert search.counterexample == known
-
-
-def test_what_failed_is_tried_first_the_next_time(tmp_path: Path) -> None:
-    database = DirectoryBasedExampleDatabase(tmp_path)
-    first = find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200, database=database, key="tanh")
-    again = find_counterexample(random_scenario, wrong_tanh, seed=2, max_examples=200, database=database, key="tanh")
-    assert first.counterexample == again.counterexample
-    assert again.examples == 1
-
-
-def test_what_no_longer_fails_is_forgotten() -> None:
-    database = InMemoryExampleDatabase()
-    find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200, database=database, key="a")
-    assert len(database.data[b"a"]) == 1
-    mended = find_counterexample(random_scenario, never, seed=1, max_examples=3, database=database, key="a")
-    assert mended.examples == 4
-    assert not database.data[b"a"]
-
-
-def test_searches_with_other_keys_share_nothing() -> None:
-    database = InMemoryExampleDatabase()
-    find_counterexample(random_scenario, wrong_tanh, seed=1, max_examples=200, database=database, key="a")
-    other = find_counterexample(random_scenario, never, seed=2, max_examples=3, database=database, key="b")
-    assert other.examples == 3
-
-
 def test_the_failing_scenario_is_judged_once() -> None:
     asked: list[str] = []
 
@@ -122,7 +88,3 @@ def test_exceptions_are_passed_on() -> None:
 
     with pytest.raises(KeyError):
         find_counterexample(random_scenario, fails, seed=0, max_examples=10)
-
-
-def test_profiles_of_a_run_try_more_and_more() -> None:
-    assert EXAMPLES["smoke"] < EXAMPLES["standard"] < EXAMPLES["thorough"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 
 
@@ -38,11 +37,10 @@ EFFORTS: Mapping[str, Effort] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The profile by name, the seed that all choices follow from, and where failing examples are kept, if anywhere."""
+    """The profile by name, and the seed that all choices follow from."""
 
     profile: str = "standard"
     seed: int = 0
-    database: Path | None = None
 
     @property
     def effort(self) -> Effort:
