@@ -71,6 +71,7 @@ class RunnerProcess:
     _process: subprocess.Popen[bytes] = field(init=False)
     _marks: mmap.mmap = field(init=False)
     _selector: selectors.BaseSelector = field(init=False)
+    _writable: selectors.BaseSelector = field(init=False)
     _stderr: bytearray = field(default_factory=bytearray, init=False)
     _pending: bytearray = field(default_factory=bytearray, init=False)
 
@@ -86,6 +87,10 @@ class RunnerProcess:
             assert pipe is not None
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe.fileno(), selectors.EVENT_READ)
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
+        self._writable = selectors.DefaultSelector()
+        self._writable.register(self._process.stdin.fileno(), selectors.EVENT_WRITE)
 
     def _started(self, marks: int) -> subprocess.Popen[bytes]:
         try:
@@ -137,13 +142,13 @@ class RunnerProcess:
     def _send(self, data: bytes, deadline: float) -> None:
         pipe = self._process.stdin
         assert pipe is not None
-        os.set_blocking(pipe.fileno(), False)
         view = memoryview(data)
         while view:
             try:
                 view = view[os.write(pipe.fileno(), view) :]
             except BlockingIOError:
-                self._read(wait=0.01)
+                self._writable.select(0.01)
+                self._read(wait=0.0)
             except OSError as error:
                 raise self._ended() from error
             if time.monotonic() > deadline:
@@ -214,6 +219,7 @@ class RunnerProcess:
             with suppress(OSError):
                 pipe.close()
         self._selector.close()
+        self._writable.close()
 
     def stop(self) -> None:
         """Ask the process to end, and end it if it does not."""
