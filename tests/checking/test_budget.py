@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking.differences import CHANCE_TO_MISS
+from refgrad.checking.discrepancy import Discrepancy
+from refgrad.checking.explanation import Explanation
 from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.slopes.directions import FULL_INPUTS
 from tests.checking.own_functions import own
@@ -86,3 +89,12 @@ def test_a_deadline_is_over_when_its_time_is_up() -> None:
     assert Deadline(-1.0).over
     assert not Deadline(60.0).over
     assert not Deadline().over
+
+
+@pytest.mark.parametrize(("method", "seconds"), [("directions", 60.0), ("differences", -1.0), ("directions", -1.0)])
+def test_simpler_inputs_are_looked_for_where_entries_are_judged_and_time_is_left(method: str, seconds: float) -> None:
+    subject = SimpleNamespace(point=(np.array([0.25]),))
+    check = SimpleNamespace(judge=SimpleNamespace(method=method), deadline=Deadline(seconds), subject=subject)
+    wrong = Discrepancy("wrong", 0, (0,), 1.0, 0.0, 0.0, "0")
+    explanation = Explanation(check)  # type: ignore[arg-type]
+    assert explanation.simplified((), wrong) == (subject.point, wrong)

@@ -5,7 +5,7 @@ The library comes out of its adapter: nothing here imports it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,11 @@ from refgrad.checking.libraries.torch_raised import raised_mode
 from refgrad.native.engine import Engine
 
 LONGEST_WALK = 2_000
-"""So many nodes of a graph are asked for their dtypes."""
+"""So many nodes of a graph are looked at."""
+
+ONCE = "Error"
+"""The type of the node behind a gradient that once_differentiable guards. Only `backward` runs it and raises: `grad`,
+which is told the inputs, sees no way from it to them, and says that no gradient arrives."""
 
 
 class TorchTensors(Library):
@@ -111,19 +115,25 @@ class TorchTensors(Library):
 
     def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
         """Return the dtypes of what the graph behind some outputs passes on."""
-        recorded = (tensor for tensor in tensors if isinstance(tensor, self.torch.Tensor) and tensor.grad_fn)
-        waiting = [(tensor.grad_fn, tensor.output_nr) for tensor in recorded]
-        seen, dtypes = set(waiting), set()
-        while waiting and len(seen) < LONGEST_WALK:
-            node, number = waiting.pop()
+        dtypes = set()
+        for node, number in self.behind(tensors):
             metadata = getattr(node, "_input_metadata", ())  # of an output without gradient it says float32
             if number < len(metadata):
                 dtypes.add(metadata[number].dtype)
+        return {self._plain(dtype).dtype for dtype in dtypes}
+
+    def behind(self, tensors: Sequence[Any]) -> Iterator[tuple[Any, int]]:
+        """Yield the nodes of the graph behind some outputs, each with the number of the output that is used."""
+        recorded = (tensor for tensor in tensors if isinstance(tensor, self.torch.Tensor) and tensor.grad_fn)
+        waiting = [(tensor.grad_fn, tensor.output_nr) for tensor in recorded]
+        seen = set(waiting)
+        while waiting and len(seen) < LONGEST_WALK:
+            node, number = waiting.pop()
+            yield node, number
             for edge in node.next_functions:
                 if edge[0] is not None and edge not in seen:
                     seen.add(edge)
                     waiting.append(edge)
-        return {self._plain(dtype).dtype for dtype in dtypes}
 
     def raised(self, function: Function) -> Function | None:
         """Return the function under a mode in which every operator computes in float64."""
@@ -172,6 +182,8 @@ class TorchTensors(Library):
             inputs, seeds = arguments[:count], arguments[count:]
             outputs = function(*inputs)
             found = self.torch.autograd.grad(outputs, inputs, seeds, create_graph=True, allow_unused=True)
+            if any(type(node).__name__ == ONCE for node, _ in self.behind(found)):
+                raise RuntimeError("a function on the way is marked with once_differentiable")
             return tuple(self.torch.zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True))
 
         return gradient

@@ -28,11 +28,12 @@ def test_an_array_has_the_dtype_of_its_kind(arrays: JaxArrays, dtype: str) -> No
     assert made.dtype.name == dtype
 
 
-def test_an_array_stays_when_what_it_was_made_of_is_written_to(arrays: JaxArrays) -> None:
+@pytest.mark.parametrize("is_seed", [False, True], ids=["input", "seed"])
+def test_an_array_stays_when_what_it_was_made_of_is_written_to(arrays: JaxArrays, *, is_seed: bool) -> None:
     """JAX shares the memory of arrays that begin at a multiple of 64 bytes."""
     memory = np.zeros(80)
     start = -memory.ctypes.data % 64 // 8
-    source = memory[start : start + 64]
-    made = arrays.make(source, Kind("float64"), requires_grad=True)
+    source, kind = memory[start : start + 64], Kind("float64")
+    made = arrays.seed(source, kind) if is_seed else arrays.make(source, kind, requires_grad=True)
     source[:] = 1.0
     assert not np.asarray(made).any()
