@@ -74,10 +74,13 @@ def _walked_twice(first: Scenario, choices: Choices, profile: Profile, reduced: 
 def contract_scenarios_of_ones(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios of that kind whose seeds are ones, for which a rule may hand on what it has saved.
 
-    They are made of the operator's first ``most`` corners, and nothing of them depends on a run's seed.
+    They are made of the operator's first ``most`` corners, one of them with operands that are not stretched, if there
+    is one: of those that are, a rule makes copies. Nothing of them depends on a run's seed.
     """
-    corners = sorted(various(corner_scenarios(operator, profile, most)), key=_seeds_are_numbers)[:OF_ONES]
-    return tuple(_seeded_with_ones(_walked_twice(corner, SeededChoices(0), profile, reduced=0.0)) for corner in corners)
+    corners = sorted(various(corner_scenarios(operator, profile, most)), key=_seeds_are_numbers)
+    alike = [corner for corner in corners if len({leaf.value.shape for leaf in corner.leaves}) == 1]
+    chosen = list(dict.fromkeys((*alike[:1], *corners)))[:OF_ONES]
+    return tuple(_seeded_with_ones(_walked_twice(corner, SeededChoices(0), profile, reduced=0.0)) for corner in chosen)
 
 
 def _seeds_are_numbers(scenario: Scenario) -> bool:

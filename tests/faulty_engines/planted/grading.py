@@ -38,12 +38,20 @@ def _right(engine: str, check: str, doubted: frozenset[str], seed: int) -> Verdi
 
 
 def graded(plant: Plant, check: str, doubted: frozenset[str], seed: int) -> Verdict:
-    """Grade one check of an engine that is changed in these operators alone."""
+    """Grade one check of an engine that is changed in these operators alone, or the one that it is left to."""
     with modes_kept():
         bench = TrustingBench(
             Engine(plant.adapter("an engine with a fault")), Settings("standard", seed), doubted=doubted
         )
-        return Bench.grade(bench, CHECKS[check])
+        found = Bench.grade(bench, CHECKS[check])
+        return Bench.grade(bench, CHECKS[found.cause]) if _is_left_to_another(found, check) else found
+
+
+def _is_left_to_another(found: Verdict, check: str) -> bool:
+    """Whether nothing is said by a check because another one of the same operator fails."""
+    other = CHECKS.get(found.cause)
+    same = other is not None and other.operator_name and other.operator_name == CHECKS[check].operator_name
+    return found.verdict == "inconclusive" and bool(same)
 
 
 @contextmanager

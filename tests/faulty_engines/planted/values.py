@@ -86,7 +86,7 @@ VALUE_FAULTS: Final = (
     ),
     _value(
         "flushes subnormals",
-        check="operators/arctan",
+        check="exceptional/arctan",
         spelling="torch.arctan(flushed({x}))",
     ),
     _value(
