@@ -192,9 +192,6 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/screening.py::_weights::boundary::numbers < HALF -> numbers <= HALF::1": (
         "one of 2 ** 53 numbers that may be drawn"
     ),
-    f"{CHECKING}/libraries/jax_arrays.py::JaxArrays.make::copy::np.array(array) -> np.asarray(array)::1": (
-        "JAX makes a copy as well"
-    ),
     f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
     "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
     f"{GRADING}/checks/isolation/alone.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (

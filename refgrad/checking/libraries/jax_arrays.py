@@ -36,15 +36,15 @@ class JaxArrays(Library):
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new array."""
         del requires_grad
-        own = as_given(np.array(array), kind)
+        own = as_given(array, kind)
         if own.dtype.name == kind.dtype:
-            return self.numpy.asarray(own)
+            return self.numpy.array(own)
         return super().make(array, kind, requires_grad=True)
 
     def seed(self, array: Array, kind: Kind) -> Any:
         """Return a new cotangent."""
-        own = self.oriented(as_given(np.array(array), kind))
-        return self.numpy.asarray(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
+        own = self.oriented(as_given(array, kind))
+        return self.numpy.array(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
 
     def gradient_function(self, function: Function, count: int) -> Function:
         """Return the gradient as a function of inputs and cotangents."""
