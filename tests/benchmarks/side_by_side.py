@@ -38,7 +38,10 @@ def draw(scenario): pass
 draw()
 """
 SEEDED: Final = """
-from refgrad.generation import random_scenario
+try:
+    from refgrad.generation import random_scenario
+except ImportError:  # an older commit
+    from refgrad.strategies import random_scenario
 for number in range(300): random_scenario(number)
 """
 
