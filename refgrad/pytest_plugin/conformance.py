@@ -169,6 +169,8 @@ class CheckItem(pytest.Item):
         """Return the text of the verdict, not a traceback through refgrad; of another error, a plain traceback."""
         if isinstance(excinfo.value, CheckFailedError):
             return excinfo.value.text
+        if isinstance(excinfo.value, pytest.xfail.Exception):
+            return str(excinfo.value)
         shown = super().repr_failure(excinfo, style)
         text = str(shown)
         return shown if plain_text(text, LONGEST_TRACEBACK) == text else plain_text(text, LONGEST_TRACEBACK)

@@ -72,9 +72,11 @@ def test_what_an_engine_only_should_do_fails_no_session(folder: Folder, monkeypa
     shutil.copytree(specs_directory(), specs)
     (specs / "behaviours" / "preferences.toml").write_text(PREFERENCE, encoding="utf-8")
     monkeypatch.setenv("REFGRAD_SPECS", str(specs))
-    result = folder.grade("FORGETFUL", "--grade-select=preferences/*", "-rx", apart=True)
+    result = folder.grade("FORGETFUL", "--grade-select=preferences/*", "-rx", "--xfail-tb", apart=True)
     result.assert_outcomes(xfailed=1)
     assert result.ret == 0
+    result.stdout.fnmatch_lines(["wrong, on the level SHOULD: step 5, *"])
+    result.stdout.no_fnmatch_line("*pytest.xfail(*")  # no traceback through refgrad
     result.stdout.fnmatch_lines(["XFAIL refgrad::preferences/gradients_add_up - wrong, on the level SHOULD: step 5, *"])
     summary = folder.document("forgetful")["summary"]
     assert (summary["failed"], summary["must_failed"]) == (1, 0)
