@@ -61,21 +61,20 @@ def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, 
     """
     trial = _Trial(make, fails)
     drawn = [mixed(number, seed, key) for number in drawn_seeds(seed, max_examples)]
-    if not _found_among(trial, drawn, prepare):
+    failing = _first_failing(trial, drawn, prepare)
+    if failing is None:
         return Search(trial.examples, None)
-    assert trial.found is not None
-    number, scenario = trial.found
+    number, scenario = failing
     return Search(trial.examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
 
 
 class _Trial:
-    """Tries one seed after the other, and remembers the one that failed."""
+    """Tries one seed after the other, and counts them."""
 
     def __init__(self, make: Callable[[int], Scenario], fails: Fails) -> None:
         self.make = make
         self.fails = fails
         self.examples = 0
-        self.found: tuple[int, Scenario] | None = None
         self.ready: dict[int, Scenario] = {}
 
     def made(self, numbers: Sequence[int]) -> list[Scenario]:
@@ -86,12 +85,11 @@ class _Trial:
                 self.ready[number] = self.make(number)
         return list(self.ready.values())
 
-    def fails_at(self, number: int) -> bool:
+    def failing(self, number: int) -> Scenario | None:
+        """Return the scenario of a seed if it fails."""
         self.examples += 1
         scenario = self.ready.pop(number, None) or self.make(number)
-        if self.fails(scenario):
-            self.found = number, scenario
-        return self.found is not None
+        return scenario if self.fails(scenario) else None
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -99,14 +97,18 @@ def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
 
 
-def _found_among(trial: _Trial, seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None) -> bool:
-    """Try the seeds in their order, made ready batch by batch, until one fails."""
+def _first_failing(
+    trial: _Trial, seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None
+) -> tuple[int, Scenario] | None:
+    """Try the seeds in their order, made ready batch by batch, and return the first that fails, with its scenario."""
     for batch in batches(seeds):
         if prepare is not None:
             prepare(trial.made(batch))
-        if any(trial.fails_at(number) for number in batch):
-            return True
-    return False
+        for number in batch:
+            scenario = trial.failing(number)
+            if scenario is not None:
+                return number, scenario
+    return None
 
 
 def mixed(number: int, seed: int, key: str) -> int:

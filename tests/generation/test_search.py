@@ -1,4 +1,4 @@
-"""Tests that a search finds what fails, the same every time, and remembers it."""
+"""Tests that a search finds what fails, the same every time."""
 
 from itertools import islice
 
