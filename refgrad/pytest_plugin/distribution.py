@@ -5,9 +5,9 @@ They share the operator's corners, which a worker keeps, and need each other's v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from xdist.scheduler import LoadScheduling
@@ -15,9 +15,15 @@ from xdist.scheduler import LoadScheduling
 from refgrad.grading.checks.check import Check
 from refgrad.pytest_plugin.conformance import SUITE
 
+QUEUED: Final = 3
+"""How many items a worker has at least, the one that it runs included: it takes up none before it knows the next."""
+
+SHARES: Final = 4
+"""What is left of a run is sent to each worker in about so many messages at least."""
+
 
 class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist publishes no types
-    """Sends a worker the next item of the operator that it is at, and then the first of an operator nobody is at.
+    """Sends a worker the next items of the operator that it is at, and then those of an operator nobody is at.
 
     Whatever is about no operator is a group of its own. All else is pytest-xdist's way to distribute items by load.
     """
@@ -28,20 +34,36 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
         self._operators = {f"{SUITE}::{check.id}": check.operator_name for check in checks}
         self._at: dict[Any, str] = {}
 
-    def _send_tests(self, node: Any, num: int) -> None:
-        """Send a worker up to so many items."""
-        for _ in range(min(num, len(self.pending))):
-            number = self._next(node)
-            self.pending.remove(number)
-            self.pending.insert(0, number)
-            self._at[node] = self._groups[number]
-            super()._send_tests(node, 1)
+    def check_schedule(self, node: Any, duration: float = 0.0) -> None:  # noqa: ARG002 (pytest-xdist's signature)
+        """Send a worker more that soon has none, or let it end where there are none."""
+        if node.shutting_down:
+            return
+        if not self.pending:
+            node.shutdown()
+        elif (lacking := QUEUED - len(self.node2pending[node])) > 0:
+            self._send_tests(node, lacking)
 
-    def _next(self, node: Any) -> int:
+    def _send_tests(self, node: Any, num: int) -> None:
+        """Send a worker at least so many items in one message, with what else there is about the last one's operator.
+
+        Towards the end there are no more than a share of what is left, so that no worker is left with all of it.
+        """
+        most = max(num, len(self.pending) // (SHARES * len(self.nodes)))
+        rest: list[int] = list(self.pending)
+        chosen: list[int] = []
+        while rest and len(chosen) < num:
+            first = self._next(node, rest)
+            group = self._at[node] = self._groups[first]
+            of_group = [number for number in rest if self._groups[number] == group]
+            chosen += of_group[: most - len(chosen)]
+            rest = [number for number in rest if number not in chosen]
+        self.pending[:] = [*chosen, *rest]
+        super()._send_tests(node, len(chosen))
+
+    def _next(self, node: Any, pending: Sequence[int]) -> int:
         """Return the number of the item that a worker takes up next."""
         mine = self._at.get(node)
         others = {self._at[other] for other in self.nodes if other is not node and other in self._at}
-        pending: list[int] = self.pending
         if mine is not None:
             for number in pending:
                 if self._groups[number] == mine:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,25 +19,30 @@ OTHERS = [check for check in all_checks() if not check.operator_name][:5]
 
 
 class Worker:
-    """Stands in for a worker: it keeps what it is sent."""
+    """Stands in for a worker: it keeps what it is sent, and runs an item once it knows the next or is to end."""
 
     def __init__(self) -> None:
         self.gateway = SimpleNamespace(id="gw")
         self.shutting_down = False
         self.sent: list[int] = []
+        self.messages = 0
 
     def send_runtest_some(self, numbers: Sequence[int]) -> None:
         self.sent += numbers
+        self.messages += 1
 
     def shutdown(self) -> None:
         self.shutting_down = True
+
+    def can_run(self, done: int) -> bool:
+        return len(self.sent) > done + (not self.shutting_down)
 
 
 def scheduler(items: Sequence[str], workers: Sequence[Worker]) -> OperatorScheduling:
     values = {"tx": ["popen"] * len(workers), "maxschedchunk": 1, "numprocesses": None}
     config: Any = SimpleNamespace(getvalue=values.get, getoption=values.get, option=SimpleNamespace(**values))
     log = SimpleNamespace(loadsched=lambda *_: None)
-    schedule = OperatorScheduling(config, log, [*CHECKS, *OTHERS])
+    schedule = OperatorScheduling(config, log, all_checks())
     for worker in workers:
         schedule.add_node(worker)
         schedule.add_node_collection(worker, items)
@@ -53,7 +59,7 @@ def run(
     """
     done: list[list[int]] = [[] for _ in workers]
     while schedule.has_pending:
-        ready = [i for i, worker in enumerate(workers) if len(worker.sent) > begun[i] + len(done[i])]
+        ready = [i for i, worker in enumerate(workers) if worker.can_run(begun[i] + len(done[i]))]
         chosen = turns(ready)
         number = workers[chosen].sent[begun[chosen] + len(done[chosen])]
         done[chosen].append(number)
@@ -96,3 +102,13 @@ def test_items_that_are_no_checks_are_run_too() -> None:
     schedule = scheduler(["test_one.py::test_a", "test_one.py::test_b", f"{SUITE}::{CHECKS[0].id}"], workers)
     done = run(schedule, workers, min)
     assert sorted(done[0] + done[1]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_worker_is_sent_an_operator_at_once_as_long_as_there_are_many(count: int) -> None:
+    checks = all_checks()
+    workers = [Worker() for _ in range(count)]
+    schedule = scheduler([f"{SUITE}::{check.id}" for check in checks], workers)
+    run(schedule, workers, lambda ready: ready[0], [0] * count)
+    groups = {check.operator_name or check.id for check in checks}
+    assert sum(worker.messages for worker in workers) < 1.1 * len(groups)
