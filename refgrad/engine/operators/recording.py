@@ -17,6 +17,7 @@ import numpy as np
 from refgrad.engine.graph.modes import RECORDING, is_grad_enabled
 from refgrad.engine.graph.node import FLOAT64, next_number
 from refgrad.engine.graph.tensor import Tensor
+from refgrad.engine.operators.bessel import BESSEL
 from refgrad.engine.operators.conversions import CONVERSIONS, cast_array
 from refgrad.engine.operators.documentation import documentation
 from refgrad.engine.operators.node_classes import OperatorSets, is_plain, listing, node_class, skip_identity
@@ -44,11 +45,11 @@ APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
 
 
 def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
-    """Return a function of tensors for every row of ``table`` and every conversion, by the row's name.
+    """Return a function of tensors for every row of ``table``, Bessel function and conversion, by its name.
 
     A function takes tensors, numbers or arrays in the order of the row's arguments, and its attributes by name.
     """
-    rows = {**table, **CONVERSIONS}
+    rows = {**table, **BESSEL, **CONVERSIONS}
     functions: dict[str, Function] = {}
     simple = {name: row for name, row in rows.items() if row.composite is None}
     sets = OperatorSets(_operators_on_arrays(simple), functions)

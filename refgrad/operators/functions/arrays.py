@@ -38,8 +38,25 @@ def _polygamma(n: int, x: Any) -> Any:
 
 
 def _besseli(n: int, x: Any) -> Any:
-    """By scipy's functions of the orders that have one: its general one is 0 of 1e-181 in the order 1."""
-    return BESSEL[n](x) if n in BESSEL else _in_format_of(x, _scipy("iv")(n, x))
+    return BESSEL[abs(n)](x) if abs(n) in BESSEL else _of_order("iv", abs(n), x)
+
+
+def _besselie(n: int, x: Any) -> Any:
+    """By those of the orders below where scipy's has no numbers (DLMF 10.29.1, whose terms do not cancel there)."""
+    order = abs(n)
+    if order in SCALED_BESSEL:
+        return SCALED_BESSEL[order](x)
+    is_far = np.abs(x) > FAR
+    quotient = 2 * (order - 1) / np.where(is_far, x, FAR)
+    far = _besselie(order - 2, x) - quotient * _besselie(order - 1, x)
+    return _in_format_of(x, np.where(is_far, far, _of_order("ive", order, x)))
+
+
+def _of_order(name: str, order: int, x: Any) -> Any:
+    """By scipy's function of any order, but for numbers so near 0 that it has none (DLMF 10.30.1)."""
+    is_near = np.abs(x) < NEAR
+    near = (x / 2) ** order / math.factorial(order)
+    return _in_format_of(x, np.where(is_near, near, _scipy(name)(order, np.where(is_near, NEAR, x))))
 
 
 def _sigmoid(x: Any) -> Any:
@@ -48,7 +65,15 @@ def _sigmoid(x: Any) -> Any:
 
 
 DIGAMMA = _special("digamma")
-BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1"), -1: _special("i1")})
+BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1")})
+"""Those of scipy that are right of all numbers: its general one is 0 of 1e-181 in the order 1."""
+NEAR = 2.0**-500
+"""No larger power of a number that is nearer to 0 counts beside a smaller one; scipy says NaN of those below 1e-305."""
+
+FAR = 2.0**20
+"""Far beyond all orders, and below 2**30, from where on AMOS has fewer digits than there are."""
+
+SCALED_BESSEL = MappingProxyType({0: _special("i0e"), 1: _special("i1e")})
 
 NUMPY_FUNCTIONS: Mapping[str, Any] = column(
     "arrays",
@@ -70,6 +95,7 @@ NUMPY_FUNCTIONS: Mapping[str, Any] = column(
         "digamma": DIGAMMA,
         "polygamma": _polygamma,
         "besseli": _besseli,
+        "besselie": _besselie,
     },
     {name: getattr(np, name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")}
     | {name: getattr(np, name) for name in ("where", "logical_and", "logical_or", "logical_not")}

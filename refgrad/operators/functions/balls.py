@@ -130,6 +130,7 @@ CELLS: Mapping[str, Any] = MappingProxyType(
         "digamma": of_ball(lambda x: x.digamma() if x > 0 else arb.nan()),
         "polygamma": polygamma,
         "besseli": lambda order, x: bessel(whole(order))(x),
+        "besselie": lambda order, x: scaled_bessel(whole(order))(x),
         "i0e": scaled_bessel(0),
         "i1e": scaled_bessel(1),
     }

@@ -91,8 +91,15 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "i0": _of_one("i1(x)", "besseli(0, x)"),
     "i1": _of_one("(i0(x) + besseli(2, x)) / 2", "besseli(1, x)"),
     "i0e": _of_one("i1e(x) - (out if x > 0 else -out)", "i0(x) * exp(-abs(x))", nature="kinked"),
+    "besselie": Function(
+        ("n", "x"),
+        ("0", "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - (out if x > 0 else -out)"),
+        definition="besseli(n, x) * exp(-abs(x))",
+        nature="kinked",
+        whole=frozenset({"n"}),
+    ),
     "i1e": _of_one(
-        "exp(-abs(x)) * (i0(x) + besseli(2, x)) / 2 - (out if x > 0 else -out)",
+        "(i0e(x) + besselie(2, x)) / 2 - (out if x > 0 else -out)",
         "i1(x) * exp(-abs(x))",
         nature="kinked",
     ),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -141,20 +141,18 @@ class CertifiedOracle:
         return _narrowest(lambda bits: self.value(name, bits))
 
     def _arrived(self, trace: BallTrace, at: str, contributions: tuple[Arrival, ...]) -> ObjectArray:
+        """Return the sum of what arrives at a leaf; rounded one by one, as what backward calls add up in a leaf is.
+
+        Of two that cancel in the end, each has been rounded.
+        """
         if not contributions:
             return np.full(trace.values[at].shape, arb(0), dtype=object)
         plain = tuple(c for c in contributions if len(c) == 2)  # noqa: PLR2004 (an output and its seed)
-        total = self._total(trace, at, plain) if plain else None
-        groups: dict[tuple[Scales, str], list[Contribution]] = {}
-        for contribution in contributions:
-            if len(contribution) == 4:  # noqa: PLR2004 (and the scales, and where it arrives)
-                groups.setdefault(contribution[2:], []).append(contribution[:2])
+        together = (plain,) if plain and trace.arithmetic.purpose == "truth" else tuple((c,) for c in plain)
+        shares = [self._total(trace, at, some) for some in together]
         with trace.arithmetic.context():
-            for (scales, name), starts in groups.items():
-                share = trace.arriving(name, tuple(starts), scales)
-                total = share if total is None else np.add(total, share, out=np.empty(share.shape, dtype=object))
-        assert total is not None
-        return total
+            shares += [trace.arriving(c[3], (c[:2],), c[2]) for c in contributions if len(c) == 4]  # noqa: PLR2004
+            return reduce(lambda total, share: np.add(total, share, out=np.empty(share.shape, dtype=object)), shares)
 
     def _total(self, trace: BallTrace, leaf: str, contributions: tuple[Contribution, ...]) -> ObjectArray:
         key = (trace, contributions)

@@ -8,7 +8,7 @@ differentiated, the slopes are wider by what rounding makes of those terms.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -35,7 +35,7 @@ def usual_series(operator: Operator, bits: int, order: int) -> Derivative:
     """
     plain = usual_derivative(operator, bits)
     parameters = (*operator.argument_names, *operator.attribute_names, "out")
-    functions = {**series_functions(bits), "tanh": _usual_tanh(order), "i1": _usual_i1(order, series_functions(bits))}
+    functions = {**series_functions(bits), "tanh": _usual_tanh(order)}
     named = [operator.partials.get(name) for name in operator.argument_names]
     slopes = [None if partial is None else partial.function(parameters, functions) for partial in named]
     noise = _differences(operator, named, bits)
@@ -78,23 +78,6 @@ def _usual_tanh(order: int) -> Callable[[Any], Any]:
         return y
 
     return tanh
-
-
-def _usual_i1(order: int, functions: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return the Bessel function likewise: it changes by i0(x) - y / x, whose derivatives cancel near 0."""
-
-    def i1(number: Any) -> arb_series:
-        y: arb_series = functions["i1"](number)
-        x = number if type(number) is arb_series else arb_series([arb(number)])
-        if x[0].contains(0):
-            return y
-        start, smooth = y[0], functions["i0"](x)
-        y = arb_series([start])
-        for _ in range(order):
-            y = primitive(start, smooth - y / x, x)
-        return y
-
-    return i1
 
 
 def _carried(start: Any, numbers: tuple[Any, ...], partials: list[Any]) -> Any:

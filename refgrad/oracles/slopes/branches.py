@@ -27,6 +27,7 @@ IMPLIED: Mapping[str, tuple[str, str]] = MappingProxyType({
     "sign": ("{0}", "0"),
     "i0e": ("{0}", "0"),
     "i1e": ("{0}", "0"),
+    "besselie": ("{1}", "0"),
     "maximum": ("{0}", "{1}"),
     "minimum": ("{0}", "{1}"),
 })

@@ -80,7 +80,8 @@ def is_singular(name: str, point: Point) -> bool:
     """Whether a function may have no series there: at a jump, at a kink, or where a slope is infinite."""
     row = FUNCTIONS[name]
     if row.nature != "analytic":
-        return any((2 * x).is_integer() for x in point) or len(set(point)) < len(point)
+        numbers = [x for parameter, x in zip(row.parameters, point, strict=True) if parameter not in row.whole]
+        return any((2 * x).is_integer() for x in numbers) or len(set(numbers)) < len(numbers)
     return any(slope(name, p, point) is None for p in row.parameters if p not in row.whole)
 
 

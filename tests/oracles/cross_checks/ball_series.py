@@ -132,6 +132,7 @@ SERIES_FUNCTIONS: Mapping[str, Any] = {
     "lgamma": lambda x: lifted(x).lgamma(),
     "digamma": lambda x: polygamma(0, x),
     "besseli": lambda n, x: besseli(int(lifted(n)[0].unique_fmpz()), x),
+    "besselie": lambda n, x: SERIES_FUNCTIONS["besseli"](n, x) * (-SERIES_FUNCTIONS["abs"](x)).exp(),
     "polygamma": lambda n, x: polygamma(int(lifted(n)[0].unique_fmpz()), x),
     "i0": lambda x: straight(x, lambda a: a.bessel_i(arb(0)), lambda a: a.bessel_i(arb(1))),
     "i1": lambda x: straight(x, lambda a: a.bessel_i(arb(1)), lambda a: (a.bessel_i(arb(0)) + a.bessel_i(arb(2))) / 2),

@@ -25,6 +25,7 @@ POINTS = {
     "arccosh": (1.75,),
     "polygamma": (2, 0.625),
     "besseli": (2, 0.625),
+    "besselie": (2, 0.625),
     "arctan2": (0.625, -1.5),
     "hypot": (0.625, -1.5),
     "maximum": (0.5, 2.0),
