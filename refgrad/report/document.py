@@ -22,7 +22,7 @@ from refgrad.documents import first_problem, json_path, message_of
 from refgrad.errors import UserError
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
-from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, python_version
+from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
 from refgrad.report.packing import packed, unpacked
 from refgrad.report.severity import SEVERITIES, severity
 from refgrad.specification import specs_directory
@@ -43,10 +43,12 @@ def document_path(directory: Path, engine: str) -> Path:
 
 def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[str, Any]:
     """Return what identifies an engine in an interpreter, and what its adapter says that it offers."""
+    numpy = package_version("numpy", python) if adapter.language == "python" else "unknown"
     return {
         "name": adapter.name,
         "version": engine_version(adapter, python),
         "python": python_version(python),
+        **({} if numpy == "unknown" else {"numpy": numpy}),
         "platform": f"{platform.system()} {platform.machine()}",
         **({} if adapter.language == "python" else {"language": adapter.language}),
         "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",

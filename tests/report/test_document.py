@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import jsonschema_rs
+import numpy as np
 import pytest
 from jsonschema_rs import Draft202012Validator
 
@@ -55,13 +56,23 @@ def test_every_engine_is_described_as_the_schema_says(schema: dict[str, Any], na
     assert set(engine["features"]) <= set(FEATURES)
 
 
-def test_the_version_of_python_is_that_of_the_interpreter_which_had_the_engine(tmp_path: Path) -> None:
+def test_the_versions_are_those_of_the_interpreter_which_had_the_engine(tmp_path: Path) -> None:
     other = tmp_path / "python"
-    other.write_text("#!/bin/sh\necho 3.8.99\n", encoding="utf-8")
+    other.write_text('#!/bin/sh\n[ "$3" = numpy ] && echo 1.2.99 || echo 3.8.99\n', encoding="utf-8")
     other.chmod(0o755)
     adapter = find_adapter("refgrad")
-    assert describe_engine(adapter, str(other))["python"] == "3.8.99"
-    assert describe_engine(adapter)["python"] == platform.python_version()
+    described = describe_engine(adapter, str(other))
+    assert (described["python"], described["numpy"]) == ("3.8.99", "1.2.99")
+    own = describe_engine(adapter)
+    assert (own["python"], own["numpy"]) == (platform.python_version(), np.__version__)
+
+
+def test_an_interpreter_without_numpy_has_no_version_of_it(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    other.write_text('#!/bin/sh\n[ "$3" = numpy ] && exit 1\necho 3.8.99\n', encoding="utf-8")
+    other.chmod(0o755)
+    assert "numpy" not in describe_engine(find_adapter("refgrad"), str(other))
+    assert "numpy" not in describe_engine(find_adapter("js-pytorch"))
 
 
 def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:

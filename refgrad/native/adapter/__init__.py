@@ -6,7 +6,7 @@ from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import family_rows, read_adapter
 from refgrad.native.adapter.inventory import Inventory, inventories_of
 from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
-from refgrad.native.adapter.registry import engine_version, find_adapter, python_version, try_import
+from refgrad.native.adapter.registry import engine_version, find_adapter, package_version, python_version, try_import
 from refgrad.native.adapter.spelling import chosen, spell, spellings
 from refgrad.native.adapter.template import Template, TemplateError
 from refgrad.native.engine_names import registered_engines
@@ -29,6 +29,7 @@ __all__ = [
     "family_rows",
     "find_adapter",
     "inventories_of",
+    "package_version",
     "python_version",
     "read_adapter",
     "registered_engines",

@@ -60,10 +60,15 @@ def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
         and (packaged := _answered("dpkg-query", "-Wf", "${Version}", adapter.distribution)) != "unknown"
     ):
         return packaged
+    return package_version(adapter.distribution, python)
+
+
+def package_version(distribution: str, python: str = sys.executable) -> str:
+    """Return the version of a package that an interpreter has, or ``unknown``."""
     if python != sys.executable:
-        return _answered(python, "-c", OF_PYTHON, adapter.distribution)
+        return _answered(python, "-c", OF_PYTHON, distribution)
     try:
-        return version(adapter.distribution)
+        return version(distribution)
     except PackageNotFoundError:
         return "unknown"
 

@@ -40,6 +40,7 @@ class Script:
     python: str = ""
     platform: str = ""
     language: str = "python"
+    numpy: str = ""
 
     @property
     def name(self) -> str:
@@ -59,8 +60,9 @@ class Script:
 
     @property
     def environment(self) -> str:
-        """What the program was run with: engine, Python, platform."""
-        told = [self.title, f"Python {self.python}" if self.python and self.language == "python" else "", self.platform]
+        """What the program was run with: engine, Python, NumPy, platform."""
+        python = f"Python {self.python}" if self.python and self.language == "python" else ""
+        told = (self.title, python, f"NumPy {self.numpy}" if self.numpy else "", self.platform)
         return plain_line(", ".join(part for part in told if part))
 
     @cached_property
@@ -117,7 +119,7 @@ def failures(document: Mapping[str, Any]) -> list[Script]:
     """Return everything that a report says of an engine's faults, in the order of the report."""
     engine = document["engine"]
     given = (engine["name"], engine["version"])
-    around = (engine["python"], engine.get("platform", ""), engine.get("language", "python"))
+    around = (engine["python"], engine.get("platform", ""), engine.get("language", "python"), engine.get("numpy", ""))
     return [Script(*given, verdict, *around) for verdict in verdicts_of(document) if verdict.failed]
 
 

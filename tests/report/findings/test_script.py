@@ -49,12 +49,12 @@ def test_a_program_that_shows_two_verdicts_is_one_finding() -> None:
 
 def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
     verdict = replace(VERDICTS[4], reproduction="x_grad = 0.1\nprint(x_grad)  # gradient of x\n")
-    script = Script("example", "1", verdict, "3.12", "Linux x86_64").text
+    script = Script("example", "1", verdict, "3.12", "Linux x86_64", numpy="2.4.6").text
     assert script.splitlines()[:4] == [
         "# A finding of refgrad: operators/exp, wrong first derivative.",
         "# The gradient of `exp(x)` with respect to `x` at x = 1.5 is 4.48; example 1 gives 0.1.",
         "# Violated (MUST): exp is as it must be.",
-        "# Found on example 1, Python 3.12, Linux x86_64.",
+        "# Found on example 1, Python 3.12, NumPy 2.4.6, Linux x86_64.",
     ]
     ended = run(script, tmp_path)
     assert ended.returncode == 1
