@@ -1,4 +1,4 @@
-"""Operators beside those of the table: modified Bessel functions of any order, which rules of the table call."""
+"""Operators beside those of the table: Bessel functions of any order, which rules of the table call."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ def _row(name: str, summary: str, partial: str) -> Operator:
     )
 
 
-# DLMF 10.29.1
+# DLMF 10.29.1 and 10.51.2
 BESSEL: Mapping[str, Operator] = MappingProxyType({
-    "besseli": _row("besseli", "of the first kind", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
+    "besseli": _row("besseli", "modified", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
     "besselie": _row(
         "besselie",
-        "of the first kind, times e to the -|x|",
+        "modified, times e to the -|x|",
         "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out",
+    ),
+    "sphericalj": _row(
+        "sphericalj",
+        "spherical, of the order |n|",
+        "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)",
     ),
 })

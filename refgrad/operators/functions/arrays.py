@@ -52,6 +52,14 @@ def _besselie(n: int, x: Any) -> Any:
     return _in_format_of(x, np.where(is_far, far, _of_order("ive", order, x)))
 
 
+def _sphericalj(n: int, x: Any) -> Any:
+    """By scipy's function, and near 0, where that is 0 too early, by the first term of the series (DLMF 10.52.1)."""
+    order, is_near = abs(n), np.abs(x) < NEAR_SPHERE
+    near = x**order / math.prod(range(1, 2 * order + 2, 2))
+    found = np.where(is_near, near, _scipy("spherical_jn")(order, np.where(is_near, NEAR_SPHERE, x)))
+    return found.astype(np.asarray(x).dtype)[()]
+
+
 def _of_order(name: str, order: int, x: Any) -> Any:
     """By scipy's function of any order, but for numbers so near 0 that it has none (DLMF 10.30.1)."""
     is_near = np.abs(x) < NEAR
@@ -67,6 +75,9 @@ def _sigmoid(x: Any) -> Any:
 DIGAMMA = _special("digamma")
 BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1")})
 """Those of scipy that are right of all numbers: its general one is 0 of 1e-181 in the order 1."""
+NEAR_SPHERE = 2.0**-27
+"""The square of a number that is nearer to 0 is no part of 1."""
+
 NEAR = 2.0**-500
 """No larger power of a number that is nearer to 0 counts beside a smaller one; scipy says NaN of those below 1e-305."""
 
@@ -96,6 +107,7 @@ NUMPY_FUNCTIONS: Mapping[str, Any] = column(
         "polygamma": _polygamma,
         "besseli": _besseli,
         "besselie": _besselie,
+        "sphericalj": _sphericalj,
     },
     {name: getattr(np, name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")}
     | {name: getattr(np, name) for name in ("where", "logical_and", "logical_or", "logical_not")}

@@ -25,6 +25,7 @@ from refgrad.operators.functions.special_balls import (
     of_ball,
     polygamma,
     scaled_bessel,
+    spherical_bessel_function,
     toward_zero,
     whole,
 )
@@ -131,6 +132,7 @@ CELLS: Mapping[str, Any] = MappingProxyType(
         "polygamma": polygamma,
         "besseli": lambda order, x: bessel(whole(order))(x),
         "besselie": lambda order, x: scaled_bessel(whole(order))(x),
+        "sphericalj": lambda order, x: spherical_bessel_function(whole(order))(x),
         "i0e": scaled_bessel(0),
         "i1e": scaled_bessel(1),
     }

@@ -12,7 +12,7 @@ from refgrad.operators.functions.rows import FUNCTIONS
 
 COMPLEX_ABSENT = frozenset(name for name, row in FUNCTIONS.items() if row.nature != "analytic") | {
     *("arctan2", "hypot", "cbrt", "sigmoid"),  # numpy's own, and ours, take real numbers alone
-    *("erf", "erfc", "erfcx", "erfinv", "lgamma", "polygamma", "digamma", "besseli", "i0", "i1"),
+    *("erf", "erfc", "erfcx", "erfinv", "lgamma", "polygamma", "digamma", "besseli", "sphericalj", "i0", "i1"),
 }
 """Functions that are not complex differentiable, or not right to a few bits for complex numbers."""
 

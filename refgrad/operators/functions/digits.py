@@ -38,6 +38,12 @@ def _cube_root(x: Any) -> Any:
     return mpmath.sign(x) * mpmath.cbrt(abs(x))
 
 
+def _spherical_bessel(n: Any, x: Any) -> Any:
+    """Of the order |n| (DLMF 10.53.1)."""
+    order = abs(int(n))
+    return x**order / mpmath.fac2(2 * order + 1) * mpmath.hyp0f1(order + mpmath.mpf(3) / 2, -x * x / 4)
+
+
 DIGITS_FUNCTIONS: Mapping[str, Any] = column(
     "digits",
     {name: getattr(mpmath, other) for name, other in MPMATH_NAMES.items()}
@@ -46,6 +52,7 @@ DIGITS_FUNCTIONS: Mapping[str, Any] = column(
         "lgamma": lambda x: mpmath.loggamma(x).real,
         "polygamma": lambda n, x: mpmath.polygamma(int(n), x),
         "besseli": lambda n, x: mpmath.besseli(int(n), x),
+        "sphericalj": _spherical_bessel,
     },
     {
         "number": mpmath.mpf,

@@ -12,7 +12,7 @@ from refgrad.operators.functions.rows import FUNCTIONS
 PYTHON_ABSENT = frozenset({
     *("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "sigmoid", "erfcx", "erfinv"),
     *("abs", "sign", "floor", "trunc", "round", "maximum", "minimum"),
-    *("polygamma", "digamma", "besseli", "besselie", "i0", "i1", "i0e", "i1e"),
+    *("polygamma", "digamma", "besseli", "besselie", "sphericalj", "i0", "i1", "i0e", "i1e"),
 })
 """What a formula does not compute of its constants beforehand, but with everything else."""
 

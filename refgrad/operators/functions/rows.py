@@ -88,6 +88,12 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "polygamma": Function(("n", "x"), ("0", "polygamma(n + 1, x)"), "x > 0", whole=frozenset({"n"})),
     "digamma": _of_one("polygamma(1, x)", "polygamma(0, x)", domain="x > 0"),
     "besseli": Function(("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), whole=frozenset({"n"})),
+    # Of the order |n|; DLMF 10.51.2
+    "sphericalj": Function(
+        ("n", "x"),
+        ("0", "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)"),
+        whole=frozenset({"n"}),
+    ),
     "i0": _of_one("i1(x)", "besseli(0, x)"),
     "i1": _of_one("(i0(x) + besseli(2, x)) / 2", "besseli(1, x)"),
     "i0e": _of_one("i1e(x) - (out if x > 0 else -out)", "i0(x) * exp(-abs(x))", nature="kinked"),

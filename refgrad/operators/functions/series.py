@@ -30,6 +30,7 @@ from refgrad.operators.functions.special_series import (
     lifted,
     polygamma,
     scaled_tails,
+    spherical_bessel,
     unknown,
 )
 
@@ -181,6 +182,7 @@ CELLS: Mapping[str, Any] = MappingProxyType(
         "lgamma": composed(log_gamma_coefficients),
         "polygamma": polygamma,
         "besseli": bessel,
+        "sphericalj": spherical_bessel,
     }
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import factorial
+from math import factorial, prod
 from typing import Any
 
 from flint import arb, arb_series, ctx
@@ -88,6 +88,24 @@ def polygamma(order: Any, x: Any) -> arb:
 def bessel(order: int) -> Callable[[Any], arb]:
     """Return the modified Bessel function of the first kind."""
     return of_ball(lambda x: x.bessel_i(arb(order)))
+
+
+def spherical_bessel_function(order: int) -> Callable[[Any], arb]:
+    """Return the spherical Bessel function of the order |n|.
+
+    By its series (DLMF 10.53.1), and where its terms would cancel, from those of the orders below (DLMF 10.51.1).
+    """
+    n = abs(order)
+
+    def at(x: arb) -> arb:
+        if not bool(abs(x) > n + 1):
+            return x**n / prod(range(1, 2 * n + 2, 2)) * (-x * x / 4).hypgeom_0f1(arb(n) + arb(3) / 2)
+        below, found = x.cos() / x, x.sin() / x
+        for k in range(n):
+            below, found = found, (2 * k + 1) / x * found - below
+        return found
+
+    return of_ball(at)
 
 
 def scaled_bessel(order: int) -> Callable[[Any], arb]:

@@ -7,12 +7,19 @@ A function is composed with a series by its Taylor coefficients at the series' c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from math import comb, factorial
 from typing import Any
 
 from flint import arb, arb_series, ctx
 
-from refgrad.operators.functions.special_balls import cube_root, erfcx, log_gamma_coefficients, whole
+from refgrad.operators.functions.special_balls import (
+    cube_root,
+    erfcx,
+    log_gamma_coefficients,
+    spherical_bessel_function,
+    whole,
+)
 
 Coefficients = Callable[[arb, int], Sequence[arb]]
 
@@ -94,6 +101,27 @@ def bessel(order: Any, number: Any) -> Any:
         values = [x.bessel_i(arb(m)) for m in range(n + length)]
         sums = (sum((comb(k, j) * values[abs(n - k + 2 * j)] for j in range(k + 1)), arb(0)) for k in range(length))
         return [total / (2**k * factorial(k)) for k, total in enumerate(sums)]
+
+    return composed(coefficients)(number)
+
+
+def spherical_bessel(order: Any, number: Any) -> Any:
+    """Return the spherical Bessel function of the order |n|, each derivative by those of two orders (DLMF 10.51.2)."""
+    n = abs(whole(order))
+
+    def coefficients(x: arb, length: int) -> list[arb]:
+        values = [spherical_bessel_function(m)(x) for m in range(n + length)]
+        weights, found = {n: Fraction(1)}, list[arb]()
+        for k in range(length):
+            total = sum((arb(w.numerator) / w.denominator * values[m] for m, w in weights.items()), arb(0))
+            found.append(total / factorial(k))
+            changed: dict[int, Fraction] = {}
+            for m, w in weights.items():
+                changed[m + 1] = changed.get(m + 1, Fraction(0)) - w * Fraction(m + 1, 2 * m + 1)
+                if m:
+                    changed[m - 1] = changed.get(m - 1, Fraction(0)) + w * Fraction(m, 2 * m + 1)
+            weights = changed
+        return found
 
     return composed(coefficients)(number)
 

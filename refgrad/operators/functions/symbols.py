@@ -62,6 +62,13 @@ COMPARISONS_OF_SYMBOLS: Mapping[str, Any] = MappingProxyType({
 """Conditions that stay open, and branches that keep both sides."""
 
 
+def _spherical_bessel(n: Any, x: Any) -> Any:
+    """Of the order |n| (DLMF 10.53.1): SymPy's own is of positive numbers."""
+    order = abs(n)
+    beyond = sympy.hyper((), (order + sympy.Rational(3, 2),), -x * x / 4)
+    return x**order / sympy.factorial2(2 * order + 1) * beyond
+
+
 def symbol_functions(comparisons: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the column over comparisons and a ``where`` that may decide conditions at a point, or leave them open.
 
@@ -72,6 +79,7 @@ def symbol_functions(comparisons: Mapping[str, Any]) -> Mapping[str, Any]:
     others = {
         "expm1": lambda x: 2 * sympy.exp(x / 2) * sympy.sinh(x / 2),
         "log1p": lambda x: 2 * sympy.atanh(x / (x + 2)),
+        "sphericalj": _spherical_bessel,
         "cbrt": lambda x: where(greater(x, 0), sympy.cbrt(x), -sympy.cbrt(-x)),
     }
     return column("symbols", {**cells, **others, **STEPPED}, {**comparisons, "number": sympy.Rational, "pi": sympy.pi})

@@ -46,7 +46,7 @@ def test_a_series_has_the_coefficients_that_mpmath_finds(name: str, point: float
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
-@pytest.mark.parametrize("name", ["polygamma", "besseli", "besselie"])
+@pytest.mark.parametrize("name", ["polygamma", "besseli", "besselie", "sphericalj"])
 def test_a_series_of_an_order_has_the_coefficients_that_mpmath_finds(name: str, n: int) -> None:
     expected = coefficients(lambda x: DIGITS_FUNCTIONS[name](n, x), 1.375)
     with series_precision(160, LENGTH):

@@ -24,6 +24,13 @@ CANCELS = {
 }
 """The rows that excuse a formula that is documented, or that good libraries use, though others round less."""
 
+SLOPES = {
+    "tanhshrink": "the slope of x - tanh(x) is 1 - (1 - tanh(x) ** 2) to an engine that takes its steps",
+}
+"""The rows whose rule near 0 excuses likewise."""
+
+NEAR_0 = [sign * number for number in (2.0**-30, 1e-5, 1e-3, 0.03, 0.3, 0.7) for sign in (1, -1)]
+
 ROWS = [name for name, row in operator_table().items() if row.elementwise]
 
 
@@ -48,6 +55,32 @@ def excess(scenario: Scenario) -> float:
     if not math.isfinite(inherent) or inherent < 1e-300:
         return 0.0
     return float(value.budget.item() / (inherent * oracle.form.unit / 2))
+
+
+def excess_of_slope(name: str, at: float) -> float:
+    """By how much a rule rounds more than half an ulp of the slope and of the operand make of it."""
+    text = f"x = leaf float64[] {{{at.hex()}}} requires_grad\ny = {name} x\ng = grad y x\nbackward g\nread grad x\n"
+    oracle = CertifiedOracle(parse(text))
+    slope, bend = (oracle.gradient("x", ((output, None),)) for output in ("y", "g"))
+    inherent = abs(slope.midpoint.item()) + abs(at * bend.midpoint.item())
+    if not math.isfinite(inherent) or inherent < 1e-300:
+        return 0.0
+    return float(slope.budget.item() / (inherent * oracle.form.unit / 2))
+
+
+UNARY = [name for name in ROWS if len(operator_table()[name].arguments) == 1 and not operator_table()[name].attributes]
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name not in SLOPES])
+def test_a_rule_rounds_no_more_near_0_than_its_operand_does(name: str) -> None:
+    low, high = operator_table()[name].samples.get("x", (-1.0, 1.0))
+    inside = [number for number in NEAR_0 if low <= number <= high]
+    assert max((excess_of_slope(name, number) for number in inside), default=0.0) < MOST
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_a_rule_that_is_excused_does_cancel(name: str) -> None:
+    assert excess_of_slope(name, 2.0**-30) > MOST
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if name not in CANCELS])

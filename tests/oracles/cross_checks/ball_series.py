@@ -93,6 +93,17 @@ def besseli(order: int, x: Any) -> arb_series:
     )
 
 
+def sphericalj(order: int, x: Any) -> arb_series:
+    """By Bessel functions of half an order (DLMF 10.47.3, 10.51.2)."""
+
+    def of_order(n: int) -> Callable[[arb], arb]:
+        return lambda a: (arb.pi() / (2 * a)).sqrt() * a.bessel_j(arb(n) + arb(1) / 2)
+
+    n = order
+    below, above = of_order(n - 1), of_order(n + 1)
+    return straight(x, of_order(n), lambda a: (n * below(a) - (n + 1) * above(a)) / (2 * n + 1))
+
+
 SERIES_FUNCTIONS: Mapping[str, Any] = {
     **{name: decided(name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")},
     **{name: BALL_FUNCTIONS[name] for name in ("logical_and", "logical_or", "logical_not")},
@@ -133,6 +144,7 @@ SERIES_FUNCTIONS: Mapping[str, Any] = {
     "digamma": lambda x: polygamma(0, x),
     "besseli": lambda n, x: besseli(int(lifted(n)[0].unique_fmpz()), x),
     "besselie": lambda n, x: SERIES_FUNCTIONS["besseli"](n, x) * (-SERIES_FUNCTIONS["abs"](x)).exp(),
+    "sphericalj": lambda n, x: sphericalj(int(lifted(n)[0].unique_fmpz()), x),
     "polygamma": lambda n, x: polygamma(int(lifted(n)[0].unique_fmpz()), x),
     "i0": lambda x: straight(x, lambda a: a.bessel_i(arb(0)), lambda a: a.bessel_i(arb(1))),
     "i1": lambda x: straight(x, lambda a: a.bessel_i(arb(1)), lambda a: (a.bessel_i(arb(0)) + a.bessel_i(arb(2))) / 2),

@@ -26,6 +26,7 @@ POINTS = {
     "polygamma": (2, 0.625),
     "besseli": (2, 0.625),
     "besselie": (2, 0.625),
+    "sphericalj": (2, 0.625),
     "arctan2": (0.625, -1.5),
     "hypot": (0.625, -1.5),
     "maximum": (0.5, 2.0),
