@@ -115,8 +115,10 @@ class Explanation:
                     break
             else:
                 return seeds, discrepancy
+        if len(places) != 1:
+            return seeds, discrepancy
         unit = self.check.single(*places[0], 1.0)
-        found = self.failing(unit, discrepancy) if len(places) == 1 else None
+        found = self.failing(unit, discrepancy)
         return (seeds, discrepancy) if found is None else (unit, found)
 
     def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:

@@ -88,10 +88,18 @@ def _explained(discrepancy: Discrepancy) -> str:
     return f", {discrepancy.explained:.2g} times what rounding explains" if known else ""
 
 
+def _taking_part(seeds: Seeds) -> list[tuple[int, Array]]:
+    """Return the outputs with a seed that is not 0; where none has entries, the first that is run backward."""
+    given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+    return [(k, seed) for k, seed in given if np.any(seed)] or given[:1]
+
+
 def _output_text(seeds: Seeds) -> str:
-    taking_part = [(k, seed) for k, seed in enumerate(seeds) if seed is not None and np.any(seed)]
+    taking_part = _taking_part(seeds)
     if len(taking_part) == 1:
         k, seed = taking_part[0]
+        if not seed.size:
+            return f"{k}, which has no entries"
         entries = np.argwhere(seed)
         if len(entries) == 1:
             entry = tuple(int(i) for i in entries[0])
@@ -133,7 +141,7 @@ def program(subject: Subject, sighting: Sighting) -> list[str]:
     adapter = subject.engine.adapter
     names = [f"x{i}" for i in range(len(subject.inputs))]
     lines = [f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))]
-    k, seed = next((k, seed) for k, seed in enumerate(seeds) if seed is not None and np.any(seed))
+    k, seed = _taking_part(seeds)[0]
     whole = subject.spelled(names)
     place = "" if discrepancy.entry is None or sighting.missing else _place(subject, discrepancy)
     kind = subject.output_kinds[k] if subject.output_kinds else Kind(seed.dtype.name)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.checking.fuzz import (
@@ -129,6 +129,7 @@ ONE: dict[str, Function] = {
 
 
 @SETTINGS
+@example(names=["logarithm", "empty"], inputs=torch.zeros(1, dtype=torch.float64), options={"budget": 0.5})
 @given(names=names_of(ONE), inputs=inputs_of(tensors()), options=OPTIONS)
 def test_nothing_but_a_report_comes_out(names: list[str], inputs: Any, options: Any) -> None:
     function = composed(ONE, names, lambda value: isinstance(value, torch.Tensor))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import Any
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
 
@@ -186,6 +188,7 @@ def test_seeds_of_twelve_entries_are_printed_in_full(entries: int, seed: str) ->
         ((np.zeros(2), np.array([0.0, 1.0])), "1, entry (1,)"),
         ((np.zeros(2), np.array([2.0, 1.0])), "1, all entries weighted by a random seed"),
         ((np.ones(1), None, np.ones(2)), "0, 2, all entries weighted by random seeds"),
+        ((None, np.zeros((0, 3))), "1, which has no entries"),
     ],
 )
 def test_the_outputs_that_take_part_are_told(seeds: tuple[Any, ...], told: str) -> None:
@@ -197,3 +200,14 @@ def test_the_program_goes_backward_from_an_output_whose_seed_is_not_all_zeros() 
     wrong = Discrepancy("wrong", 0, (), 2.0, 1.0, 1.0, "1.0")
     lines = program(subject, Sighting(wrong, (None, np.array(0.0), np.array(1.0)), (np.array(1.5),)))
     assert [line.partition(".backward(")[0] for line in lines if ".backward(" in line] == ["outputs[2]"]
+
+
+def test_a_gradient_of_an_output_without_entries_is_told_too() -> None:
+    """The gradient of nothing is 0: autograd's is 0 / 0, since nothing is what arrives at the logarithm of 0."""
+    report = check_gradients(lambda x: anp.log(x)[:0], [np.zeros(1)], "autograd", raise_exception=False)
+    assert "output:          0, which has no entries\n  backward gives:  nan" in report.message
+    shown = report.message.partition("to see it:")[2]
+    printed: list[Any] = []
+    with np.errstate(all="ignore"):
+        exec(dedent(shown), {"function": lambda x: anp.log(x)[:0], "print": printed.append})  # as it is printed
+    assert np.isnan(printed[0])
