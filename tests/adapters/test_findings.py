@@ -50,6 +50,7 @@ JAX_PROGRAMS = {
     "jax_bessel_functions_at_zero.py": "jax.scipy.special.i0 at 0: slope 1.0 for 0, second derivative 1.5 for 0.5\n",
     "jax_erfcx_is_zero_in_between.py": "erfcx(26.6) = 0.0000000 for 0.0211952",
     "jax_log_ndtr_of_numbers_below_eight.py": "off by 3e-02\n",
+    "jax_derivatives_near_zero.py": "slope of jax.numpy.sinc at 1e-9: 0 for -3.29e-09\n",
 }
 """What each program prints, among other lines, of what is wrong."""
 
@@ -60,6 +61,7 @@ WRONG_IN_JAX = {
     "i1": "x = leaf float64[] {0x0p+0} requires_grad\na = i1 x\ng = grad a x\nbackward g\nread grad x\n",
     "erfcx": "x = leaf float64[] {0x1.a9999999999a0p+4} requires_grad\na = erfcx x\nbackward a\nread grad x\n",
     "log_ndtr": "x = leaf float64[] {0x1.ep+2} requires_grad\na = log_ndtr x\nread value a\n",
+    "sinc": "x = leaf float64[] {0x1.12e0be826d695p-30} requires_grad\na = sinc x\nbackward a\nread grad x\n",
 }
 
 
@@ -106,6 +108,11 @@ PROGRAMS = {
     "after 2 backward calls: x.grad = [2.0, 2.0], seed = [2.0, 2.0]\n"
     "after 3 backward calls: x.grad = [4.0, 4.0], seed = [4.0, 4.0]\n"
     "x.grad and the seed share their memory: True\n",
+    "pytorch_derivatives_near_zero.py": "torch.sinc at 1e-09: derivative of order 1 is 0 for -3.29e-09\n"
+    "torch.sinc at 1e-09: derivative of order 2 is 0 for -3.29\n"
+    "torch.special.i1 at 1e-09: derivative of order 1 is 0.5 for 0.5\n"
+    "torch.special.i1 at 1e-09: derivative of order 2 is -5.96e-08 for 3.75e-10\n"
+    "torch.special.i1 at 1e-09: derivative of order 3 is 256 for 0.375\n",
     "pytorch_leaf_gradients_share_memory.py": "b.grad after d(a + b)/db: [1.0, 1.0]\n"
     "b.grad after a further backward that has nothing to do with b: [6.0, 6.0]\n"
     "a.grad and b.grad share their memory: True\n",
