@@ -1,8 +1,8 @@
 """JAX 0.10.2 (CPU): near 0 the derivatives of sinc are wrong, and so is the second one of the Bessel function i1.
 
-sinc(x) = 1 - (pi x)^2 / 6 + ... and I1(x) = x / 2 + x^3 / 16 + ... (NIST DLMF 10.25), so for x of 1e-7 and less the slope
-of sinc is -pi^2 x / 3, its second derivative -pi^2 / 3, and that of I1 is 3 x / 8, all to more than ten digits. Nothing of
-refgrad is imported.
+sinc(x) = 1 - (pi x)^2 / 6 + ... and I1(x) = x / 2 + x^3 / 16 + ... (NIST DLMF 10.25), so for x of 1e-7 and less the
+slope of sinc is -pi^2 x / 3, its second derivative -pi^2 / 3, and that of I1 is 3 x / 8, all to more than ten digits.
+Nothing of refgrad is imported.
 """
 
 from math import pi

@@ -142,6 +142,22 @@ def test_the_programs_on_tape_engines_show_what_is_wrong(program: str) -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == PROGRAMS[program]
 
 
+UNWRITTEN = "pytorch_bfloat16_convolution_reads_uninitialized_memory.py"
+
+
+@pytest.mark.engines
+def test_the_gradient_of_a_convolution_s_weight_is_what_memory_was_filled_with() -> None:
+    pytest.importorskip("torch", reason="needs refgrad[torch]")
+    if version("torch").partition("+")[0] != "2.13.0":
+        pytest.skip("the finding is about PyTorch 2.13.0")
+    command = [sys.executable, str(FINDINGS / UNWRITTEN)]
+    plain, half = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert plain == "torch.float32: gradient of the weight [0.0, 1.0], due [0.0, 1.0]"
+    if half == "torch.bfloat16: gradient of the weight [0.0, 1.0], due [0.0, 1.0]":
+        pytest.skip("the convolution that PyTorch chooses on this processor writes all of its gradient")
+    assert half == "torch.bfloat16: gradient of the weight [784.0, 1.0], due [0.0, 1.0]"
+
+
 FURTHER = {
     "chainer": ("chainer", "7.8.1"),
     "dezero": ("dezero", "0.0.13"),
