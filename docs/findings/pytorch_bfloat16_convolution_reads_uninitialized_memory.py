@@ -1,4 +1,4 @@
-"""PyTorch 2.13.0 (CPU): of a bfloat16 convolution's weight the gradient is read from memory that nothing was written to.
+"""PyTorch 2.13.0 (CPU): a bfloat16 convolution reads its weight's gradient from memory that nothing was written to.
 
 The first entry of the weight meets padding alone, so its gradient is 0. What comes is what lay in memory: mostly 0 in a
 new process, any number in a long one. MALLOC_PERTURB_ makes the C library (glibc) fill what it hands out, with bytes of
