@@ -38,7 +38,7 @@ def _polygamma(n: int, x: Any) -> Any:
 
 
 def _besseli(n: int, x: Any) -> Any:
-    return BESSEL[abs(n)](x) if abs(n) in BESSEL else _of_order("iv", abs(n), x)
+    return BESSEL[abs(n)](x) if abs(n) in BESSEL else _modified("iv", abs(n), x)
 
 
 def _besselie(n: int, x: Any) -> Any:
@@ -46,25 +46,29 @@ def _besselie(n: int, x: Any) -> Any:
     order = abs(n)
     if order in SCALED_BESSEL:
         return SCALED_BESSEL[order](x)
-    is_far = np.abs(x) > FAR
-    quotient = 2 * (order - 1) / np.where(is_far, x, FAR)
-    far = _besselie(order - 2, x) - quotient * _besselie(order - 1, x)
-    return _in_format_of(x, np.where(is_far, far, _of_order("ive", order, x)))
+    found, is_far = _modified("ive", order, x), np.abs(x) > FAR
+    if not np.any(is_far):
+        return found
+    far = _besselie(order - 2, x) - 2 * (order - 1) / np.where(is_far, x, FAR) * _besselie(order - 1, x)
+    return _in_format_of(x, np.where(is_far, far, found))
+
+
+def _modified(name: str, order: int, x: Any) -> Any:
+    """DLMF 10.30.1."""
+    return _of_order(name, order, x, (x / 2) ** order / math.factorial(order), NEAR)
 
 
 def _sphericalj(n: int, x: Any) -> Any:
-    """By scipy's function, and near 0, where that is 0 too early, by the first term of the series (DLMF 10.52.1)."""
-    order, is_near = abs(n), np.abs(x) < NEAR_SPHERE
-    near = x**order / math.prod(range(1, 2 * order + 2, 2))
-    found = np.where(is_near, near, _scipy("spherical_jn")(order, np.where(is_near, NEAR_SPHERE, x)))
+    """DLMF 10.52.1."""
+    first = x ** abs(n) / math.prod(range(1, 2 * abs(n) + 2, 2))
+    return _of_order("spherical_jn", abs(n), x, first, NEAR_SPHERE)
+
+
+def _of_order(name: str, order: int, x: Any, first: Any, border: float) -> Any:
+    """By scipy's function of any order, and nearer to 0 than ``border`` by the ``first`` term of the series."""
+    is_near = np.abs(x) < border
+    found = np.where(is_near, first, _scipy(name)(order, np.where(is_near, border, x)))
     return found.astype(np.asarray(x).dtype)[()]
-
-
-def _of_order(name: str, order: int, x: Any) -> Any:
-    """By scipy's function of any order, but for numbers so near 0 that it has none (DLMF 10.30.1)."""
-    is_near = np.abs(x) < NEAR
-    near = (x / 2) ** order / math.factorial(order)
-    return _in_format_of(x, np.where(is_near, near, _scipy(name)(order, np.where(is_near, NEAR, x))))
 
 
 def _sigmoid(x: Any) -> Any:
