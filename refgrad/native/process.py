@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from refgrad.native.unwritten import FILLED
+
 STDERR_KEPT: Final = 4_000
 """Bytes of standard error that are kept: its end says why a process died."""
 
@@ -30,9 +32,12 @@ LONGEST_LINE: Final = 1 << 28
 FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 """Signals by which somebody else may end a process: a user, or a system without memory."""
 
-THREADS: Final[Mapping[str, str]] = MappingProxyType({"OMP_WAIT_POLICY": "passive"})
-"""How threads of a runner wait for work, unless the user's environment says otherwise: asleep. Those of OpenMP keep a
-core busy by default, which another process of the run needs. What they compute does not depend on it."""
+ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType({"OMP_WAIT_POLICY": "passive", **FILLED})
+"""What is set for a runner, unless the user's environment says otherwise.
+
+Threads wait for work asleep: those of OpenMP keep a core busy by default, which another process of the run needs. What
+they compute does not depend on it. Memory that nothing was written to is filled, which shows where an engine reads it.
+"""
 
 MARKS: Final = struct.Struct("<II")
 """The program of a batch and its step that a runner leaves word of."""
@@ -100,7 +105,7 @@ class RunnerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**THREADS, **os.environ},
+                env={**ENVIRONMENT, **os.environ},
                 start_new_session=True,
             )
         except OSError as error:

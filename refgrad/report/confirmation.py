@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from refgrad.grading.judging.evidence import (
     Unsent,
 )
 from refgrad.native.observation import Raised
+from refgrad.native.unwritten import FILLED
 from refgrad.report.findings import Script
 from refgrad.report.findings.languages import LANGUAGES
 
@@ -92,6 +94,7 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
             encoding="utf-8",
             errors="replace",
             timeout=SECONDS,
+            env={**FILLED, **os.environ},
             check=False,
         )
     except subprocess.TimeoutExpired:

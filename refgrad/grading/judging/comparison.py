@@ -13,6 +13,7 @@ from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Gradient, Value
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.observation import Array, Observation
+from refgrad.native.unwritten import is_unwritten
 from refgrad.oracles import (
     CertifiedOracle,
     EntryError,
@@ -144,6 +145,8 @@ def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Du
         return Finding("inconclusive", replace(entry, remark="cancels"))
     if judgement.outcome == "wrong" and math.isnan(error.observed):
         return _of_no_number(entry, due)
+    if judgement.outcome == "wrong" and is_unwritten(error.observed):
+        return Finding("wrong", replace(entry, remark="unwritten"))
     return Finding(judgement.outcome, entry)
 
 

@@ -62,7 +62,7 @@ class Entry:
     relative_error: str
     budgets: str
     ulps: str
-    remark: Literal["", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order"] = ""
+    remark: Literal["", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order", "unwritten"] = ""
     reason: str = ""
 
 

@@ -53,6 +53,7 @@ REMARKS: Final[Mapping[str, str]] = MappingProxyType({
     "undefined": "{what} is not a number, and {reason} has no value at this point",
     "cancels": "{what} is {seen}: its terms cancel, which only some do exactly",
     "limit": "{what} is {seen}: {reason}",
+    "unwritten": "{what} is {seen}: it was read from memory that nothing was written to",
     "order": "{what} is {seen}, and that is the value of `{reason}`: the operands change places",
 })
 """What is said of an entry, by what was remarked of it."""

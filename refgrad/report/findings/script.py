@@ -13,6 +13,7 @@ from typing import Any, Final
 from refgrad.grading.judging.evidence import Entry, Uncoupled
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
+from refgrad.native.unwritten import FILLED
 from refgrad.report.document import verdicts_of
 from refgrad.report.findings import languages
 from refgrad.report.findings.assertion import asserting
@@ -27,6 +28,10 @@ LONGEST_NAME: Final = 100
 LONGEST_ENGINE: Final = 40
 """The most characters of an engine's name in that of a file: no check has a longer id than the rest holds."""
 
+UNWRITTEN: Final = (
+    f"Run it with {' '.join('='.join(pair) for pair in FILLED.items())} in the environment, by which glibc fills "
+    "memory that nothing was written to: what that holds else may be right by chance."
+)
 EVERY_DIGIT: Final = 'import numpy\n\nnumpy.set_printoptions(floatmode="unique")  # every digit\n\n'
 
 
@@ -101,11 +106,17 @@ class Script:
         digits = "" if plain else EVERY_DIGIT
         return "\n".join(self._remarks()) + f"\n\n{digits}{self.program}"
 
+    @property
+    def needs(self) -> str:
+        """What a run of the program needs, so that it fails in each."""
+        fact = None if self.verdict.evidence is None else self.verdict.evidence.fact
+        return UNWRITTEN if isinstance(fact, Entry) and fact.remark == "unwritten" else ""
+
     def _remarks(self) -> Iterator[str]:
         remark = LANGUAGES[self.language].remark
         yield f"{remark}{MARKER[1:]}: {plain_line(self.verdict.id)}, {self.severity}."
         statement = f"Violated ({self.verdict.level}): {self.verdict.statement}"
-        for text in (self.sentence, statement, f"Found on {self.environment}."):
+        for text in filter(None, (self.sentence, self.needs, statement, f"Found on {self.environment}.")):
             lines = wrap(plain_line(text), WIDTH, break_long_words=False, break_on_hyphens=False)
             yield from (f"{remark} {line}" for line in lines)
 

@@ -43,6 +43,7 @@ from refgrad.scenario import (
 )
 
 LONGEST_SENTENCE: Final = 600
+UNWRITTEN: Final = ", which it reads from memory that nothing was written to"
 
 
 def sentence(verdict: Verdict, title: str) -> str:
@@ -85,7 +86,8 @@ def _(fact: Entry, computed: Computed) -> str:
     )
     entry = f"entry [{', '.join(map(str, fact.index))}] of " if fact.index else ""
     what = f"{entry}{computed.subject(fact.subject)}{computed.place(fact.index, seeded=fact.subject.of == 'gradient')}"
-    return _capital(f"{computed.before}{_braced(what)} is {right}; {{engine}} gives {_number(seen, digits)}.")
+    gives = _number(seen, digits) + (UNWRITTEN if fact.remark == "unwritten" else "")
+    return _capital(f"{computed.before}{_braced(what)} is {right}; {{engine}} gives {gives}.")
 
 
 @sentence_of.register

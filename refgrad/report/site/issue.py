@@ -41,7 +41,7 @@ def issue_text(found: Script) -> str:
         source and f"Source: {source}.",
     ]))  # fmt: skip
     parts = [
-        f"# {title_of(found)}", found.sentence, f"{ticks}{found.language}\n{program}\n{ticks}", because,
+        f"# {title_of(found)}", found.sentence, f"{ticks}{found.language}\n{program}\n{ticks}", found.needs, because,
         f"Found with {found.environment}, by the check {found.verdict.id} of refgrad.",
     ]  # fmt: skip
     return plain_text("\n\n".join(filter(None, parts)), LONGEST) + "\n"

@@ -1,0 +1,114 @@
+"""An engine that reads memory that nothing was written to is found to, whatever that memory holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.evidence import Entry
+from refgrad.grading.judging.narration import message
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.adapter import TapeAdapter
+from refgrad.native.engine import Isolation, ProcessRunner, launch
+from refgrad.native.unwritten import FILLED, NUMBERS, is_unwritten
+from refgrad.report.confirmation import confirm
+from refgrad.report.findings import Script
+from refgrad.report.site.issue import issue_text
+from tests.grading.broken import CHECKS
+
+LARGE = 1000
+"""Numbers that NumPy takes from the C library each time; it keeps smaller pieces."""
+
+SETUP = f"""\
+import numpy as np
+
+
+class Leaf:
+    def __init__(self, data, requires_grad):
+        self.data, self.requires_grad, self.grad, self.parent = np.array(data), requires_grad, None, None
+
+    def negative(self):
+        made = Leaf(-self.data, self.requires_grad)
+        made.parent = self
+        return made
+
+    def backward(self, seed=None):
+        seed = np.ones_like(self.data) if seed is None else seed
+        grad = np.empty({LARGE})[: seed.size].reshape(seed.shape)
+        grad[...] = WRITTEN
+        self.parent.grad = grad
+"""
+
+
+def engine(written: str) -> TapeAdapter:
+    """Return an engine with one operator, whose backward writes this to the gradient."""
+    return TapeAdapter(
+        name="unwritten",
+        setup=SETUP.replace("WRITTEN", written),
+        leaf="Leaf({array}, requires_grad={requires_grad})",
+        value="{x}.data",
+        backward="{output}.backward({seed})",
+        gradient="{leaf}.grad",
+        seed="{array}",
+        operators={"negative": "{x}.negative()"},
+    )
+
+
+@pytest.fixture
+def found() -> Iterator[Verdict]:
+    """Return what is found of one that writes what is there."""
+    started = launch(engine("grad"), Isolation())
+    yield Bench(started, Settings("smoke")).grade(CHECKS["operators/negative"])
+    assert isinstance(started.runner, ProcessRunner)
+    started.runner.stop()
+
+
+def test_a_gradient_that_nothing_was_written_to_is_told_as_that(found: Verdict) -> None:
+    assert found.verdict == "wrong"
+    assert found.evidence is not None
+    assert isinstance(found.evidence.fact, Entry)
+    assert found.evidence.fact.remark == "unwritten"
+    assert message(found.evidence).endswith("it was read from memory that nothing was written to")
+
+
+def test_its_program_says_how_to_run_it_and_is_confirmed(found: Verdict) -> None:
+    script = Script("unwritten", "1", found)
+    assert script.sentence.endswith(
+        "; unwritten 1 gives 7.47708e+20, which it reads from memory that nothing was written to."
+    )
+    advice = "Run it with MALLOC_PERTURB_=187 in the environment"
+    assert advice in script.text.replace("\n# ", " ")
+    assert advice in issue_text(script)
+    assert confirm(script).answer == "confirmed"
+
+
+def test_an_engine_that_writes_all_that_it_reads_passes() -> None:
+    started = launch(engine("-seed"), Isolation())
+    verdict = Bench(started, Settings("smoke")).grade(CHECKS["operators/negative"])
+    assert isinstance(started.runner, ProcessRunner)
+    started.runner.stop()
+    assert verdict.verdict == "passed"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_what_the_c_library_fills_memory_with_is_known_in_each_format(dtype: type) -> None:
+    """A process of its own: the environment counts when it starts."""
+    program = f"import numpy as np\nprint(repr(float(np.empty({LARGE}, np.{dtype.__name__})[-1])))"
+    shown = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **FILLED}, capture_output=True, text=True, check=True
+    ).stdout
+    assert is_unwritten(float(shown))
+    assert is_unwritten(-float(shown))
+
+
+def test_what_is_known_of_bfloat16_is_784() -> None:
+    assert 784.0 in NUMBERS  # 0x4444: the exponent 136 of bias 127, and 1 + 0x44 / 128
+    assert not is_unwritten(0.0)
+    assert not is_unwritten(float("nan"))
