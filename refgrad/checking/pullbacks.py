@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError
+from refgrad.checking.libraries.nearness import NEARBY_TOLERANCE, near
 from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given, as_real
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
@@ -37,7 +38,10 @@ def unwatched(leaves: Sequence[Any]) -> AbstractContextManager[None]:
 
 
 class SideEffectError(Exception):
-    """The function or its backward writes to what it was given; the message says to what."""
+    """The function or its backward does what it must not beside its numbers; the message says what.
+
+    It writes to what it was given, or gives another value when it is differentiated.
+    """
 
 
 class Runnable(Protocol):
@@ -117,6 +121,19 @@ class Pullback:
             if seed is not None and getattr(self.tensors[k], "requires_grad", True):
                 yield k, seed, self.library.seed(seed, self.kinds[k])
 
+    @contextmanager
+    def backward_from(self, output: int) -> Iterator[None]:
+        """Say of an exception that the backward raised it; what is not there at all is unsupported."""
+        try:
+            yield
+        except (SubjectError, UnsupportedError):
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            if isinstance(error, NotImplementedError) or self.subject.engine.adapter.refuses(said):
+                raise UnsupportedError(f"the backward from output {output} is not there: {error}") from error
+            raise SubjectError(f"the backward from output {output} raised {said}", backward=True) from error
+
     def refuse_writes(self, who: str) -> None:
         """Raise SideEffectError where an input is no longer what it was."""
         for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
@@ -144,7 +161,7 @@ class DirectPullback(Pullback):
         if not taking_part:
             return (None,) * len(self.leaves)
         places, arrays, tensors = zip(*taking_part, strict=True)
-        with backward_from(places[0]):
+        with self.backward_from(places[0]):
             found = self.library.gradients([self.tensors[k] for k in places], self.leaves, tensors)
         for i, earlier, array in self.returned:
             if not _same(self.library.read_gradient(earlier), array):
@@ -187,7 +204,7 @@ class TapePullback(Pullback):
         """Run one output backward."""
         tensor = self.library.seed(seed, self.kinds[output])
         call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
-        with backward_from(output):
+        with self.backward_from(output):
             self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
         self.refuse_written_seed(tensor, seed, output)
 
@@ -219,11 +236,13 @@ class FunctionalPullback(Pullback):
         """Return the gradients of one output."""
         engine = self.subject.engine
         assert isinstance(engine.adapter, FunctionalAdapter)
-        with backward_from(output):
+        with self.backward_from(output):
             if output not in self.pulls:
                 call = calls.vjp(engine.adapter, "function", Name("primals"))
                 self.pulls[output] = engine.evaluate(call, function=self.single(output), primals=self.leaves)
-            cotangents = self.pulls[output][1](tensor)
+            value, pull = self.pulls[output]
+            cotangents = pull(tensor)
+        refuse_other_value(self.outputs[output], self.library.read(value), output, self.precision)
         self.refuse_written_seed(tensor, seed, output)
         self.refuse_writes("the backward")
         return [self.library.read_gradient(cotangent) for cotangent in cotangents]
@@ -247,18 +266,10 @@ def pullback_of(subject: Runnable, point: Arrays, watching: Watching = unwatched
     return way(subject, point, watching)
 
 
-@contextmanager
-def backward_from(output: int) -> Iterator[None]:
-    """Say of an exception that the backward raised it; what is not there at all is unsupported."""
-    try:
-        yield
-    except (SubjectError, UnsupportedError):
-        raise
-    except NotImplementedError as error:
-        raise UnsupportedError(f"the backward from output {output} is not there: {error}") from error
-    except Exception as error:
-        told = f"the backward from output {output} raised {type(error).__name__}: {error}"
-        raise SubjectError(told, backward=True) from error
+def refuse_other_value(plain: Array, value: Array, output: int, precision: str) -> None:
+    """Raise SideEffectError where an output is another one, beyond rounding, when the function is differentiated."""
+    if value.shape != plain.shape or not near(plain, value, NEARBY_TOLERANCE[precision]):
+        raise SideEffectError(f"output {output} is another value when the function is differentiated")
 
 
 def _unchanged(values: Array, array: Array) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refgrad.checking.screening import _weights, missed_below, passes
+from refgrad.checking.screening import Written, _weights, missed_below, passes, slope
+from refgrad.generation import operator_scenario
+from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
-from refgrad.scenario import parse
+from refgrad.scenario import Constant, Scenario, parse
 from tests.benchmarks.checked_graphs import Array, Graph, generated, sized
 
 GRAPHS = 150
@@ -28,6 +30,28 @@ def screened(graph: Graph, claimed: dict[str, Array], seed: int = 0) -> bool:
 def test_almost_every_right_gradient_passes() -> None:
     passed = sum(screened(graph, gradients(graph)) for graph in generated(GRAPHS, near=False))
     assert passed > 0.9 * GRAPHS
+
+
+@pytest.mark.parametrize("operator", [row.name for row in operator_table().values() if row.formula is not None])
+def test_the_slope_of_every_formula_is_that_of_the_certified_gradient(operator: str) -> None:
+    """At the first drawn point whose numbers are neither large nor small."""
+    assert any(slopes_agree(operator_scenario(number, operator)) for number in range(50))
+
+
+def slopes_agree(scenario: Scenario) -> bool:
+    """Whether the numbers are of usual size. Raises AssertionError where the slopes differ."""
+    sizes = np.concatenate([np.abs(leaf.value.to_numpy().astype(float)).ravel() for leaf in scenario.leaves])
+    if not np.all((sizes > 1e-3) & (sizes < 1e2)):
+        return False
+    output, oracle = scenario.applications[-1].name, CertifiedOracle(scenario)
+    seed = Constant.of(np.ones(oracle.value(output).shape))
+    varying = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
+    gradients = {name: oracle.gradient(name, ((output, seed),)) for name in varying}
+    size = sum(float(np.sum(np.abs(gradient.midpoint))) for gradient in gradients.values())
+    direction = {name: np.full(gradient.shape, 0.75) for name, gradient in gradients.items()}
+    due = sum(0.75 * float(np.sum(gradient.midpoint)) for gradient in gradients.values())
+    assert abs(slope(Written(scenario), direction, ((output, seed.to_numpy()),)) - due) <= 1e-9 * size
+    return True
 
 
 def test_an_error_in_one_entry_is_never_missed_however_small_the_entry() -> None:

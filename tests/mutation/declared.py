@@ -79,7 +79,7 @@ NAMED: tuple[Named, ...] = (
         "ALLOWANCE * FORMATS[rounding.dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)",
     ),
     Named(
-        f"{CHECKING}/tracing/nearness.py",
+        f"{CHECKING}/libraries/nearness.py",
         "NEARBY_TOLERANCE",
         "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03, 'bfloat16': 0.2}",
         "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0, 'bfloat16': 200.0}",

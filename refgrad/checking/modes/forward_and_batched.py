@@ -10,7 +10,7 @@ import numpy as np
 
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.modes.orders import only_checked, random_array
-from refgrad.checking.pullbacks import Gradients, Pullback, Seeds
+from refgrad.checking.pullbacks import Gradients, Pullback, Seeds, SideEffectError, refuse_other_value
 from refgrad.checking.report import GradientReport, Text, unsupported
 from refgrad.checking.subject import Subject
 from refgrad.scenario.formats import FORMATS
@@ -28,6 +28,8 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
     directions = [random_array(choices, array.shape) for array in subject.point]
     try:
         tangents = modes.tangents(directions)
+    except SideEffectError:
+        raise
     except Exception as error:  # noqa: BLE001 (rules of users and of engines raise what they like)
         return unsupported(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", error)
     for k, tangent in zip(modes.wanted, tangents, strict=True):
@@ -98,7 +100,9 @@ class Modes:
         checked = [primals[i] for i in subject.positions]
         kinds = [subject.inputs[i].kind for i in subject.positions]
         pushed = [self.library.seed(d, kind) for d, kind in zip(directions, kinds, strict=True)]
-        _, found = self.library.jvp(only_checked(subject, wanted), checked, pushed)
+        values, found = self.library.jvp(only_checked(subject, wanted), checked, pushed)
+        for k, value in zip(wanted, values, strict=True):
+            refuse_other_value(self.outputs[k], self.library.read(value), k, self.pullback.precision)
         return [
             np.zeros(self.outputs[k].shape) if tangent is None else self.library.read(tangent)
             for k, tangent in zip(wanted, found, strict=True)

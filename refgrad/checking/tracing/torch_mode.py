@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.checking.libraries.nearness import NEARBY_TOLERANCE, near
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing.calls import Translator
-from refgrad.checking.tracing.nearness import NEARBY_TOLERANCE, near
 from refgrad.checking.tracing.recorder import Recorder, Untraceable
 from refgrad.checking.tracing.spellings import Reading, Spellings
 from refgrad.checking.tracing.torch_calls import TORCH_CALLS, signature_of, written_in_place

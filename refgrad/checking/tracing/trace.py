@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError
+from refgrad.checking.libraries.nearness import NEARBY_TOLERANCE, near, numeric
 from refgrad.checking.libraries.numbers import Arrays
 from refgrad.checking.screening import Duals
 from refgrad.checking.subject import Subject
-from refgrad.checking.tracing import numpy_array, torch_mode
-from refgrad.checking.tracing.nearness import NEARBY_TOLERANCE, near, numeric
+from refgrad.checking.tracing import jax_program, numpy_array, torch_mode
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable
 from refgrad.interpreter import Noted, noted, numpy_forward
 from refgrad.oracles import CertifiedOracle, judge
@@ -33,6 +33,7 @@ LARGEST_CERTIFIED = 100_000
 
 TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingProxyType({
     "torch": torch_mode.trace,
+    "jax": jax_program.trace,
     "autograd": numpy_array.trace,
     "refgrad": numpy_array.trace,
 })

@@ -37,13 +37,14 @@ def _polygamma(n: int, x: Any) -> Any:
     return _in_format_of(x, (-1.0) ** (n + 1) * math.factorial(int(n)) * _scipy("zeta")(n + 1.0, x))
 
 
-def _besseli(n: int, x: Any) -> Any:
-    return BESSEL[abs(n)](x) if abs(n) in BESSEL else _modified("iv", abs(n), x)
+def _besseli(n: float, x: Any) -> Any:
+    order = int(abs(n))  # which comes as a float from formulas
+    return BESSEL[order](x) if order in BESSEL else _modified("iv", order, x)
 
 
-def _besselie(n: int, x: Any) -> Any:
+def _besselie(n: float, x: Any) -> Any:
     """By those of the orders below where scipy's has no numbers (DLMF 10.29.1, whose terms do not cancel there)."""
-    order = abs(n)
+    order = int(abs(n))
     if order in SCALED_BESSEL:
         return SCALED_BESSEL[order](x)
     found, is_far = _modified("ive", order, x), np.abs(x) > FAR
@@ -58,10 +59,11 @@ def _modified(name: str, order: int, x: Any) -> Any:
     return _of_order(name, order, x, (x / 2) ** order / math.factorial(order), NEAR)
 
 
-def _sphericalj(n: int, x: Any) -> Any:
+def _sphericalj(n: float, x: Any) -> Any:
     """DLMF 10.52.1."""
-    first = x ** abs(n) / math.prod(range(1, 2 * abs(n) + 2, 2))
-    return _of_order("spherical_jn", abs(n), x, first, NEAR_SPHERE)
+    order = int(abs(n))
+    first = x**order / math.prod(range(1, 2 * order + 2, 2))
+    return _of_order("spherical_jn", order, x, first, NEAR_SPHERE)
 
 
 def _of_order(name: str, order: int, x: Any, first: Any, border: float) -> Any:

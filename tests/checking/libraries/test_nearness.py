@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refgrad.checking.tracing.nearness import near
+from refgrad.checking.libraries.nearness import near
 
 
 @pytest.mark.parametrize(
