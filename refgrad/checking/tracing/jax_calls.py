@@ -128,6 +128,35 @@ def _matrices(  # noqa: PLR0913 (an operand and where its axes go)
     return stay, t.row("reshape", turned, shape=tuple(prod(stay) if n == -1 else n for n in shape))
 
 
+def _convolution(  # noqa: PLR0913 (JAX's parameters)
+    t: Translator, x: Any, weight: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    dimension_numbers: Any, feature_group_count: int, batch_group_count: int, **_: Any,
+) -> str:  # fmt: skip
+    """Record a convolution as a product of the weight with patches, which are entries that are moved, or zeros."""
+    if feature_group_count * batch_group_count != 1:
+        raise Untraceable("it calls a convolution of groups")
+    x, weight = (
+        t.row("transpose", each, axes=axes) for each, axes in zip((x, weight), dimension_numbers, strict=False)
+    )
+    outputs, _, *kernel = t.shape(weight)
+    labels = np.arange(1.0, prod(t.shape(x)) + 1).reshape(t.shape(x))
+    patches = import_module("jax").lax.conv_general_dilated_patches(
+        labels, kernel, window_strides, padding, lhs_dilation, rhs_dilation
+    )
+    batch, terms, *space = patches.shape
+    flat = t.row("concatenate", np.zeros(1, labels.dtype), t.row("reshape", x, shape=(labels.size,)), axis=0)
+    taken = _taken(t, flat, np.asarray(patches).reshape(batch, terms, -1), labels.size + 1)
+    product = t.row("matmul", t.row("reshape", weight, shape=(outputs, terms)), taken)
+    shaped = t.row("reshape", product, shape=(batch, outputs, *space))
+    return t.row("transpose", shaped, axes=tuple(int(axis) for axis in np.argsort(dimension_numbers.out_spec)))
+
+
+def _rounded(t: Translator, x: Any, *, rounding_method: Any) -> str:
+    if rounding_method.name != "TO_NEAREST_EVEN":
+        raise Untraceable("it rounds halves away from zero")
+    return t.row("round", x)
+
+
 JAX_CALLS: Mapping[str, Call] = MappingProxyType({
     **{name: _named(row) for name, row in NAMES.items()},
     **{f"reduce_{name}": _reduction(name) for name in ("sum", "prod", "max", "min")},
@@ -144,6 +173,8 @@ JAX_CALLS: Mapping[str, Call] = MappingProxyType({
     "concatenate": lambda t, *arrays, dimension: t.row("concatenate", *arrays, axis=dimension),
     "stack": lambda t, *arrays, axis: t.row("stack", *arrays, axis=axis),
     "dot_general": _product,
+    "conv_general_dilated": _convolution,
+    "round": _rounded,
     **dict.fromkeys(("copy", "stop_gradient", "convert_element_type"), same),
 })
 """Primitives with one result, by their names: they take values and the parameters of the equation."""
@@ -213,7 +244,7 @@ def _added(t: Translator, equation: Any, given: Sequence[Any], arrays: Sequence[
 
 MOVING: Mapping[str, Moving] = MappingProxyType({
     **dict.fromkeys(("gather", "slice", "rev", "dynamic_slice", "dynamic_update_slice", "pad", "scatter"), _moved),
-    "split": _moved,
+    **dict.fromkeys(("split", "tile", "unstack"), _moved),
     "sort": _sorted,
     "top_k": _largest,
     "scatter-add": _added,

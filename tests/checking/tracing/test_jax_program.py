@@ -61,6 +61,16 @@ FUNCTIONS: Final[Mapping[str, tuple[Function, tuple[Any, ...]]]] = {
     "a product": (lambda a, b: a @ b.T, (MATRIX, MATRIX + 1)),
     "products of stacks": (lambda a, b: jnp.einsum("bij,bkj->bik", a, b), (STACK, STACK + 1)),
     "sums of products": (lambda a, b: jnp.einsum("bij,bij->i", a, b), (STACK, STACK + 1)),
+    "a convolution": (jnp.convolve, (SIGNS, HALF)),
+    "a convolution of images": (
+        lambda x, w: lax.conv_general_dilated(
+            x, w, (2, 1), [(1, 0), (0, 2)], rhs_dilation=(1, 2), dimension_numbers=("NHWC", "HWIO", "NHWC")
+        ),
+        (np.linspace(-1, 1, 40).reshape(1, 4, 5, 2), np.linspace(0.5, 2, 24).reshape(2, 2, 2, 3)),
+    ),
+    "tiled": (lambda x: jnp.tile(x, 2) ** 2, (SIGNS,)),
+    "taken apart": (lambda a: jnp.unstack(a)[1] ** 2, (MATRIX,)),
+    "rounded": (lambda x: jnp.round(x) * x, (SIGNS,)),
     "an outer product": (jnp.outer, (SIGNS, HALF)),
     "an index that repeats": (lambda x: x[jnp.array([0, 0, 2])] * x, (SIGNS,)),
     "a place by a value": (lambda x: x[jnp.argmax(x)], (SIGNS,)),
