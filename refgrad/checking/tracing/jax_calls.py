@@ -138,7 +138,7 @@ def _convolution(  # noqa: PLR0913 (JAX's parameters)
     x, weight = (
         t.row("transpose", each, axes=axes) for each, axes in zip((x, weight), dimension_numbers, strict=False)
     )
-    outputs, _, *kernel = t.shape(weight)
+    outputs, _channels, *kernel = t.shape(weight)
     labels = np.arange(1.0, prod(t.shape(x)) + 1).reshape(t.shape(x))
     patches = import_module("jax").lax.conv_general_dilated_patches(
         labels, kernel, window_strides, padding, lhs_dilation, rhs_dilation
