@@ -17,7 +17,7 @@ from refgrad.checking.report import GradientReport, Text
 from refgrad.checking.slopes.deadline import Deadline
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Recorder, Untraceable, trace
-from refgrad.scenario.formats import FORMATS, rounded
+from refgrad.scenario.formats import FORMATS, least_precise, rounded
 
 Method = Literal["auto", "differences"]
 
@@ -108,6 +108,7 @@ class Check:
             return judge, recorder.run  # noqa: TRY300 (what is traced has come to here)
         except Untraceable as error:
             self.reason = str(error)
+            self.pullback.precision = least_precise([self.pullback.precision, *recorder.dtypes])
         return self.differences, recorder.run
 
     @property

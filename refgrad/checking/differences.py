@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import comb, sqrt
 
 import numpy as np
@@ -86,6 +87,13 @@ class DifferencesJudge(Directions):
             if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
                 found[flat] = (lower + upper) / 2 / self.magnitude[flat]
         return list(split(found, tuple(array.astype(np.float64) for array in self.point)))
+
+    @cached_property
+    def coarser(self) -> DifferencesJudge:
+        """Who knows the function's values by steps for float32, the noise included."""
+        found = DifferencesJudge(self.subject, self.outputs, self.choices, "float32", self.deadline)
+        found.measure()
+        return found
 
     def weights(self, seeds: Seeds) -> Floats:
         """Return the seeds of all outputs in a row, zeros where there is none."""
@@ -362,6 +370,33 @@ class _Claim:
         return Discrepancy("wrong", place, entry, observed / length, low, high, truth, multiple)
 
     def confirmed(self, direction: Direction) -> Discrepancy | None:
+        """Return what is wrong along a direction, or where the entry is; inconclusive where steps deny one another."""
+        found = self.asked_again(direction)
+        if found is None or not found.failing or not self.rounds_inside(found, direction):
+            return found
+        return replace(found, severity="inconclusive", cause="noise")
+
+    def rounds_inside(self, found: Discrepancy, direction: Direction) -> bool:
+        """Whether a gradient is not wrong by steps for float32, in which something inside seems to be computed.
+
+        That is a staircase, of which small steps see the slope of a stair: the large steps deny it, or see noise that
+        is that of float32.
+        """
+        if self.judge.precision != "float64":
+            return False
+        vector, length = direction.vector, 1.0
+        if found.entry is not None:
+            vector = self.judge.axis_direction(self.judge.flat_position(found.input, found.entry)).vector
+            length = float(np.sum(vector))
+        coarser = self.judge.coarser
+        claim = _Claim(coarser, self.seeds, split(self.claimed, coarser.point))
+        far = Direction(vector, coarser.slopes(vector))
+        said, interval = claim.compared(far), claim.interval(far)
+        low, high = sorted((found.lower * length, found.upper * length))
+        denied = high + interval.allowed < interval.lower or low - interval.allowed > interval.upper
+        return (denied or self.judge.looks_single) and (said is None or not said.failing)
+
+    def asked_again(self, direction: Direction) -> Discrepancy | None:
         """Ask again with other steps and with the gradient's own noise allowed; then find the entry."""
         judge = self.judge
         if self._jitter is None:

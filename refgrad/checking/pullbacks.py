@@ -16,7 +16,7 @@ from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.formats import least_precise
 
 REUSABLE = frozenset({"retain_graph", "accumulate", "zero_grad", "seed"})
 """What an engine needs for several backward calls through one recorded graph."""
@@ -96,9 +96,9 @@ class Pullback:
     @cached_property
     def precision(self) -> str:
         """The coarsest dtype on the way."""
-        dtypes = {kind.part for kind in self.kinds} | self.library.inner_dtypes(self.tensors)
-        dtypes |= {self.library.kind(leaf).part for leaf in self.leaves}
-        return min(FORMATS.keys() & dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
+        dtypes = {self.library.kind(leaf).part for leaf in self.leaves} | {kind.part for kind in self.kinds}
+        dtypes.update(self.library.inner_dtypes(self.subject, self.tensors))
+        return least_precise(dtypes)
 
     def record(self) -> None:
         """Run the function forward."""

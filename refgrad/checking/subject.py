@@ -61,6 +61,8 @@ class Subject:
         self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
+        self.program: Any = None
+        """What the library writes down of the function, once it has been asked to."""
         self.chance = Chance(self.library)
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")

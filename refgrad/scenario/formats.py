@@ -76,6 +76,11 @@ def _coarsest(dtypes: frozenset[str]) -> Format:
     )
 
 
+def least_precise(dtypes: Iterable[str]) -> str:
+    """Return which of these dtypes has the fewest digits; those that are not floating do not count, float64 is last."""
+    return min(FORMATS.keys() & set(dtypes), key=lambda dtype: FORMATS[dtype].bits, default="float64")
+
+
 def rounded(numbers: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
     """Return the numbers (float64) rounded to the nearest of a dtype, ties to even; what is too large is infinite."""
     array = np.asarray(numbers, dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,27 @@ class JaxArrays(Library):
         own = self.oriented(as_given(array, kind))
         return self.numpy.array(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
 
+    def program(self, subject: Any) -> Any:
+        """Return the program that JAX writes down of a subject. Raises what JAX or the function raises."""
+        if subject.program is None:
+
+            def function(*primals: Any) -> Any:
+                given = dict(zip(subject.positions, primals, strict=True))
+                return subject.call(subject.arguments(subject.point, lambda position, _: given[position]))
+
+            primals = [subject.make(i, array) for i, array in zip(subject.positions, subject.point, strict=True)]
+            subject.program = self.engine.namespace["jax"].make_jaxpr(function)(*primals)
+        return subject.program
+
+    def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
+        """Return the dtypes of the numbers in the program, nothing where there is none."""
+        del tensors
+        try:
+            program = self.program(subject)
+        except Exception:  # noqa: BLE001 (functions raise what they like where they are not run on arrays)
+            return ()
+        return set(_dtypes(program.jaxpr))
+
     def gradient_function(self, function: Function, count: int) -> Function:
         """Return the gradient as a function of inputs and cotangents."""
         jax = self.engine.namespace["jax"]
@@ -55,3 +77,13 @@ class JaxArrays(Library):
             return pullback(tuple(arguments[count:]))
 
         return gradient
+
+
+def _dtypes(program: Any) -> Iterator[str]:
+    """Yield the dtypes of what the equations of a program give, and of those inside of it."""
+    for equation in program.eqns:
+        yield from (variable.aval.dtype.name for variable in equation.outvars)
+        for value in equation.params.values():
+            for inner in value if isinstance(value, tuple | list) else (value,):
+                if hasattr(inner, "eqns"):
+                    yield from _dtypes(getattr(inner, "jaxpr", inner))

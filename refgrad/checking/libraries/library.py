@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -123,10 +123,10 @@ class Library:
         """Return where functions draw random numbers from, the library's own source first."""
         return NUMPY, PYTHON
 
-    def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
-        """Return the dtypes on the way to some outputs, as far as they are known."""
-        del tensors
-        return set()
+    def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
+        """Return the dtypes on the way to some outputs of a subject, as far as they are known."""
+        del subject, tensors
+        return ()
 
     def raised(self, function: Function) -> Function | None:
         """Return the function computed in float64 all the way, whatever it asks for; None where that cannot be."""

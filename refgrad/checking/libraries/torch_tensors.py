@@ -5,7 +5,7 @@ The library comes out of its adapter: nothing here imports it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,8 +113,9 @@ class TorchTensors(Library):
         """Return PyTorch's generator, numpy's and Python's."""
         return self.own_source, *super().sources()
 
-    def inner_dtypes(self, tensors: Sequence[Any]) -> set[str]:
+    def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
         """Return the dtypes of what the graph behind some outputs passes on."""
+        del subject
         dtypes = set()
         for node, number in self.behind(tensors):
             metadata = getattr(node, "_input_metadata", ())  # of an output without gradient it says float32

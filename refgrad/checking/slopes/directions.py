@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ from refgrad.checking.subject import Subject
 from refgrad.oracles.judgement.judgement import vague_above
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats
 from refgrad.oracles.slopes.lines import Along, noise_along, slopes_along, slopes_around
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.formats import FORMATS, least_precise
 
 Places = npt.NDArray[np.intp]
 
@@ -61,6 +61,10 @@ VAGUE_ABOVE = 1e-3
 """An interval wider than this part of max(|truth|, typical slope) says nothing; of halves, a wider one."""
 
 
+SINGLE = 2.0**4
+"""Noise is that of float32 if it is within this factor of its unit."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Direction:
     """A direction in the space of all entries, and the slopes of all outputs along it."""
@@ -84,8 +88,9 @@ class Directions:
         self.subject = subject
         self.choices = choices
         self.deadline = deadline or Deadline()
+        self.outputs = outputs
         self.shapes = tuple(output.shape for output in outputs)
-        self.precision = precision or _coarsest([*(kind.part for kind in subject.kinds), *_dtypes(outputs)])
+        self.precision = precision or least_precise([*(kind.part for kind in subject.kinds), *_dtypes(outputs)])
         self.form = FORMATS[self.precision]
         self.vague = VAGUE_ABOVE if self.form.bits > HALVES else vague_above(self.form)
         self.fine: Finest = finest(subject, outputs, self.precision)
@@ -96,6 +101,7 @@ class Directions:
         self.sizes = np.where(np.isfinite(self.here), np.abs(self.here), 0.0)
         self.refined = False
         self.measured = False
+        self.rough = np.zeros(self.here.size)
         self.deviation = np.full(self.here.size, self.scale.unit * float(np.max(self.sizes, initial=0.0)))
         self.method = "differences" if self.flat.size <= FULL_INPUTS else "directions"
         self.looked_at: set[int] = set()
@@ -125,8 +131,18 @@ class Directions:
         """Look for the noise; slopes that were found without it are forgotten."""
         self.measured = True
         self.deviation = self.noise(self.choices.choice((-1.0, 1.0), self.flat.size) * self.magnitude)
+        self.rough = self.deviation
         self._axes.clear()
         self._groups.clear()
+
+    @property
+    def looks_single(self) -> bool:
+        """Whether what is said to compute in float64 is as noisy by large steps as what computes in float32."""
+        if self.precision != "float64" or not self.measured:
+            return False
+        parts = self.rough / np.maximum(self.sizes, np.finfo(np.float64).tiny)
+        unit = FORMATS["float32"].unit
+        return bool(np.any((parts > unit / SINGLE) & (parts < unit * SINGLE)))
 
     def noise(self, vector: Floats) -> Floats:
         """Return the noise along a direction: by large steps, which show a staircase, unless these lead out of it."""
@@ -276,10 +292,6 @@ def _alike(contributions: Floats) -> list[Places]:
         groups.append(order[near])
         order = order[~near]
     return [places for places in (*groups, order, nothing) if places.size]
-
-
-def _coarsest(dtypes: Sequence[str]) -> str:
-    return min((dtype for dtype in dtypes if dtype in FORMATS), key=lambda dtype: FORMATS[dtype].bits)
 
 
 def _dtypes(outputs: Arrays) -> list[str]:

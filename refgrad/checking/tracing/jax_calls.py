@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import accumulate
 from math import prod
@@ -182,7 +183,7 @@ JAX_CALLS: Mapping[str, Call] = MappingProxyType({
 
 def _moved(t: Translator, equation: Any, given: Sequence[Any], arrays: Sequence[Array]) -> list[str]:
     """Record where each entry comes from, as the primitive itself says of the entries' numbers."""
-    real = [k for k, variable in enumerate(equation.invars) if np.issubdtype(variable.aval.dtype, np.floating)]
+    real = [k for k, variable in enumerate(equation.invars) if is_real(variable.aval.dtype)]
     sizes = [arrays[k].size for k in real]
     labelled = list(arrays)
     for k, start in zip(real, accumulate(sizes[:-1], initial=0), strict=True):
@@ -227,10 +228,12 @@ def _largest(t: Translator, equation: Any, given: Sequence[Any], arrays: Sequenc
 def _added(t: Translator, equation: Any, given: Sequence[Any], arrays: Sequence[Array]) -> list[str]:
     """Record entries that are added at places: those to which the transpose takes the numbers of the places."""
     onto, places, update = arrays
-    labels = np.arange(1.0, onto.size + 1, dtype=onto.dtype).reshape(onto.shape)
-    zeros = np.zeros_like(onto)
-    vjp = import_module("jax").vjp  # which is there: the equation is one of its own
-    _, reading = vjp(lambda u: equation.primitive.bind(zeros, places, u, **equation.params), update)
+    labels = np.arange(1.0, onto.size + 1).reshape(onto.shape)
+    jax = import_module("jax")  # which is there: the equation is one of its own
+    how = {key: equation.params[key] for key in ("indices_are_sorted", "unique_indices", "mode")}
+    onto_zeros = partial(jax.lax.scatter_add, np.zeros(onto.shape), places)
+    numbers = equation.params["dimension_numbers"]
+    _, reading = jax.vjp(lambda u: onto_zeros(u, numbers, **how), np.zeros(update.shape))
     (targets,) = reading(labels)
     flat = np.asarray(targets).ravel().astype(int) - 1
     if (flat < 0).any():
@@ -250,6 +253,11 @@ MOVING: Mapping[str, Moving] = MappingProxyType({
     "scatter-add": _added,
 })
 """Primitives that move entries alone: they take the equation, its values and the arrays that these are."""
+
+
+def is_real(dtype: Any) -> bool:
+    """Whether a dtype, which may be one that numpy does not have, is one of real numbers."""
+    return bool(dtype.name.startswith(("float", "bfloat")))
 
 
 def has_kink(name: str, parameters: Mapping[str, Any], arrays: Sequence[Array]) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.checking.libraries.jax_arrays import JaxArrays
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing.calls import CALLS, Translator
-from refgrad.checking.tracing.jax_calls import JAX_CALLS, MOVING, has_kink
+from refgrad.checking.tracing.jax_calls import JAX_CALLS, MOVING, has_kink, is_real
 from refgrad.checking.tracing.recorder import Recorder, Untraceable
 
 PROGRAMS: Mapping[str, str] = MappingProxyType({
@@ -24,9 +25,6 @@ PROGRAMS: Mapping[str, str] = MappingProxyType({
 
 Rules of derivatives are not looked at."""
 
-WIDE = frozenset({"float64", "float32"})
-"""What numpy has as JAX does."""
-
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -38,37 +36,30 @@ class Held:
 
 def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
     """Have JAX write the function down, record what that says, and return the names of its outputs."""
-    jax = subject.engine.namespace["jax"]
-    if not {kind.dtype for kind in subject.kinds} <= WIDE:
-        raise Untraceable("it takes numbers of a narrow dtype")
-
-    def function(*primals: Any) -> Any:
-        given = dict(zip(subject.positions, primals, strict=True))
-        return subject.call(subject.arguments(subject.point, lambda position, _: given[position]))
-
-    primals = [subject.make(i, array) for i, array in zip(subject.positions, subject.point, strict=True)]
-    closed = jax.make_jaxpr(function)(*primals)
+    library = subject.library
+    assert isinstance(library, JaxArrays)
+    closed = library.program(subject)
     leaves = [recorder.leaf(recorder.fresh("x"), array, requires_grad=True) for array in subject.point]
-    program = _Program(recorder, subject.kinds[0].dtype)
+    program = _Program(recorder)
     outputs = program.run(closed.jaxpr, closed.consts, [Held(name) for name in leaves])
     recorder.sealed = True  # a program has no other way to its inputs
     return tuple(map(program.name_of, outputs))
 
 
 class _Program:
-    """Runs programs, all of whose recorded values have one dtype."""
+    """Runs programs on values as float64 arithmetic gives them; in which dtype JAX rounds them is asked elsewhere."""
 
-    def __init__(self, recorder: Recorder, dtype: str) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self.dtype = dtype
         self.translator = Translator(recorder, self.name_of, CALLS)
         self.depth = 0
 
     def name_of(self, value: Any) -> str:
         """Return the name of a value, which is recorded as a constant if it is not yet."""
         if isinstance(value, Held):
-            return value.name or self.recorder.constant(np.asarray(value.array))
-        return self.recorder.constant(np.asarray(value))
+            return value.name or self.name_of(value.array)
+        array = np.asarray(value)
+        return self.recorder.constant(array.astype(np.float64) if is_real(array.dtype) else array)
 
     def array(self, held: Held, variable: Any) -> Any:
         """Return the array that a variable holds."""
@@ -99,7 +90,8 @@ class _Program:
             return self.inside(equation.params[PROGRAMS[name]], given)
         if not any(held.name for held in given) or not any(_is_continuous(variable) for variable in equation.outvars):
             return self.computed(equation, given)
-        self.refuse_dtypes(name, equation)
+        if not all(is_real(variable.aval.dtype) for variable in equation.outvars if _is_continuous(variable)):
+            raise Untraceable(f"it calls {name}, which gives complex numbers")
         if name in FLOW:
             return FLOW[name](self, equation.params, given)
         arrays = [np.asarray(self.array(*pair)) for pair in _pairs(equation, given)]
@@ -112,13 +104,6 @@ class _Program:
             raise Untraceable(f"it calls {name}, which the operator table does not have")
         arguments = [held if held.name else np.asarray(held.array) for held in given]
         return [Held(JAX_CALLS[name](self.translator, *arguments, **equation.params))]
-
-    def refuse_dtypes(self, name: str, equation: Any) -> None:
-        """Raise Untraceable where a recorded value changes its dtype: precisions are not mixed in a trace."""
-        for variable in (*equation.invars, *equation.outvars):
-            dtype = variable.aval.dtype.name
-            if _is_continuous(variable) and dtype != self.dtype:
-                raise Untraceable(f"it calls {name} on {dtype}, and other numbers are {self.dtype}")
 
     def computed(self, equation: Any, given: Sequence[Held]) -> list[Held]:
         """Return what an equation gives that the derivative does not go through."""
@@ -186,5 +171,4 @@ def _pairs(equation: Any, given: Sequence[Held]) -> list[tuple[Held, Any]]:
 
 def _is_continuous(variable: Any) -> bool:
     """Whether a variable holds real or complex numbers, which a derivative goes through."""
-    name: str = variable.aval.dtype.name
-    return name.startswith(("float", "bfloat", "complex"))
+    return is_real(variable.aval.dtype) or variable.aval.dtype.name.startswith("complex")

@@ -72,6 +72,14 @@ class TracedArray(NDArrayOperatorsMixin):
             raise AttributeError(name)
         return lambda *arguments, **keywords: self.call(name, *arguments, **keywords)
 
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """Return the value itself, and note in which format it is rounded; whole numbers and truth values as such."""
+        wanted = np.dtype(dtype)
+        if wanted.kind != "f":
+            return self.value.astype(wanted)
+        self.translator.recorder.dtypes.add(wanted.name)
+        return self
+
     def __getitem__(self, index: Any) -> TracedArray:
         """Record what is read."""
         return self.call("__getitem__", index)

@@ -56,6 +56,9 @@ class Recorder:
         self.terms = 0
         """About how many of them lead to an entry, if every operator does."""
 
+        self.dtypes: set[str] = set()
+        """What the function has asked to compute in on the way."""
+
         self.sealed = False
         """Whether it is known that all that depends on the inputs was seen."""
 

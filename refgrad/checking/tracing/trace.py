@@ -20,7 +20,7 @@ from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, U
 from refgrad.interpreter import Noted, noted, numpy_forward
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Scenario
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.formats import FORMATS, least_precise
 
 CLOSE_ULPS = 4.0
 """Values that differ by less than this many units in the last place need no closer look."""
@@ -131,16 +131,13 @@ def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Reco
         raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
     except (TypeError, ValueError, RuntimeError) as error:
         raise Untraceable(f"it gives values that cannot be read: {error}") from error
-    dtype = precision or _coarsest([*(kind.part for kind in subject.kinds), *(array.dtype.name for array in outputs)])
+    known = [precision] if precision else [*(kind.part for kind in subject.kinds), *(a.dtype.name for a in outputs)]
+    dtype = least_precise([*known, *recorder.dtypes])
     found = Trace(recorder, recorder.inputs, names, dtype, recorder.terms, recorder.work > LARGEST_CERTIFIED)
     _verify_here(found, outputs, recorder)
     if not recorder.sealed:
         _verify_nearby(found, subject)
     return found
-
-
-def _coarsest(dtypes: Sequence[str]) -> str:
-    return min((d for d in dtypes if d in FORMATS), key=lambda dtype: FORMATS[dtype].bits, default="float64")
 
 
 def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
