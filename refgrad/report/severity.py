@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import Entry, Uncoupled, Unsent
 from refgrad.grading.judging.verdict import Outcome, Verdict
+from refgrad.interpreter import ScenarioEvaluationError, float64_values
 from refgrad.scenario import Grad, Jvp, Scenario, parse
 
 Severity = Literal[
@@ -71,6 +72,17 @@ def steps_of(verdict: Verdict) -> tuple[object, ...]:
     """Return the steps of a verdict's scenario; none where it has none, or one that cannot be read."""
     scenario = scenario_of(verdict)
     return () if scenario is None else scenario.steps
+
+
+def shapes_of(verdict: Verdict) -> Mapping[str, tuple[int, ...]]:
+    """Return the shapes of what a verdict's scenario defines, those of leaves alone where it cannot be evaluated."""
+    scenario = scenario_of(verdict)
+    if scenario is None:
+        return {}
+    try:
+        return {name: value.shape for name, value in float64_values(scenario).items()}
+    except ScenarioEvaluationError:
+        return {leaf.name: leaf.value.shape for leaf in scenario.leaves}
 
 
 def scenario_of(verdict: Verdict) -> Scenario | None:

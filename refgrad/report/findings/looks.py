@@ -7,7 +7,7 @@ from typing import Final
 
 from refgrad.report.findings.tidying.folding import last_name
 
-COPIES: Final = frozenset({"as_numpy", "asarray", "array"})
+COPIES: Final = frozenset({"as_numpy", "asarray", "array", "numbers"})
 """Functions that make an array of NumPy of a tensor."""
 
 METHODS: Final = frozenset({"clone", "numpy"})

@@ -20,7 +20,7 @@ from refgrad.report.findings.assertion import asserting
 from refgrad.report.findings.languages import LANGUAGES
 from refgrad.report.findings.sentence import sentence
 from refgrad.report.findings.tidying import pieces, tidied, without_unused
-from refgrad.report.severity import Severity, severity
+from refgrad.report.severity import Severity, severity, shapes_of
 
 MARKER: Final = "# A finding of refgrad"
 WIDTH: Final = 116
@@ -95,7 +95,7 @@ class Script:
             fact = None if self.verdict.evidence is None else self.verdict.evidence.fact
             return without_unused(text, self.language, asserts=isinstance(fact, Entry | Uncoupled))
         try:
-            return tidied(pieces(text))
+            return tidied(pieces(text), shapes_of(self.verdict))
         except (ValueError, RecursionError):
             return text.rstrip() + "\n"
 

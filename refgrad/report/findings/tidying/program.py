@@ -7,10 +7,12 @@ import copy
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Final
 
 from refgrad.report.findings.tidying.folding import Folding, last_name
 from refgrad.report.findings.tidying.inlining import inlined
+from refgrad.report.findings.tidying.known import Shapes, with_shapes
 from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
 
 PROGRAMS: Final = re.compile(r"(program|function_of)_")
@@ -20,12 +22,24 @@ MOVABLE: Final = (*IMPORTS, ast.FunctionDef, ast.ClassDef)
 """Statements that do nothing by themselves."""
 
 
-def tidied(program: Sequence[Piece]) -> str:
-    """Return the text of a program: folded, with its helpers in place, and with what it uses alone."""
+def tidied(program: Sequence[Piece], shapes: Shapes = MappingProxyType({})) -> str:
+    """Return the text of a program: folded, with its helpers in place, and with what it uses alone.
+
+    ``shapes`` are those of the names at the top of the program, as far as they are known.
+    """
     folded = [_folded(piece) for piece in _without_dead(program)]
     asserts = any(isinstance(piece.node, ast.Assert) for piece in program)
-    needed = _needed(_without_unread(inlined(folded), asserts=asserts))
+    decided = [_decided(piece, shapes) for piece in inlined(folded)]
+    needed = _needed(_without_unread(decided, asserts=asserts))
     return _laid_out(list(_imports_first(needed)))
+
+
+def _decided(piece: Piece, shapes: Shapes) -> Piece:
+    """Return a statement with what the shapes decide; functions of their own are left as they are."""
+    if isinstance(piece.node, ast.FunctionDef) and not PROGRAMS.match(piece.node.name):
+        return piece
+    new = Piece.new(with_shapes(copy.deepcopy(piece.node), shapes), piece.remark)
+    return piece if new.text == ast.unparse(piece.node) else new
 
 
 def _imports_first(program: Iterable[Piece]) -> Iterator[Piece]:
