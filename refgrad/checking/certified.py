@@ -10,9 +10,9 @@ import numpy as np
 
 from refgrad.checking import screening
 from refgrad.checking.discrepancy import Discrepancy, Severity
-from refgrad.checking.libraries import SubjectError
+from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array
-from refgrad.checking.pullbacks import Seeds
+from refgrad.checking.pullbacks import Seeds, SideEffectError
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Judgement, judge
@@ -33,6 +33,9 @@ AGREEING = 2.0**-8
 
 STEP = 2.0**-20
 """How far the function is asked to either side: some ten digits are left of what it changes by."""
+
+BESIDE = 2.0**-36
+"""How far beside the point the gradient is asked for once more: other numbers are rounded there."""
 
 
 class CertifiedJudge:
@@ -99,7 +102,8 @@ class CertifiedJudge:
     def _plainly_wrong(self, seeds: Seeds, gradients: Mapping[str, Array]) -> Discrepancy | None:
         """Return what is far off along a direction along which the function itself changes as its trace does.
 
-        Nothing at a kink is: there the function's changes to either side differ.
+        Nothing at a kink is: there the function's changes to either side differ. Nor is what rounding may have left of
+        terms that cancel: that shows in no value of the function, and is another number beside the point.
         """
         subject = self.subject
         if subject is None or self.tolerance or self.trace.dtype != "float64":
@@ -109,12 +113,30 @@ class CertifiedJudge:
         claimed = float(np.sum(terms))
         truth = screening.slope(self.trace, direction, zip(self.trace.outputs, seeds, strict=True))
         size = float(np.sum(np.abs(terms))) + abs(truth)
-        if not abs(truth - claimed) > PLAIN * size:
+        if not abs(truth - claimed) > PLAIN * size + self._unseen(seeds):
             return None
         sides = [self._change(subject, step, direction, seeds) for step in (STEP, -STEP)]
         if not all(abs(side - truth) <= AGREEING * size for side in sides):
             return None
+        if not abs(self._claimed_beside(subject, direction, seeds) - claimed) <= PLAIN * abs(truth - claimed):
+            return None
         return Discrepancy("wrong", self.positions[0], None, claimed, truth, truth, f"{truth:.10g}")
+
+    def _unseen(self, seeds: Seeds) -> float:
+        """Return the slope that a function may have of which rounding leaves nothing in its changes by a step."""
+        pairs = zip(self.trace.outputs, seeds, strict=True)
+        sizes = (float(np.sum(np.abs(self.trace.recorder.values[n] * s))) for n, s in pairs if s is not None)
+        return ALLOWANCE * FORMATS[self.trace.dtype].unit * sum(sizes) / STEP
+
+    def _claimed_beside(self, subject: Subject, direction: Mapping[str, Array], seeds: Seeds) -> float:
+        """Return what the gradient right beside the point says of a direction; not a number where there is none."""
+        moved = tuple(array + BESIDE * part for array, part in zip(subject.point, direction.values(), strict=True))
+        try:
+            found = subject.pullback(moved).gradients(seeds)
+        except (SubjectError, SideEffectError, UnsupportedError):
+            return math.nan
+        pairs = zip(direction.values(), found, strict=True)
+        return sum(float(np.sum(part * gradient)) for part, gradient in pairs if gradient is not None)
 
     def _change(self, subject: Subject, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
         """Return how fast the function changes by a step along a direction; not a number where it has no value."""

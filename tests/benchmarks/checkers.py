@@ -49,11 +49,11 @@ JAX_PYTHON: Final = "REFGRAD_JAX_PYTHON"
 
 INTRODUCTION: Final = """\
 The same generated graphs for all checkers, one run, one thread. *Caught* is the smallest relative error, put into one
-random entry of the gradient, that is found in 99 of 100 graphs. *False alarms* are right gradients that are called
-wrong, per 10,000 graphs (counted / graphs tried): at least 1e-3 away from kinks, and moved off kinks by 1e-3 to 1e-9.
-The times are those of a whole check, the library's own forward and backward included, of a function of twenty operators
-on a vector of so many entries. The refgrad rows differ in what they are told: the oracles have the scenario,
-`check_gradients` only the function."""
+random entry of the gradient, that is found in 99 of 100 graphs. *False alarms* are right gradients that are not passed,
+those of which nothing can be said among them, per 10,000 graphs (counted / graphs tried): at least 1e-3 away from
+kinks, and moved off kinks by 1e-3 to 1e-9. The times are those of a whole check, the library's own forward and backward
+included, of a function of twenty operators on a vector of so many entries. The refgrad rows differ in what they are
+told: the oracles have the scenario, `check_gradients` only the function."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from refgrad import check_gradients
 from refgrad.oracles import CertifiedOracle
+from tests.benchmarks.checked_graphs import generated
+from tests.benchmarks.peers import Traced
 from tests.checking.own_functions import own, square_with
+
+anp: Any = pytest.importorskip("autograd.numpy", reason="needs refgrad[autograd]")
+
+Function = Callable[..., Any]
 
 
 def outcomes(function: Any, monkeypatch: pytest.MonkeyPatch, *numbers: float) -> tuple[str, bool]:
@@ -59,3 +68,28 @@ def test_a_kink_beside_the_point_is_no_evidence(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_not_a_number_is_certified_to_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcomes(square_with(lambda g, x: np.nan * x * g), monkeypatch, 0.75) == ("wrong", True)
+
+
+CANCELLING: Final[Mapping[str, Function]] = {
+    "a quotient": lambda x: 1 / (anp.sqrt(anp.arccosh(anp.min(x))) / anp.sqrt(anp.arccosh(anp.min(x)))),
+    "a sum of exponentials": lambda x: anp.log1p(anp.logaddexp(x, x) / anp.logaddexp(x, x)),
+    "squares": lambda x: anp.cosh(x) ** 2 - anp.sinh(x) ** 2,
+    "a power": lambda x: anp.power(anp.mean(x) / anp.mean(x), anp.arcsinh(x)),
+    "a norm": lambda x: anp.sum((x / anp.sqrt(anp.sum(x**2))) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+@given(point=st.lists(st.floats(1.1, 3), min_size=3, max_size=3).map(np.array))
+@settings(max_examples=40, deadline=None)
+def test_what_rounding_leaves_of_a_gradient_of_zero_is_not_plainly_wrong(name: str, point: Any) -> None:
+    assert check_gradients(CANCELLING[name], point, "autograd", raise_exception=False).outcome == "right"
+
+
+@pytest.mark.whole
+@pytest.mark.engines
+@pytest.mark.parametrize("near", [False, True])
+def test_no_graph_whose_gradient_is_right_is_called_wrong(near: bool) -> None:  # noqa: FBT001 (a case)
+    pytest.importorskip("torch", reason="needs refgrad[torch]")
+    checker = Traced()
+    assert [graph.scenario for graph in generated(600, near=near) if not checker.passes(graph)] == []
