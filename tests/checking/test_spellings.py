@@ -10,10 +10,9 @@ import pytest
 from refgrad import check_gradients
 from refgrad.checking.subject import Subject, quiet
 from refgrad.checking.tracing import Trace, Untraceable, trace
-from refgrad.generation import operator_scenario
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
-from refgrad.scenario import Apply
+from tests.checking.operator_functions import function_of
 
 pytestmark = pytest.mark.engines
 
@@ -32,16 +31,7 @@ UNREAD = frozenset({
 
 def traced(engine: Engine, operator: str) -> Trace:
     """Trace an operator in the words of an engine, applied to the leaves of a scenario."""
-    scenario = operator_scenario(0, operator)
-    step = next(s for s in scenario.steps if isinstance(s, Apply) and s.operator == operator)
-    leaves = {leaf.name: leaf.value.to_numpy() for leaf in scenario.leaves}
-    names = tuple(dict.fromkeys(step.arguments))
-
-    def function(*tensors: Any) -> Any:
-        values = dict(zip(names, tensors, strict=True))
-        return engine.apply(step, [values[name] for name in step.arguments], scenario)
-
-    subject = Subject(engine, function, [leaves[name] for name in names])
+    subject = Subject(engine, *function_of(engine, operator))
     with quiet():
         return trace(subject, subject.pullback(subject.point).outputs)
 
@@ -80,6 +70,7 @@ def method(function: Any, *shape: int, **options: Any) -> tuple[str, str]:
         lambda x: x.roll(1, dims=1).cumsum(dim=0) + torch.nn.functional.dropout(x, 0.5),
         lambda x: torch.nn.functional.max_pool2d(x[None, None], 2) + x.topk(2, dim=1).values.sum(),
         lambda x: torch.nn.functional.pad(x, (1, 2), value=3.0).square(),
+        lambda x: torch.nan_to_num(x) * torch.nan_to_num(x.float(), nan=1.0, neginf=-2.0),
         lambda x: torch.index_add(x, 0, torch.tensor([1, 0]), x * x, alpha=2),
     ],
 )

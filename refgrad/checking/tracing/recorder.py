@@ -99,6 +99,8 @@ class Recorder:
         names = tuple(arguments)
         try:
             bound, step = row.bind(attributes or {}), None
+            if row.formula is not None and None in bound.values():
+                raise Untraceable(f"it calls {operator} with a number that is left open")
             if bound:
                 step = Apply(name, operator, names, tuple((k, _storable_attribute(v)) for k, v in bound.items()))
             self.values[name] = np.asarray(numpy_forward(row)(*(self.values[a] for a in arguments), **bound))

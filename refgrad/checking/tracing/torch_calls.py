@@ -12,6 +12,7 @@ import numpy as np
 
 from refgrad.checking.tracing.calls import CALLS, Call, Translator, positions, same, swap_axes
 from refgrad.checking.tracing.recorder import Untraceable
+from refgrad.scenario.formats import FORMATS
 
 SIGNATURES: Mapping[str, Callable[..., Any]] = MappingProxyType({
     "topk": lambda input, k, dim=-1, largest=True, sorted=True: ...,  # noqa: A006, ARG005
@@ -105,6 +106,13 @@ def _pad(t: Translator, x: Any, pad: Any, mode: str = "constant", value: Any = N
     return t.row("pad", x, pad_width=widths, value=float(value or 0.0))
 
 
+def _nan_to_num(t: Translator, x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> str:
+    """Record the replacement of what is not finite, by the largest numbers of the dtype if nothing else is said."""
+    largest = FORMATS[str(x.dtype).removeprefix("torch.")].largest
+    upper, lower = (given if given is not None else end for given, end in ((posinf, largest), (neginf, -largest)))
+    return t.row("nan_to_num", x, nan=float(nan or 0.0), posinf=float(upper), neginf=float(lower))
+
+
 def _diagonal(t: Translator, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> str:
     return t.row("diagonal", x, offset=int(offset), axes=(int(dim1), int(dim2)))
 
@@ -148,6 +156,7 @@ TORCH_CALLS: Mapping[str, Call] = MappingProxyType({
     "setitem": _set_item,
     "batch_norm": _batch_norm,
     "pad": _pad,
+    "nan_to_num": _nan_to_num,
     "swapdims": swap_axes,
     "special_psi": lambda t, x: t.row("digamma", x),
     **dict.fromkeys(("diagonal", "linalg_diagonal"), _diagonal),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.checking.tracing.recorder import Untraceable
+from refgrad.checking.tracing.recorder import Recorder, Untraceable
 from refgrad.checking.tracing.trace import _verify_here
 
 
@@ -31,3 +31,10 @@ def test_a_large_trace_that_gives_something_else_is_none(traced: list[float]) ->
 def test_a_trace_of_another_shape_is_none() -> None:
     with pytest.raises(Untraceable, match=r"output 0 has the shape \(2,\), its trace \(1,\)"):
         verify([1.5, -2.0], [1.5])
+
+
+def test_a_number_that_is_left_open_is_not_recorded() -> None:
+    recorder = Recorder()
+    name = recorder.leaf("x", np.ones(2), requires_grad=True)
+    with pytest.raises(Untraceable, match="a number that is left open"):
+        recorder.apply("nan_to_num", [name], {"nan": 0.0, "posinf": None, "neginf": 0.0})
