@@ -408,6 +408,8 @@ class _Claim:
         first, second = (self.compared(d, jitter) for d in (direction, again))
         if first is None or second is None or not first.failing or not second.failing:
             return first if second is None or second.failing else second
+        if self.between(direction, again):
+            return None
         near = self.belied(direction)
         if near is not None:
             return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
@@ -417,6 +419,20 @@ class _Claim:
         if judge.form.bits > HALVES:
             return found or first
         return None if found is first and first.error <= self.rounded(direction) else found
+
+    def between(self, direction: Direction, again: Direction) -> bool:
+        """Whether slopes by other steps deny the first, and what is claimed lies about as far from both as they do.
+
+        The noise is larger than it was found to be then; no more is known than both together say.
+        """
+        one, other = self.interval(direction), self.interval(again)
+        if not (one.upper < other.lower or other.upper < one.lower):
+            return False
+        low, high = min(one.lower, other.lower), max(one.upper, other.upper)
+        along = direction.vector != 0
+        observed = float(direction.vector[along] @ self.claimed[along])
+        known = 3 * (high - low) <= self.judge.vague * abs(low + high) / 2
+        return known and 2 * low - high <= observed <= 2 * high - low
 
     def saturation(self, direction: Direction) -> float:
         """Return what the rounding of outputs allows along a direction.

@@ -15,6 +15,7 @@ from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given, as
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
+from refgrad.native.observation import Raised
 from refgrad.native.statements import Name
 from refgrad.scenario.formats import least_precise
 
@@ -129,10 +130,10 @@ class Pullback:
         except (SubjectError, UnsupportedError):
             raise
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-            if isinstance(error, NotImplementedError) or self.subject.engine.adapter.refuses(said):
+            raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
+            if raised.is_refusal or self.subject.engine.adapter.refuses(raised.text):
                 raise UnsupportedError(f"the backward from output {output} is not there: {error}") from error
-            raise SubjectError(f"the backward from output {output} raised {said}", backward=True) from error
+            raise SubjectError(f"the backward from output {output} raised {raised.text}", backward=True) from error
 
     def refuse_writes(self, who: str) -> None:
         """Raise SideEffectError where an input is no longer what it was."""

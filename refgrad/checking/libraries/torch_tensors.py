@@ -44,15 +44,23 @@ class TorchTensors(Library):
         return isinstance(value, self.tensors)
 
     def kind(self, tensor: Any) -> Kind:
-        """Return the dtype, and the strides of a tensor whose entries do not lie in order."""
+        """Return the dtype, and the strides of a tensor whose entries do not lie in order.
+
+        Raises UnsupportedError for a tensor that is no array of numbers.
+        """
         if not isinstance(tensor, self.torch.Tensor):
             return Kind(np.asarray(tensor).dtype.name)
+        if tensor.is_nested or tensor.is_quantized or tensor.is_meta or tensor.is_mkldnn:
+            kinds = (name for name in ("nested", "quantized", "meta", "mkldnn") if getattr(tensor, f"is_{name}"))
+            raise UnsupportedError(f"there is a {next(kinds)} tensor, whose numbers cannot be read and written")
         if tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride():
             return self._plain(tensor.dtype)
         return Kind(self._plain(tensor.dtype).dtype, tensor.stride())
 
     def _plain(self, dtype: Any) -> Kind:
         if dtype not in self.plain:
+            if dtype == self.torch.complex32:
+                raise UnsupportedError("there is a tensor of complex32, which NumPy does not have")
             self.plain[dtype] = Kind(str(dtype).removeprefix("torch."))
         return self.plain[dtype]
 
