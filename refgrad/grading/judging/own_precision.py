@@ -15,13 +15,18 @@ import numpy as np
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
-from refgrad.scenario.formats import FLOAT64
+from refgrad.scenario.formats import FLOAT64, coarsest
 from refgrad.scenario.promotion import promoted
 
 
 def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> CertifiedOracle:
-    """Return the oracle that judges the gradient of a leaf: of float64, where all is computed in that."""
+    """Return the oracle that judges the gradient of a leaf: of float64, where all is computed in that.
+
+    What an engine computes in a coarser dtype than all leaves have is judged in that one.
+    """
     if oracle.form == FLOAT64 or oracle.dtypes[leaf] != {"float64"}:
+        return oracle
+    if oracle.form != coarsest(leaf.value.dtype for leaf in oracle.given.leaves):
         return oracle
     if not all(_stays(oracle, output) for output in outputs):
         return oracle

@@ -40,3 +40,12 @@ def test_digits_of_float32_are_enough_only_where_something_was_rounded_to_it(ste
 def test_a_scalar_of_float64_need_not_widen_an_array() -> None:
     text = "x = leaf float64[] {0x1p+0} requires_grad\ny = leaf float32[2] {0x1p+0 0x1.8p+0}\na = multiply x y\n"
     assert examine(parse(f"{text}backward a seed {SEED}\nread grad x\n"), start(ROUNDED)).outcome == "passed"
+
+
+def test_a_gradient_that_an_engine_rounds_to_a_coarser_dtype_by_design_is_a_convention() -> None:
+    rounding = replace(ROUNDED, coarser={"exp": "float32"})
+    scenario = parse(
+        f"x = leaf float64[2] {{0x1p+0 0x1.8p+0}} requires_grad\na = exp x\nbackward a seed {SEED}\nread grad x\n"
+    )
+    assert examine(scenario, start(ROUNDED)).outcome == "inaccurate"
+    assert examine(scenario, start(rounding)).outcome == "convention"
