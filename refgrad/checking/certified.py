@@ -11,7 +11,7 @@ import numpy as np
 from refgrad.checking import screening
 from refgrad.checking.discrepancy import Discrepancy, Severity
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.numbers import Array
+from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.pullbacks import Seeds, SideEffectError
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import Trace
@@ -130,9 +130,8 @@ class CertifiedJudge:
 
     def _claimed_beside(self, subject: Subject, direction: Mapping[str, Array], seeds: Seeds) -> float:
         """Return what the gradient right beside the point says of a direction; not a number where there is none."""
-        moved = tuple(array + BESIDE * part for array, part in zip(subject.point, direction.values(), strict=True))
         try:
-            found = subject.pullback(moved).gradients(seeds)
+            found = subject.pullback(_moved(subject, BESIDE, direction)).gradients(seeds)
         except (SubjectError, SideEffectError, UnsupportedError):
             return math.nan
         pairs = zip(direction.values(), found, strict=True)
@@ -140,9 +139,8 @@ class CertifiedJudge:
 
     def _change(self, subject: Subject, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
         """Return how fast the function changes by a step along a direction; not a number where it has no value."""
-        moved = [array + step * part for array, part in zip(subject.point, direction.values(), strict=True)]
         try:
-            found = subject.values(tuple(moved))
+            found = subject.values(_moved(subject, step, direction))
         except SubjectError:
             return math.nan
         here = (self.trace.recorder.values[name] for name in self.trace.outputs)
@@ -211,3 +209,8 @@ class CertifiedJudge:
             truth=entry.interval,
             explained=entry.budgets,
         )
+
+
+def _moved(subject: Subject, step: float, direction: Mapping[str, Array]) -> Arrays:
+    """Return the point, moved by a step along a direction."""
+    return tuple(array + step * part for array, part in zip(subject.point, direction.values(), strict=True))

@@ -61,6 +61,9 @@ class Runnable(Protocol):
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return the outputs."""
 
+    def applied(self, *primals: Any) -> tuple[Any, ...]:
+        """Return the outputs as a function of the checked inputs alone."""
+
 
 class Pullback:
     """The function run forward once, and its gradients under any seeds."""
@@ -237,26 +240,20 @@ class FunctionalPullback(Pullback):
         """Return the gradients of one output."""
         engine = self.subject.engine
         assert isinstance(engine.adapter, FunctionalAdapter)
+
+        def single(*primals: Any) -> Any:
+            return self.subject.applied(*primals)[output]
+
         with self.backward_from(output):
             if output not in self.pulls:
                 call = calls.vjp(engine.adapter, "function", Name("primals"))
-                self.pulls[output] = engine.evaluate(call, function=self.single(output), primals=self.leaves)
+                self.pulls[output] = engine.evaluate(call, function=single, primals=self.leaves)
             value, pull = self.pulls[output]
             cotangents = pull(tensor)
         refuse_other_value(self.outputs[output], self.library.read(value), output, self.precision)
         self.refuse_written_seed(tensor, seed, output)
         self.refuse_writes("the backward")
         return [self.library.read_gradient(cotangent) for cotangent in cotangents]
-
-    def single(self, output: int) -> Callable[..., Any]:
-        """The function of the checked inputs alone, with one of its outputs."""
-        subject = self.subject
-
-        def function(*primals: Any) -> Any:
-            given = dict(zip(subject.positions, primals, strict=True))
-            return subject.call(subject.arguments(self.point, lambda position, _: given[position]))[output]
-
-        return function
 
 
 def pullback_of(subject: Runnable, point: Arrays, watching: Watching = unwatched) -> Pullback:

@@ -145,6 +145,11 @@ class Subject:
             raise SubjectError(f"the function raised {type(error).__name__}: {error}") from error
         return self._tensors(outputs)
 
+    def applied(self, *primals: Any) -> tuple[Any, ...]:
+        """Return the outputs as a function of the checked inputs alone; the rest is as it was given."""
+        given = dict(zip(self.positions, primals, strict=True))
+        return self.call(self.arguments(self.point, lambda position, _: given[position]))
+
     def _passed(self, position: int, argument: Any) -> Any:
         return argument.clone() if self.copied and position in self.positions else argument
 

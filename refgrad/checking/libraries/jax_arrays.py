@@ -50,13 +50,8 @@ class JaxArrays(Library):
     def program(self, subject: Any) -> Any:
         """Return the program that JAX writes down of a subject. Raises what JAX or the function raises."""
         if subject.program is None:
-
-            def function(*primals: Any) -> Any:
-                given = dict(zip(subject.positions, primals, strict=True))
-                return subject.call(subject.arguments(subject.point, lambda position, _: given[position]))
-
             primals = [subject.make(i, array) for i, array in zip(subject.positions, subject.point, strict=True)]
-            subject.program = self.engine.namespace["jax"].make_jaxpr(function)(*primals)
+            subject.program = self.engine.namespace["jax"].make_jaxpr(subject.applied)(*primals)
         return subject.program
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
@@ -66,7 +61,7 @@ class JaxArrays(Library):
             program = self.program(subject)
         except Exception:  # noqa: BLE001 (functions raise what they like where they are not run on arrays)
             return ()
-        return set(_dtypes(program.jaxpr))
+        return {variable.aval.dtype.name for equation in equations(program) for variable in equation.outvars}
 
     def gradient_function(self, function: Function, count: int) -> Function:
         """Return the gradient as a function of inputs and cotangents."""
@@ -79,11 +74,11 @@ class JaxArrays(Library):
         return gradient
 
 
-def _dtypes(program: Any) -> Iterator[str]:
-    """Yield the dtypes of what the equations of a program give, and of those inside of it."""
+def equations(program: Any) -> Iterator[Any]:
+    """Yield the equations of a program, and those of the programs inside of it."""
     for equation in program.eqns:
-        yield from (variable.aval.dtype.name for variable in equation.outvars)
+        yield equation
         for value in equation.params.values():
             for inner in value if isinstance(value, tuple | list) else (value,):
                 if hasattr(inner, "eqns"):
-                    yield from _dtypes(getattr(inner, "jaxpr", inner))
+                    yield from equations(inner)

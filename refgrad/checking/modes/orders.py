@@ -63,8 +63,7 @@ def only_checked(subject: Subject, wanted: Sequence[int]) -> Callable[..., Any]:
     """Return the function of the checked inputs alone, with some of its outputs."""
 
     def function(*primals: Any) -> Any:
-        given = dict(zip(subject.positions, primals, strict=True))
-        outputs = subject.call(subject.arguments(subject.point, lambda position, _: given[position]))
+        outputs = subject.applied(*primals)
         return tuple(outputs[k] for k in wanted)
 
     return function

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import pytest
 
 from refgrad.checking import GradientReport, check_gradients
+from refgrad.checking.libraries.jax_arrays import equations
 from refgrad.checking.tracing.jax_calls import JAX_CALLS, MOVING
 from refgrad.checking.tracing.jax_program import FLOW, PROGRAMS
 
@@ -173,20 +174,9 @@ def test_what_is_not_recorded_is_judged_by_differences(name: str) -> None:
     assert reason in found.reason
 
 
-def names(program: Any) -> Iterator[str]:
-    """Yield the primitives of a program, and of those inside of it."""
-    for equation in program.eqns:
-        yield equation.primitive.name
-        for value in equation.params.values():
-            for inner in value if isinstance(value, tuple | list) else [value]:
-                inner = getattr(inner, "jaxpr", inner)  # noqa: PLW2901 (the program of a closed one)
-                if hasattr(inner, "eqns"):
-                    yield from names(inner)
-
-
 def test_no_primitive_is_known_that_is_not_tried() -> None:
     functions = [*FUNCTIONS.values(), (slightly_wrong(jnp.sin, 0.0), (SIGNS,))]
-    tried = {name for f, inputs in functions for name in names(jax.make_jaxpr(f)(*inputs).jaxpr)}
+    tried = {each.primitive.name for f, inputs in functions for each in equations(jax.make_jaxpr(f)(*inputs))}
     assert sorted({*JAX_CALLS, *MOVING, *PROGRAMS, *FLOW} - tried) == []
 
 
