@@ -9,8 +9,9 @@ from typing import Any
 
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.operators.repetition import printed
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Blocked, Evidence, Fact, Lacks, Written
+from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact, Lacks, Written
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.regressions import regressions
@@ -113,12 +114,14 @@ class Bench:
     def _shown(self, demonstration: Demonstration) -> Shown:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
         seeds = isinstance(finding.fact, Written)
+        by_chance = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
+        program = printed(scenario, self) if by_chance else None
         return Shown(
             verdict=finding.outcome,
             message="" if evidence is None else message(evidence, scenario),
             scenario=scenario.text,
             scenario_id=scenario.id,
-            reproduction=reproduce(scenario, self.engine, seeds=seeds),
+            reproduction=program or reproduce(scenario, self.engine, seeds=seeds),
             evidence=evidence,
         )
 

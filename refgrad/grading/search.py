@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation.ingredients import rare_ingredients
-from refgrad.grading.judging.evidence import Entry, Evidence, Fact, Tally
+from refgrad.grading.judging.evidence import Died, Entry, Evidence, Fact, Tally
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
 from refgrad.scenario import Scenario
 
@@ -72,6 +73,16 @@ class Demonstration:
         """What shows the outcome."""
         fact = self.finding.fact
         return None if fact is None else Evidence(fact, self.finding.step, self.seen, self.runs)
+
+
+def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callable[[], bool]) -> Demonstration:
+    """Run a scenario that failed again, to see whether it always does; one that ended a process is run once more."""
+    runs = REPEATS
+    if isinstance(finding.fact, Died):
+        runs = 1
+        bench.engine.forget(scenario)
+    seen = sum(fails() for _ in range(runs))
+    return Demonstration(scenario, finding) if seen == runs else Demonstration(scenario, finding, 1 + seen, 1 + runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +222,16 @@ class Search:
 
     def demonstrated(self, found: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
         """Run what was found again: the smallest scenario if that always fails, else the first that did."""
-        first = self.failed[found.shrunk]
-        if all(fails(found.shrunk) for _ in range(REPEATS)):
-            return Demonstration(found.shrunk, first)
-        again = sum(fails(found.scenario) for _ in range(REPEATS))
-        return Demonstration(found.scenario, self.failed[found.scenario], 1 + again, 1 + REPEATS)
+        shown = [found.shrunk] if isinstance(self.failed[found.shrunk].fact, Died) else [found.shrunk, found.scenario]
+        runs = (run_again(each, self.failed[each], self.bench, partial(self._again, each, fails)) for each in shown)
+        last = next(runs)
+        return last if last.seen == last.runs else next(runs, last)
+
+    def _again(self, scenario: Scenario, fails: Callable[[Scenario], bool]) -> bool:
+        """Whether a scenario fails again; one that ended a process is run, however many have ended."""
+        if isinstance(self.failed[scenario].fact, Died):
+            return self.bench.examine(scenario, self.check).failed
+        return fails(scenario)
 
     @property
     def is_exhausted(self) -> bool:

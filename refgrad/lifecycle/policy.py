@@ -18,12 +18,12 @@ class Policy:
     ``constant`` like other results, or the engine's own affair (``open``) while that memory is one that requires grad.
     ``keeps``: whether the ``leaves`` alone keep their gradients, and others if they are told to, or ``all`` tensors do;
     then it is the engine's own affair what views have, and what has something that needs no gradient.
-    ``accumulates``: whether a backward ``adds`` to gradients or ``replaces`` them, in which case a tensor loses its own
-    as soon as it is used in a recorded operation again.
+    ``accumulates``: whether a backward ``adds`` to gradients, ``overwrites`` those of the tensors that it reaches, or
+    ``replaces`` them, in which case a tensor also loses its own as soon as a recorded operation uses it.
     """
 
     frees: Literal["saved", "never", "always", "connected"] = "saved"
     implicit_seed: Literal["error", "ones"] = "error"
     unrecorded_views: Literal["constant", "open"] = "constant"
     keeps: Literal["leaves", "all"] = "leaves"
-    accumulates: Literal["adds", "replaces"] = "adds"
+    accumulates: Literal["adds", "overwrites", "replaces"] = "adds"

@@ -119,7 +119,7 @@ class ReverseMode:
         hidden = self.graph.behind_gradients(may_visit)
         hooks = list(self.hooks.values())
         scales = scales_of(hooks, may_visit)
-        replace = self.policy.accumulates == "replaces"
+        replace = self.policy.accumulates != "adds"
         for tensor in self.tensors.values():
             if leaves and tensor.root in may_visit and tensor.root is not None:
                 if tensor.node == tensor.root:

@@ -262,6 +262,10 @@ class Engine:
         """Whether it is known already what a scenario shows: it ended a process, or was prepared."""
         return scenario.id in self.fatal or any(known == scenario for known, _seeds in self.prepared)
 
+    def forget(self, scenario: Scenario) -> None:
+        """Let a scenario be run again that ended a process."""
+        self.fatal.pop(scenario.id, None)
+
     @property
     def session(self) -> Session:
         """The namespace of an engine in this process."""

@@ -166,12 +166,13 @@ class CheckItem(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,
     ) -> Any:
-        """Return the text of the verdict, not a traceback through refgrad; of another error, a plain traceback."""
+        """Return the text of the verdict, not a traceback; of another error, a traceback through refgrad alone."""
         if isinstance(excinfo.value, CheckFailedError):
             return excinfo.value.text
         if isinstance(excinfo.value, pytest.xfail.Exception):
             return str(excinfo.value)
-        shown = super().repr_failure(excinfo, style)
+        excinfo.traceback = excinfo.traceback.cut(path=__file__)
+        shown = super().repr_failure(excinfo, style or "short")
         text = str(shown)
         return shown if plain_text(text, LONGEST_TRACEBACK) == text else plain_text(text, LONGEST_TRACEBACK)
 

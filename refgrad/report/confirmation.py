@@ -26,6 +26,7 @@ from refgrad.grading.judging.evidence import (
     Entry,
     Error,
     Fact,
+    Measured,
     Shape,
     Uncoupled,
     Unsent,
@@ -98,8 +99,7 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        answer: Answer = "confirmed" if script.verdict.verdict == "hung" else "not confirmed"
-        return Confirmation(script, answer, f"no answer after {SECONDS} s")
+        return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)
     if run.returncode < 0:
         died = script.verdict.evidence is not None and isinstance(script.verdict.evidence.fact, Died)
@@ -144,6 +144,12 @@ def _answer(script: Script, output: Output) -> Answer:
     if script.asserting:  # where no single number is told, that it fails is all
         return _confirmed(failed and shown is not False)
     return _confirmed(shown is True)
+
+
+def _is_about_time(script: Script) -> bool:
+    """Whether a finding is that the engine does not answer, or that its time grows too fast."""
+    fact = None if script.verdict.evidence is None else script.verdict.evidence.fact
+    return script.verdict.verdict == "hung" or (isinstance(fact, Measured) and fact.quantity == "time")
 
 
 def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a word for a truth value)

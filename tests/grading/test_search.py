@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from refgrad.generation.search import Counterexample
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry, Subject, Tally
 from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.grading.search import Search
+from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.scenario import parse
-from tests.grading.broken import CHECKS, bench, verdict
+from tests.grading.broken import CHECKS, bench, engine, verdict
 
 SCENARIO = parse("x = leaf float64[] {0x1p+0} requires_grad\na = exp x\nbackward a\n")
 
@@ -36,6 +41,40 @@ def test_a_failure_that_always_comes_is_repeatable_and_small() -> None:
     found = verdict(bench(operators={"exp": "torch.exp({x}) * 1.5"}), "operators/exp")
     assert (found.verdict, found.evidence is not None and found.evidence.repeatable) == ("wrong", True)
     assert "not repeatable" not in found.message
+
+
+TWICE = """
+import os, pathlib
+def twice(x):  # where the runner met it, and where it looks whether that was the scenario's doing
+    path = pathlib.Path({path!r})
+    ended = len(path.read_text()) if path.exists() else 0
+    if ended < 2:
+        path.write_text("." * (ended + 1))
+        os.abort()
+    return torch.arcsinh(x)
+"""
+
+
+def test_a_process_that_ended_and_does_not_end_again_is_told_so(tmp_path: Path) -> None:
+    adapter = engine(TWICE.format(path=str(tmp_path / "ended")), operators={"arcsinh": "twice({x})"}).adapter
+    runner = ProcessRunner(adapter)
+    try:
+        found = verdict(Bench(Engine(adapter, runner), Settings("smoke")), "operators/arcsinh")
+    finally:
+        runner.stop()
+    assert (found.verdict, found.evidence and (found.evidence.seen, found.evidence.runs)) == ("crashed", (1, 2))
+    assert "for _ in range(rounds)" in found.reproduction
+
+
+def test_a_process_that_ends_again_is_told_as_what_always_happens() -> None:
+    adapter = engine("import os\n", operators={"exp": "os.abort() or torch.exp({x})"}).adapter
+    runner = ProcessRunner(adapter)
+    try:
+        found = verdict(Bench(Engine(adapter, runner), Settings("smoke")), "operators/exp")
+    finally:
+        runner.stop()
+    assert (found.verdict, found.evidence and found.evidence.repeatable) == ("crashed", True)
+    assert "for _ in range(rounds)" not in found.reproduction
 
 
 INEXACT = """

@@ -70,6 +70,15 @@ def test_a_gradient_that_is_replaced_does_not_outlast_a_further_use() -> None:
     assert isinstance(last(unrecorded, replacing), Gradient)
 
 
+def test_a_gradient_that_is_overwritten_lasts_until_the_next_backward() -> None:
+    overwriting = Policy(accumulates="overwrites")
+    used = "a = multiply x y\nbackward a\nb = negative x\nread grad x"
+    assert last(used, overwriting) == last(used)
+    both = last(used.replace("read", "backward b\nread"), overwriting)
+    assert isinstance(both, Gradient)
+    assert len(both.contributions) == 1
+
+
 @settings(max_examples=50)
 @given(lifecycles())
 def test_never_freeing_is_retaining_the_graph_in_every_backward(scenario: Scenario) -> None:
@@ -80,8 +89,9 @@ def test_never_freeing_is_retaining_the_graph_in_every_backward(scenario: Scenar
 @settings(max_examples=50)
 @given(lifecycles())
 def test_a_gradient_that_is_replaced_has_one_contribution_at_most(scenario: Scenario) -> None:
-    shown = predict(scenario, Policy(accumulates="replaces"))
-    assert all(len(prediction.contributions) <= 1 for prediction in shown if isinstance(prediction, Gradient))
+    for policy in (Policy(accumulates="overwrites"), Policy(accumulates="replaces")):
+        shown = predict(scenario, policy)
+        assert all(len(prediction.contributions) <= 1 for prediction in shown if isinstance(prediction, Gradient))
 
 
 @settings(max_examples=50)

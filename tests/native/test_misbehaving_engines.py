@@ -62,11 +62,11 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize(("name", "most"), [("leaves with status 3", MOST_CRASHED), ("never ends", MOST_HUNG)])
-def test_a_check_spends_one_process_on_what_it_builds_on_and_the_others_on_its_search(name: str, most: int) -> None:
+def test_a_check_spends_one_process_before_its_search_and_one_behind_it(name: str, most: int) -> None:
     (misbehaviour,) = (each for each in MISBEHAVIOURS if each.name == name)
     with running(misbehaviour) as bench:
         outcome(bench, CHECKS["operators/exp"])
-        assert bench.engine.runner.endings <= 1 + most
+        assert bench.engine.runner.endings <= 2 + most
 
 
 def test_nothing_is_left_running() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,32 @@ def test_an_exception_of_javascript_is_an_observation(engine: Engine) -> None:
     assert seen[0].error is not None
     assert seen[0].error.type == "ReferenceError"
     assert observe(scenario, engine)[-1].array is not None
+
+
+def test_what_the_setup_makes_is_of_the_kind_that_modules_know(tmp_path: Path) -> None:
+    module = tmp_path / "kinds.js"
+    module.write_text("exports.isKnown = (o) => o instanceof Object && o.constructor === Object;\n")
+    setup = f'var kinds = require("{module}");\nif (!kinds.isKnown({{}})) throw new Error("of another kind");\n'
+    runner = ProcessRunner(replace(ADAPTER, setup=setup + ADAPTER.setup))
+    runner.stop()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("new Float64Array([{x}.data, 2])", [0.5, 2.0]),
+        ("[{x}.data > 0, 2n]", [1.0, 2.0]),
+        ("new Map()", "a number was expected, not Map"),
+        ("'0.5'", "a number was expected, not String"),
+        ("[null]", "a number was expected, not null"),
+    ],
+)
+def test_only_numbers_are_values(value: str, shown: list[float] | str) -> None:
+    adapter = replace(ADAPTER, value=value)
+    runner = ProcessRunner(adapter)
+    try:
+        seen = observe(parse("x = leaf float64[] {0x1p-1} requires_grad\nread value x\n"), Engine(adapter, runner))[-1]
+    finally:
+        runner.stop()
+    told = seen.error.message if seen.error is not None else None if seen.array is None else seen.array.tolist()
+    assert told == shown

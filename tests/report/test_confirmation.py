@@ -194,3 +194,5 @@ def test_a_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> N
     assert (confirmation.answer, confirmation.shown) == ("not confirmed", "no answer after 0.5 s")
     hung = replace(confirmation.script, verdict=replace(confirmation.script.verdict, verdict="hung"))
     assert confirm(hung).answer == "confirmed"
+    assert confirm(script(Measured(quantity="time"), "while True:\n    pass\n")).answer == "confirmed"
+    assert confirm(script(Measured(quantity="memory"), "while True:\n    pass\n")).answer == "not confirmed"

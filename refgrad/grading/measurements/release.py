@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
@@ -48,7 +48,8 @@ def release_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
 
 def _trial(release: Release, library: Library) -> _Trial:
     meter = TRACED if is_traced(library, release.operator) else RESIDENT
-    return _Trial(release, library, meter if release.collected else with_garbage(meter))
+    steps = SCALAR_STEPS if library.engine.adapter.scalars_only else STEPS
+    return _Trial(release, library, meter if release.collected else with_garbage(meter), steps)
 
 
 def _lacking(release: Release, library: Library) -> str:
@@ -59,6 +60,9 @@ def _lacking(release: Release, library: Library) -> str:
         return "" if release.functional and not library.forward_only else "graph of its own"
     return "graphs that are freed" if release.frees and library.tape.policy.frees == "never" else ""
 
+
+LONGER: Final = 2
+"""So many times as long is the graph of scalars with which one is compared."""
 
 CONFIRMATIONS: Final = 3
 """How many times a process must show that too much is left."""
@@ -71,6 +75,7 @@ class _Trial:
     release: Release
     library: Library
     meter: Meter
+    steps: int = STEPS
 
     @property
     def scalars(self) -> bool:
@@ -99,7 +104,7 @@ class _Trial:
             *action(library),
             "return graph, held() - before",
         ]
-        forward = forward_text(library, release.operator, SCALAR_STEPS if self.scalars else STEPS)
+        forward = forward_text(library, release.operator, self.steps)
         return forward + "\n\n" + function("attempt(_=0)", lines)
 
     @property
@@ -111,15 +116,29 @@ class _Trial:
         """Run it, and say whether too much is left.
 
         Memory that Python knows of is there or not, once the collector has run. Else Python, or the process, may keep
-        what was freed, to use it again: then it is run once before, and too much must be left each time.
+        what was freed, to use it again: then it is run once before, and too much must be left each time. A graph of
+        scalars may be nothing beside what holds its gradient: what is left of it counts where a longer one leaves more.
         """
+        graph, left = self.held()
+        if self.scalars and not self.released(graph, left):
+            _, more = replace(self, steps=LONGER * self.steps).held()
+            left = left if 2 * more > (1 + LONGER) * left else 0
+        return self.told(graph, left)
+
+    def held(self) -> tuple[int, int]:
+        """Return what a graph held, and the least that was left of it."""
         if self.exact:
-            return self.told(*self.attempts(1)[0])
+            return self._pair(self.attempts(1)[0])
         _, first = self.attempts(2)
         if self.released(*first):
-            return self.told(*first)
+            return self._pair(first)
         _, *confirmed = self.attempts(1 + CONFIRMATIONS)
-        return self.told(*next((each for each in confirmed if self.released(*each)), confirmed[-1]))
+        return self._pair(next((each for each in confirmed if self.released(*each)), confirmed[-1]))
+
+    @staticmethod
+    def _pair(shown: Sequence[int]) -> tuple[int, int]:
+        graph, left = shown
+        return graph, left
 
     def attempts(self, count: int) -> list[Any]:
         """Return what a graph held and what was left of it, in so many runs of one process."""

@@ -17,17 +17,16 @@ console.log = console.info = console.debug = (...told) => console.error(...told)
 
 class Session {
   constructor(setup) {
-    const namespace = { require: createRequire(path.join(process.cwd(), "program.js")), console, process };
-    this.context = vm.createContext(namespace);
+    globalThis.require = createRequire(path.join(process.cwd(), "program.js"));
     this.compiled = new Map();
-    vm.runInContext(setup, this.context, { filename: "setup.js" });
+    vm.runInThisContext(setup, { filename: "setup.js" }); // in another context an object is none of the library's
   }
 
   compile(template, fields) {
     const key = `${fields.join(",")}|${template}`;
     if (!this.compiled.has(key)) {
       const text = template.replace(/\{\{|\}\}|\{(\w+)\}/g, (all, name) => (name ? `$${name}` : all[0])); // function is a word of the language
-      this.compiled.set(key, vm.runInContext(`((${fields.map((field) => `$${field}`).join(", ")}) => (${text}))`, this.context));
+      this.compiled.set(key, vm.runInThisContext(`((${fields.map((field) => `$${field}`).join(", ")}) => (${text}))`));
     }
     return this.compiled.get(key);
   }
@@ -112,7 +111,7 @@ class Session {
     const numbered = (value) => numbers.get(value) ?? numbers.set(value, numbers.size).get(value);
     const held = (owner) => names.filter((name) => owner[name] !== undefined).map((name) => [name, numbered(owner[name])]);
     return Object.fromEntries(
-      modules.map((module) => [module, Object.fromEntries(held(vm.runInContext(module, this.context)))]),
+      modules.map((module) => [module, Object.fromEntries(held(vm.runInThisContext(module)))]),
     );
   }
 }
@@ -154,18 +153,25 @@ function made(form) {
   return level(form.shape);
 }
 
-// A number, or nested arrays of numbers, which may tell their shape.
+// A number, or nested or typed arrays of numbers, which may tell their shape.
 function encoded(result) {
   const shape = [...(result.shape ?? shapeOf(result))];
-  const numbers = (Array.isArray(result) ? result.flat(Infinity) : [result]).map(Number);
+  const numbers = (Array.isArray(result) ? result.flat(Infinity) : ArrayBuffer.isView(result) ? [...result] : [result]).map(number);
   const data = Buffer.alloc(8 * numbers.length);
   numbers.forEach((number, i) => data.writeDoubleLE(number, 8 * i));
   return { dtype: "float64", shape, data: data.toString("base64") };
 }
 
+function number(entry) {
+  if (!["number", "bigint", "boolean"].includes(typeof entry)) {
+    throw new TypeError(`a number was expected, not ${entry === null ? null : entry?.constructor?.name ?? typeof entry}`);
+  }
+  return Number(entry);
+}
+
 function shapeOf(result) {
   const shape = [];
-  for (let level = result; Array.isArray(level); level = level[0]) shape.push(level.length);
+  for (let level = result; Array.isArray(level) || ArrayBuffer.isView(level); level = level[0]) shape.push(level.length);
   return shape;
 }
 

@@ -138,6 +138,8 @@ def _(fact: Error, program: Program) -> str | None:
 def _(fact: Died, program: Program) -> str | None:  # noqa: ARG001 (how it ended is told by how it ends)
     """Leave a program that ends its process as it is, with the one look that does so, if a look does."""
     step = program.scenario.steps[program.evidence.step - 1] if program.scenario and program.evidence.step else None
+    if not program.evidence.repeatable:
+        return None
     if not isinstance(step, Read):
         return without_looks(program)
     number, (shown, *_), margin = program.look(label_of(step))

@@ -31,7 +31,11 @@ def _unmasked(shown: ast.expr) -> ast.expr:
 
 def _bare(shown: ast.expr) -> ast.expr:
     match shown:
-        case ast.Call(func=ast.Name(id="getattr"), args=[inner, ast.Constant(value=str(name)), *_]):
+        case ast.Call(
+            func=ast.Name(id="getattr"),
+            args=[inner, ast.Constant(value=str(name))]
+            | [inner, ast.Constant(value=str(name)), ast.Constant(value=None)],
+        ):
             return ast.Attribute(_bare(inner), name, ast.Load())
         case ast.Attribute(value=inner, attr="dtype"):
             return ast.Attribute(_bare(inner), "dtype", ast.Load())

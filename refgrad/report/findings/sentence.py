@@ -56,6 +56,8 @@ def sentence(verdict: Verdict, title: str) -> str:
     else:
         step = verdict.evidence.step if verdict.evidence else 0
         told = sentence_of(fact, Computed(scenario, step or len(scenario.steps)))
+    if verdict.evidence is not None and not verdict.evidence.repeatable:
+        told += f" That was seen in {verdict.evidence.seen} of {verdict.evidence.runs} runs."
     return plain_line(told.replace("{engine}", _braced(title)), LONGEST_SENTENCE).replace("{{", "{").replace("}}", "}")
 
 

@@ -67,6 +67,26 @@ def test_what_is_kept_is_found_and_nothing_else(fault: KeepingFault) -> None:
     assert set(found.values()) <= {"passed", "wrong"}
 
 
+SCALARS = """
+kept = []
+def loss(x, keep):
+    kept.append(list(range(keep)))
+    return x * x
+"""
+
+
+@pytest.mark.parametrize(("keep", "outcome"), [(0, "passed"), (40, "wrong")])
+def test_what_is_left_of_a_graph_of_scalars_counts_if_it_grows_with_the_graph(keep: int, outcome: str) -> None:
+    adapter = replace(
+        ADAPTER,
+        setup=f"{ADAPTER.setup}{SCALARS}",
+        leaf="torch.tensor({scalar}, requires_grad={requires_grad})",
+        operators={"multiply": f"loss({{x}}, {keep})"},
+        scalars_only=True,
+    )
+    assert shown(Engine(adapter), "graphs_die_with_their_output").outcome == outcome
+
+
 def test_every_behaviour_is_broken_by_one_of_these() -> None:
     assert frozenset().union(*(fault.breaks for fault in KEEPING_FAULTS)) == set(BEHAVIOURS)
 

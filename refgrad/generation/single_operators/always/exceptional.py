@@ -86,6 +86,16 @@ class Place:
         array.flat[self.entry] = number
         return Scenario(tuple(_with_array(step, self.leaf, array) for step in self.base.steps))
 
+    def found_in(self, smaller: Scenario) -> Place | None:
+        """Return the place in a scenario with fewer numbers, none of them new; None where there is none or several."""
+        known = {float(self.number), *self.others.tolist()}
+        leaves = [leaf for leaf in smaller.leaves if leaf.value.dtype != "bool"]
+        given = [(leaf.name, n, x) for leaf in leaves for n, x in enumerate(leaf.value.to_numpy().ravel().tolist())]
+        here = [(name, entry) for name, entry, number in given if number == self.number]
+        if len(here) != 1 or not known.issuperset(number for _, _, number in given):
+            return None
+        return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
+
     def moved_to(self, scenario: Scenario) -> Place:
         """Return the same place of another scenario with the same leaves."""
         return replace(self, base=scenario)

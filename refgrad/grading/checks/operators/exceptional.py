@@ -7,20 +7,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from refgrad.generation import Place, exceptional_places, numbers_at
+from refgrad.generation import Place, exceptional_places, numbers_at, shrink
 from refgrad.grading.checks.operators.derivatives import DependentCheck, obstacle
 from refgrad.grading.judging.evidence import Tally
 from refgrad.grading.judging.exceptional import examine_exceptional, examine_limits
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Verdict
-from refgrad.grading.search import REPEATS, Demonstration
+from refgrad.grading.search import Demonstration, run_again
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 Examine = Callable[[Place, float], Finding]
+
+MOST_REDUCTIONS: Final = 300
+"""How often it is asked whether a smaller scenario shows as much, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,9 @@ class _CheckAtPlaces(DependentCheck):
             outcomes["passed" if excused else finding.outcome] += 1
             if finding.failed and not excused:
                 kind = f"{finding.outcome} {math.isfinite(number)}"
-                shown.setdefault(kind, _demonstrated(scenario, finding, partial(examine, place, number)))
+                if kind not in shown:
+                    smallest = self._smallest(place, number, finding, bench)
+                    shown[kind] = _demonstrated(smallest.holding(number), partial(examine, smallest, number), bench)
         return self._verdict(bench, outcomes, list(shown.values()))
 
     def _verdict(self, bench: Bench, outcomes: Counter[str], shown: list[Demonstration]) -> Verdict:
@@ -70,6 +75,25 @@ class _CheckAtPlaces(DependentCheck):
                 bench.prepare([place.holding(number) for number in numbers], self)
                 yield from ((place, number) for number in numbers)
 
+    def _smallest(self, place: Place, number: float, finding: Finding, bench: Bench) -> Place:
+        """Return the place in the smallest scenario that shows as much with the number, and nothing without it.
+
+        Its operands have no other numbers than those of the scenario: new ones could be equal, or lie on a kink.
+        """
+        examine, made = self.examine(bench), _made(place.base)
+
+        def shows(base: Scenario) -> bool:
+            found = place.found_in(base)
+            if found is None or _made(base) != made:
+                return False
+            ordinary, scenario = bench.examine(base, self), found.holding(number)
+            if ordinary.failed and not self.excuses(base, ordinary, bench):
+                return False
+            seen = examine(found, number) if bench.reliance.runnable(base) else Finding("unsupported")
+            return seen.outcome == finding.outcome and not self.excuses(scenario, seen, bench)
+
+        return place.found_in(shrink(place.base, shows, MOST_REDUCTIONS)) or place
+
     @property
     def draws(self) -> bool:
         """Whether scenarios are drawn: never, since all that may fail are tried in every run."""
@@ -84,17 +108,18 @@ class _CheckAtPlaces(DependentCheck):
         raise NotImplementedError
 
 
+def _made(scenario: Scenario) -> list[tuple[str, int]]:
+    """Return what a scenario applies, and to how many operands that are not the same."""
+    return [(step.operator, len(set(step.arguments))) for step in scenario.applications]
+
+
 def _is_held(number: float, bench: Bench) -> bool:
     """Whether an engine can have a number; the extreme ones are those of float64."""
     return "float64" in bench.engine.adapter.dtypes or number == 0 or not math.isfinite(number)
 
 
-def _demonstrated(scenario: Scenario, finding: Finding, again: Callable[[], Finding]) -> Demonstration:
-    """Run what failed again, to see whether it always does."""
-    seen = sum(again().failed for _ in range(REPEATS))
-    return (
-        Demonstration(scenario, finding) if seen == REPEATS else Demonstration(scenario, finding, 1 + seen, 1 + REPEATS)
-    )
+def _demonstrated(scenario: Scenario, examine: Callable[[], Finding], bench: Bench) -> Demonstration:
+    return run_again(scenario, examine(), bench, lambda: examine().failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation
 from refgrad.native.repetition import Repeated, Repetition
 from refgrad.oracles import CertifiedOracle
-from refgrad.scenario import Backward, Read, Scenario
+from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
@@ -39,6 +39,9 @@ MORE: Final = 10
 SHOWN: Final = 2000
 """How often the program that is printed runs a scenario."""
 
+REPEATABLE: Final = frozenset({Leaf, Apply, Backward, Read})
+"""The steps of a scenario that can be repeated."""
+
 ZEROING: Final = "accumulation/zeroing_forgets"
 """The behaviour without which a leaf cannot be used in another run."""
 
@@ -47,13 +50,24 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
     """Apply an operator again and again; return the verdict where some of the runs, and not all, are wrong."""
     if bench.engine.adapter.language != "python":
         return None
-    repetition = Repetition(bench.engine, _scenarios(check.operator_name, bench), afresh=_is_afresh(bench))
+    scenarios = _scenarios(check.operator_name, bench)
+    if any(bench.engine.absent(scenario) for scenario in scenarios):
+        return None
+    repetition = Repetition(bench.engine, scenarios, afresh=_is_afresh(bench))
     found = _found(repetition, bench.settings.profile)
     if not found or not (repetition.afresh or _found(replace(repetition, afresh=True), bench.settings.profile, MORE)):
         return None
     worst = min(found, key=lambda each: OUTCOMES.index(each.finding.outcome))
     verdict = bench.shown(check, worst, examples=SCENARIOS)
     return replace(verdict, reproduction=replace(repetition, scenarios=[worst.scenario]).printed(SHOWN))
+
+
+def printed(scenario: Scenario, bench: Bench) -> str | None:
+    """Return a program that runs a scenario again and again, None where it is more than one backward, or no Python."""
+    kinds = [type(step) for step in scenario.steps]
+    if bench.engine.adapter.language != "python" or kinds.count(Backward) != 1 or not REPEATABLE.issuperset(kinds):
+        return None
+    return Repetition(bench.engine, [_plain(scenario)], afresh=True).printed(SHOWN)
 
 
 def _is_afresh(bench: Bench) -> bool:

@@ -13,7 +13,7 @@ from refgrad.grading.checks.statements.behaviours import Behaviour
 from refgrad.grading.judging.evidence import Evidence, Remark
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
-from refgrad.grading.search import Demonstration
+from refgrad.grading.search import Demonstration, run_again
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
@@ -67,7 +67,10 @@ class BehaviourCheck(Check):
         if finding.outcome == "passed":
             return bench.verdict(self, "passed", examples=len(trials))
         scenario = next(trial.scenario for trial in counted if trial.finding is finding)
-        return bench.shown(self, Demonstration(scenario, finding), examples=len(trials))
+        shown = Demonstration(scenario, finding)
+        if finding.failed:
+            shown = run_again(scenario, finding, bench, lambda: bench.examine(scenario, self).failed)
+        return bench.shown(self, shown, examples=len(trials))
 
     def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
         """Take the measurement; its program is the reproduction, made to show what was found."""

@@ -211,7 +211,12 @@ def _is_of_floats(array: ast.expr) -> bool:
         return True
     if ast.unparse(array.func) != "np.array":
         return False
-    nodes = list(ast.walk(array.args[0]))
+    return _holds_floats(array.args[0])
+
+
+def _holds_floats(array: ast.expr) -> bool:
+    """Whether all numbers of an array are floats that stand in the program, or not finite."""
+    nodes = list(ast.walk(array))
     numbers = [node.value for node in nodes if isinstance(node, ast.Constant)]
     named = [node for node in nodes if isinstance(node, ast.Attribute)]
     others = [node for node in nodes if isinstance(node, ast.Name) and node.id != "np"]
@@ -230,10 +235,7 @@ def _list_of(argument: ast.expr, *, typed: bool) -> ast.expr:
     """Return the list in ``np.array([...])``, where the tensor of it is the same."""
     if not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "np.array" and len(argument.args) == 1):
         return argument
-    numbers = [node.value for node in ast.walk(argument.args[0]) if isinstance(node, ast.Constant)]
-    named = any(isinstance(node, ast.Attribute) for node in ast.walk(argument.args[0]))
-    floats = bool(numbers) and all(isinstance(number, float) for number in numbers)
-    return argument.args[0] if floats and not named and (typed or not argument.keywords) else argument
+    return argument.args[0] if _holds_floats(argument.args[0]) and (typed or not argument.keywords) else argument
 
 
 def _counted(argument: ast.expr) -> int | None:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from refgrad.report.findings.tidying.folding import Folding, last_name
+from refgrad.report.findings.tidying.functions import natural
 from refgrad.report.findings.tidying.inlining import inlined
 from refgrad.report.findings.tidying.known import Shapes, with_shapes
 from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
@@ -30,7 +31,7 @@ def tidied(program: Sequence[Piece], shapes: Shapes = MappingProxyType({})) -> s
     folded = [_folded(piece) for piece in _without_dead(program)]
     asserts = any(isinstance(piece.node, ast.Assert) for piece in program)
     decided = [_decided(piece, shapes) for piece in inlined(folded)]
-    needed = _needed(_without_unread(decided, asserts=asserts))
+    needed = _needed(natural(_without_unread(decided, asserts=asserts)))
     return _laid_out(list(_imports_first(needed)))
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from refgrad.generation import exceptional_places
+from refgrad.generation.shrinking.shrinking import with_short_names
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
 from refgrad.operators import operator_table
+from refgrad.scenario import parse
 from tests.grading.broken import bench, verdict
 
 SETUP = """
@@ -183,6 +188,35 @@ def test_an_engine_is_caught_at_ordinary_numbers_that(fault: Spelled) -> None:
 def test_an_engine_is_right_that(choice: Spelled) -> None:
     found = verdict(choice.bench(), choice.check)
     assert found.verdict in {"passed", "convention", "inconclusive"}, found.message
+
+
+SMALLEST = {
+    "divides by what is infinite": 1,
+    "masks by a product": 1,
+    "masks a cotangent by a product": 2,
+    "passes NaN over in a maximum": 2,
+}
+"""How many numbers show a fault."""
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_a_fault_is_shown_by_as_few_numbers_as_show_it(name: str) -> None:
+    (fault,) = (each for each in FAULTS if each.name == name)
+    found = verdict(fault.bench(), fault.check)
+    assert sum(leaf.value.size for leaf in parse(found.scenario).leaves) == SMALLEST[name]
+
+
+@given(st.sampled_from(sorted(operator_table())), st.integers(0, 100))
+def test_a_place_is_found_again_where_its_number_stands(operator: str, which: int) -> None:
+    places = exceptional_places(operator)
+    assume(places)
+    place = places[which % len(places)]
+    assert place.found_in(place.base) == place
+    renamed = with_short_names(place.base)
+    found = place.found_in(renamed)
+    assert found is not None
+    assert (found.number, found.entry, found.base) == (place.number, place.entry, renamed)
+    assert place.found_in(place.holding(7.25)) is None
 
 
 @pytest.mark.parametrize("check", ["exceptional", "infinities"])

@@ -114,3 +114,10 @@ def test_a_process_that_ends_now_and_then_is_a_crash() -> None:
 )
 def test_another_last_bit_from_run_to_run_is_no_fault(operator: str, spelling: str) -> None:
     assert graded(operator, spelling).verdict == "passed"
+
+
+def test_an_operator_is_not_repeated_by_what_the_engine_lacks() -> None:
+    only = {"exp": ADAPTER.operators["exp"]}
+    adapter = replace(ADAPTER, operators=only, backward="{output}.backward()", lacks=ADAPTER.lacks | {"seed"})
+    found = verdict(Bench(Engine(adapter), Settings("smoke")), "operators/exp")
+    assert (found.verdict, "operator multiply" in found.message) == ("unsupported", True)
