@@ -23,7 +23,7 @@ TENSORS: Final = ARRAYS | {"Variable", "constant", "tensor", "to_tensor"}
 OF_LISTS: Final = frozenset({"jnp.array"})
 """Functions other than ``tensor`` that make the same of a list as of an array of NumPy of it."""
 
-OF_TYPED: Final = frozenset({"mx.np.array", "tf.constant"})
+OF_TYPED: Final = frozenset({"mx.array", "mx.np.array", "tf.constant"})
 """Functions that do so if they are told a dtype."""
 
 REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
@@ -59,6 +59,22 @@ class Folding(ast.NodeTransformer):
             case [ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=ast.Name(id=returned))]:
                 if name == returned:
                     node.body[-2:] = [ast.Return(value)]
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """Write ``x = y`` for ``[x] = [y]``."""
+        self.generic_visit(node)
+        match node:
+            case ast.Assign(targets=[ast.List(elts=[target])], value=ast.List(elts=[value])):
+                return ast.Assign([target], value, lineno=node.lineno)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Write ``y`` for ``[y][0]``."""
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(value=ast.List(elts=[value]), slice=ast.Constant(value=0)):
+                return value
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
@@ -121,6 +137,8 @@ class Folding(ast.NodeTransformer):
                 func=ast.Attribute(value=ast.Dict() as table, attr="get"), args=[ast.Constant(value=key), default]
             ):
                 return _entry(table, key, default)
+        if name == "len" and len(node.args) == 1 and isinstance(node.args[0], ast.List):
+            return ast.Constant(len(node.args[0].elts))
         if name == "list" and len(node.args) == 1 and isinstance(node.args[0], ast.Tuple):
             return ast.List(node.args[0].elts, ast.Load())
         if name == "tuple" and len(node.args) == 1 and isinstance(node.args[0], ast.List):
@@ -239,12 +257,10 @@ def _list_of(argument: ast.expr, *, typed: bool) -> ast.expr:
 
 
 def _counted(argument: ast.expr) -> int | None:
-    """Return the length of the list in ``range(len([a, b]))``."""
+    """Return the number in ``range(2)``."""
     match argument:
-        case ast.Call(
-            func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[ast.List(elts=elements)])]
-        ):
-            return len(elements)
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
+            return number
     return None
 
 

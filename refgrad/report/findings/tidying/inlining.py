@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final
 
 from refgrad.report.findings.tidying.folding import Folding, Unknown, truth
@@ -30,7 +31,7 @@ def inlined(program: Sequence[Piece]) -> list[Piece]:
 
 
 def _in_place(program: Sequence[Piece], helpers: Helpers, taken: set[str]) -> list[Piece]:
-    opened = [_opened(piece, helpers, taken) for piece in program]
+    opened = [_replaced(_opened(piece, helpers, taken), helpers) for piece in program]
     expanded = [new for piece in opened for new in _expanded(piece, helpers, taken)]
     return _without_lambdas([_replaced(piece, helpers) for piece in expanded])
 
@@ -236,7 +237,7 @@ def _is_region(statement: ast.stmt) -> bool:
 
 
 def _assigned(body: list[ast.stmt], targets: Sequence[ast.expr], taken: set[str]) -> list[ast.stmt] | None:
-    """Return statements that assign what they return, None where a name of theirs stands for something else."""
+    """Return statements that assign what they return, None for those that return what they were given."""
     last = body[-1]
     returned = last.body[0] if isinstance(last, ast.With) else last
     value = returned.value if isinstance(returned, ast.Return) else None
@@ -252,10 +253,17 @@ def _assigned(body: list[ast.stmt], targets: Sequence[ast.expr], taken: set[str]
         last.body = results
         results = [last]
     own = {each.id for part in before for each in ast.walk(part) if isinstance(each, ast.Name) and _stores(each)}
-    kept = own - renamed.keys()
-    if kept & taken or renamed.keys() - own:
+    if renamed.keys() - own:
         return None
+    renamed |= {name: _fresh(name, taken) for name in sorted(own - renamed.keys())}
     return [_Filling(renamed).visit(each) for each in [*before, *results]]
+
+
+def _fresh(name: str, taken: set[str]) -> ast.Name:
+    """Return a name that stands for nothing else, from now on for this."""
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    taken.add(found := next(each for each in names if each not in taken))
+    return ast.Name(found, ast.Load())
 
 
 def _pairs(targets: Sequence[ast.expr], value: ast.expr | None) -> list[tuple[ast.expr, ast.expr]]:
@@ -294,7 +302,7 @@ def _called(piece: Piece, name: str, function: ast.Lambda) -> Piece | None:
     helper = ast.FunctionDef(name, function.args, [ast.Return(function.body)], [])
     inlining = _Inlining({name: helper})
     node = inlining.visit(copy.deepcopy(piece.node))
-    new = Piece.new(node, piece.remark)
+    new = Piece.new(Folding().visit(ast.fix_missing_locations(node)), piece.remark)
     return new if inlining.done and not mentions([new], name) else None
 
 

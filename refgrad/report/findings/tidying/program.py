@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from refgrad.report.findings.tidying.functions import natural
 from refgrad.report.findings.tidying.inlining import inlined
 from refgrad.report.findings.tidying.known import Shapes, with_shapes
 from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
+from refgrad.report.findings.tidying.statements import free_names
 
 PROGRAMS: Final = re.compile(r"(program|function_of)_")
 """What functions are called that a program consists of, where its engine has no tape."""
@@ -44,9 +46,19 @@ def _decided(piece: Piece, shapes: Shapes) -> Piece:
 
 
 def _imports_first(program: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the imports before functions and classes, but behind what else is done before: they may need it."""
+    """Yield the imports before functions and classes, but behind what else is done before: they may need it.
+
+    Those of the standard library come first.
+    """
     for _, group in groupby(program, key=lambda piece: isinstance(piece.node, MOVABLE)):
-        yield from sorted(group, key=lambda piece: not isinstance(piece.node, IMPORTS))
+        yield from sorted(group, key=lambda piece: (not isinstance(piece.node, IMPORTS), not _is_standard(piece.node)))
+
+
+def _is_standard(node: ast.stmt) -> bool:
+    match node:
+        case ast.Import(names=[ast.alias(name=name), *_]) | ast.ImportFrom(module=str(name)):
+            return name.partition(".")[0] in sys.stdlib_module_names
+    return False
 
 
 def _folded(piece: Piece) -> Piece:
@@ -137,16 +149,7 @@ def _unnamed(piece: Piece, behind: Sequence[Piece]) -> Piece:
 
 def _reads(program: Iterable[Piece], name: str) -> bool:
     """Whether a name that stands at the top of a program is read further on."""
-    return any(name in _free(piece.node) for piece in program)
-
-
-def _free(node: ast.stmt) -> set[str]:
-    """Return the names that a statement reads from outside of it."""
-    read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-    if not isinstance(node, ast.FunctionDef):
-        return read
-    own = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    return read - own - {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+    return any(name in free_names(piece.node) for piece in program)
 
 
 def _needed(program: Sequence[Piece]) -> list[Piece]:

@@ -99,10 +99,44 @@ def test_a_program_asks_for_the_gradient(before: str, after: str) -> None:
     assert tidied(pieces(HEAD + given + before)) == head + given + blank + after
 
 
+MLX = """\
+import mlx.core as mx
+
+a = mx.array(2.0)
+
+
+def program_c(a{more}):
+    b = mx.exp(a)
+
+    def program_b_2(a):
+        return mx.exp(a{times})
+
+    return mx.vjp(program_b_2, [a], [mx.array(1.0)])[1][0]
+
+
+[gradient_of_a{unread}] = mx.vjp(program_c, [a{more}], [mx.array(1.0)])[1]
+"""
+
+
+def test_what_mlx_computes_for_nothing_goes_where_functions_stand_alone() -> None:
+    program = MLX.format(more="", times="", unread="") + ASSERTION.format("gradient_of_a")
+    head = "import mlx.core as mx\n\na = mx.array(2.0)\n"
+    gradient = "gradient_of_a = mx.grad(mx.grad(mx.exp))(a)\n"
+    assert tidied(pieces(program)) == head + gradient + ASSERTION.format("gradient_of_a")
+
+
+def test_what_mlx_computes_for_nothing_beside_a_function_that_uses_it_stays() -> None:
+    program = MLX.format(more=", c", times=" * c", unread=", _") + ASSERTION.format("gradient_of_a")
+    text = tidied(pieces(program))
+    assert "    b = mx.exp(a)\n" in text
+    assert "    return mx.grad(g)(a)\n" in text
+    assert "gradient_of_a = mx.grad(f)(a, c)\n" in text
+
+
 @pytest.mark.parametrize(
     "program",
     [
-        "def program_b(a):\n    return np.exp(a)\n\n\n[gradient] = mx.vjp(lambda *x: [program_b(*x)], [a], [s])[1]\n",
+        "def program_b(a):\n    return np.exp(a)\n\n\n[gradient] = engine.vjp(program_b, [a], [1.0])[1]\n",
         "_, pullback_of_b = jax.vjp(f, a)\n[b] = pullback_of_b(s(1.0))\n[c] = pullback_of_b(s(1.0))\nprint(c)\n",
         "seed = s(1.0)\n_, pullback_of_b = jax.vjp(f, a)\n[first] = pullback_of_b(seed)\nprint(seed)\n",
     ],

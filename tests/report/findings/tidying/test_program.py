@@ -38,8 +38,8 @@ output_b, pullback_of_b = pulled(program_b, [a])
 print(twice(a), Fraction(1), pullback_of_b)
 """
 TIDY = """\
-import numpy as np
 from fractions import Fraction
+import numpy as np
 
 a = np.array(1.0)  # the point
 
