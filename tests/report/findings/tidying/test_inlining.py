@@ -87,10 +87,12 @@ def tidy(text: str) -> str:
             "y = 5\ny_2 = [1]\nprint(y_2)\ny_3 = [2]\nprint(y_3)\nprint(y)\n",
         ),
         (
-            "def lone(x):\n    return one(*x) if len(x) == 1 else several(x)\n\n\n"
-            "def one(x):\n    y = str(x)\n    return y, lambda z: [y * z]\n\n\n"
-            "def several(x):\n    y = list(map(str, x))\n    return y, lambda z: [each * z for each in y]\n\n\n"
-            "a, b = lone([1])\n[c] = b(3)\nprint(a, c)\n",
+            (
+                "def lone(x):\n    return one(*x) if len(x) == 1 else several(x)\n\n\n"
+                "def one(x):\n    y = str(x)\n    return y, lambda z: [y * z]\n\n\n"
+                "def several(x):\n    y = list(map(str, x))\n    return y, lambda z: [each * z for each in y]\n\n\n"
+                "a, b = lone([1])\n[c] = b(3)\nprint(a, c)\n"
+            ),
             "a = str(1)\nc = a * 3\nprint(a, c)\n",
         ),
     ],
