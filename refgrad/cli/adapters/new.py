@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.options import PYTHON
 from refgrad.cli.parameters import file_path
 from refgrad.errors import UserError
 
@@ -21,7 +22,7 @@ EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
 @click.option("--name", metavar="NAME", help="The engine's name in reports [default: of the first module].")
 @click.option("--output", type=file_path, metavar="FILE", help="The file to write [default: NAME.toml].")
-@click.option("--python", metavar="PATH", help="The interpreter that has the library [default: this one].")
+@PYTHON
 @click.option(
     "--set", "given", multiple=True, metavar="FIELD=TEMPLATE", help="What a field says, such as 'leaf=me.T({array})'."
 )
