@@ -43,7 +43,8 @@ def new(  # noqa: PLR0913 (one an option)
     minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
     imported.
     """
-    from refgrad.grading.first_adapter.choosing import Library, choose
+    from refgrad.grading.first_adapter.choosing import choose
+    from refgrad.grading.first_adapter.library import Library
     from refgrad.grading.first_adapter.writing import engine_file
 
     called = name or modules[0].partition(".")[0]

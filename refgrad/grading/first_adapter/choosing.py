@@ -18,7 +18,6 @@ from refgrad.grading.first_adapter.candidates import (
     OPTIONAL,
     PLAIN_LEAF,
     PULLBACKS,
-    SUBMODULES,
     VALUES,
     ZERO_GRADS,
     gradients,
@@ -26,6 +25,7 @@ from refgrad.grading.first_adapter.candidates import (
     spellings_of,
     with_module,
 )
+from refgrad.grading.first_adapter.library import Library
 from refgrad.grading.first_adapter.trying import NUMBER, Workbench
 from refgrad.grading.judging.narration import message
 from refgrad.grading.trials import KINDS, PATIENCE
@@ -57,20 +57,6 @@ MOST_SPELLINGS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
-    """A library: the modules that have its functions, and the interpreter that has it."""
-
-    name: str
-    modules: tuple[str, ...]
-    python: str
-
-    @property
-    def setup(self) -> str:
-        """What imports it."""
-        return "\n".join(f"import {module}" for module in self.modules)
-
-
-@dataclass(frozen=True, slots=True)
 class Chosen:
     """A library with an adapter that spells each operator itself, its modules, and the family that it may extend.
 
@@ -92,7 +78,7 @@ def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
     setup = given.get("setup", library.setup)
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
     bench = Workbench(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
-    modules = _modules(bench, library.modules)
+    modules = library.own_modules(bench)
     asking = _Asking(ask, given)
     bench = _with_tensors(bench, modules, asking)
     kinds = bench.kinds_read_back()
@@ -133,12 +119,6 @@ class _Asking:
     def among(self, field: str, candidates: Iterable[str]) -> list[str]:
         """Return what may stand in a field: one thing alone if that is given."""
         return [self.given[field]] if field in self.given else list(candidates)
-
-
-def _modules(bench: Workbench, roots: Sequence[str]) -> tuple[str, ...]:
-    """Return the modules, and those beneath them where libraries keep operators."""
-    beneath = [f"{root}.{name}" for root in roots for name in SUBMODULES]
-    return tuple(dict.fromkeys([*roots, *(m for m in beneath if bench.members([m], ["__name__"]).get(m))]))
 
 
 def _with_tensors(bench: Workbench, modules: Sequence[str], asking: _Asking) -> Workbench:

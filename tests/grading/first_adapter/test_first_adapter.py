@@ -7,10 +7,12 @@ import sys
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.choosing import Chosen, Library, choose
+from refgrad.grading.first_adapter.choosing import Chosen, choose
+from refgrad.grading.first_adapter.library import Library
 from refgrad.grading.first_adapter.writing import engine_file
 from refgrad.native.adapter import TapeAdapter, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch
+from tests.grading.first_adapter import small_tape
 
 MODULE = "tests.grading.first_adapter.small_tape"
 
@@ -57,6 +59,11 @@ def test_operators_have_the_spellings_that_compute_them(engine: Engine) -> None:
     assert {name for name in ("multiply", "exp", "tanh", "sum", "square") if name not in spelled} <= {"square"}
     assert f"{MODULE}.sum({{x}}, dim={{axis}}, keepdim={{keepdims}})" in spelled["sum"]
     assert "{x} * {y}" in spelled["multiply"]
+
+
+def test_a_module_of_another_library_that_this_one_imports_is_none_of_its_own(chosen: Chosen) -> None:
+    assert hasattr(small_tape, "linalg")
+    assert chosen.modules == (MODULE,)
 
 
 def test_a_name_that_means_something_else_is_left_out(engine: Engine) -> None:
