@@ -24,7 +24,11 @@ EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 @click.option("--output", type=file_path, metavar="FILE", help="The file to write [default: NAME.toml].")
 @PYTHON
 @click.option(
-    "--set", "given", multiple=True, metavar="FIELD=TEMPLATE", help="What a field says, such as 'leaf=me.T({array})'."
+    "--set",
+    "given",
+    multiple=True,
+    metavar="FIELD=TEMPLATE",
+    help="What a field says, such as 'leaf=me.T({array})', or how an operator is spelled: 'operators.exp=me.e({x})'.",
 )
 @click.option("--yes", is_flag=True, help="Ask nothing: take what was found.")
 def new(  # noqa: PLR0913 (one an option)
@@ -43,6 +47,7 @@ def new(  # noqa: PLR0913 (one an option)
     minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
     imported.
     """
+    from refgrad.grading.first_adapter.asking import Asking, read_given
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.library import Library
     from refgrad.grading.first_adapter.writing import engine_file
@@ -52,7 +57,8 @@ def new(  # noqa: PLR0913 (one an option)
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
     with told_in_one_line():
-        chosen = choose(Library(called, modules, python or sys.executable), _found if yes else _asked, _fields(given))
+        asking = Asking(_found if yes else _asked, read_given(given))
+        chosen = choose(Library(called, modules, python or sys.executable), asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
     operators = len(chosen.bench.engine.operators)
@@ -64,14 +70,6 @@ def new(  # noqa: PLR0913 (one an option)
     shown = path if path.is_absolute() else f"./{path}"
     click.echo(f"next: refgrad doctor {shown}{elsewhere}")
     click.echo(f"then: refgrad grade {shown}{elsewhere} --profile smoke --output out")
-
-
-def _fields(given: tuple[str, ...]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in given]
-    for field, equals, _ in pairs:
-        if not equals:
-            raise Failure(f"--set {field}: write FIELD=TEMPLATE", Status.WRONG_USAGE)
-    return {field.strip(): template.strip() for field, _, template in pairs}
 
 
 def _asked(field: str, found: str | None) -> str:

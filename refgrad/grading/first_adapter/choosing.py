@@ -11,6 +11,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 from refgrad.errors import UserError
 from refgrad.grading.checks.statements.claims import Claim, all_claims
+from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.candidates import (
     BACKWARDS,
     FAMILIES,
@@ -37,9 +38,6 @@ from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Read, Scenario
-
-Ask = Callable[[str, str | None], str]
-"""Takes a field and what was found for it, and returns what it is to be."""
 
 Texts = Mapping[str, Any]
 
@@ -70,32 +68,33 @@ class Chosen:
     instead: str
 
 
-def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
-    """Start a library and choose the templates of its adapter; ``given`` ones are not asked for.
+def choose(library: Library, asking: Asking) -> Chosen:
+    """Start a library and choose the templates of its adapter; those that are given are not asked for.
 
     Raises EngineStartError where it cannot be started, and UserError where something that is needed is not found.
     """
-    setup = given.get("setup", library.setup)
+    setup = asking.given.get("setup", library.setup)
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
     bench = Workbench(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
     modules = library.own_modules(bench)
-    asking = _Asking(ask, given)
     bench = _with_tensors(bench, modules, asking)
     kinds = bench.kinds_read_back()
     if not kinds:
         raise UserError(_unread(bench))
     bench = bench.knowing(scalars_only=kinds == [NUMBER])
     family, inherited = _family(bench, modules, kinds)
-    spelled = {**_spelled(bench, modules, kinds, frozenset(inherited)), **inherited}
+    own = asking.operators
+    spelled = {**_spelled(bench, modules, kinds, frozenset({*inherited, *own})), **inherited, **own}
     bench = _with_spellings(bench, spelled)
     bench = _differentiating(bench, modules, kinds, asking)
+    bench = bench.knowing(**asking.templates(type(bench.adapter)))
     bench = _with_dtypes(_with_policy(bench))
     bench = _with_optional(bench, modules)
     bench = bench.knowing(lacks=frozenset(_lacking(bench)))
     taught = {
         name: texts
         for name, row in spelled.items()
-        if (texts := [t for t in row if bench.differentiates(operator_table()[name], t, kinds)])
+        if (texts := [t for t in row if name in own or bench.differentiates(operator_table()[name], t, kinds)])
     }
     bench = _with_spellings(bench, taught)
     if engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown":
@@ -106,22 +105,7 @@ def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
     return Chosen(bench, modules, family, untaught, instead)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """What is said of fields: given at once, or asked for."""
-
-    ask: Ask
-    given: Texts
-
-    def chosen(self, field: str, found: str | None) -> str:
-        return self.given[field] if field in self.given else self.ask(field, found)
-
-    def among(self, field: str, candidates: Iterable[str]) -> list[str]:
-        """Return what may stand in a field: one thing alone if that is given."""
-        return [self.given[field]] if field in self.given else list(candidates)
-
-
-def _with_tensors(bench: Workbench, modules: Sequence[str], asking: _Asking) -> Workbench:
+def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
     """Choose how tensors are made and read."""
     made = asking.among("leaf", leaves(bench.members(modules, MAKERS)))
     pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", VALUES)]
@@ -201,7 +185,7 @@ def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> W
     )
 
 
-def _differentiating(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: _Asking) -> Workbench:
+def _differentiating(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> Workbench:
     """Choose how gradients come about: by a tape, or else by a pullback."""
     works = partial(Workbench.kinds_differentiated, kinds=kinds)
     taped = _best(bench, _tapes(bench, modules, asking), works)
@@ -219,7 +203,7 @@ def _differentiating(bench: Workbench, modules: Sequence[str], kinds: Sequence[s
     return bench.knowing(**_best(bench, resets, partial(works, reset=True)))
 
 
-def _tapes(bench: Workbench, modules: Sequence[str], asking: _Asking) -> Iterator[Texts]:
+def _tapes(bench: Workbench, modules: Sequence[str], asking: Asking) -> Iterator[Texts]:
     """Yield how a backward may be run and a gradient read."""
     if bench.adapter.leaf == PLAIN_LEAF or "vjp" in asking.given:
         return
@@ -259,7 +243,7 @@ def _with_optional(bench: Workbench, modules: Sequence[str]) -> Workbench:
     """Keep each further field that gives a feature which shows."""
     kind = "functional" if isinstance(bench.adapter, FunctionalAdapter) else "tape"
     for field, texts in OPTIONAL[kind].items():
-        for text in with_module(texts, modules):
+        for text in with_module(texts, modules) if getattr(bench.adapter, field) is None else ():
             known = bench.knowing(**{field: text})
             gained = {name for name in known.adapter.features - bench.adapter.features if "error:" not in name}
             if not gained.isdisjoint(_shown(known, gained)):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from refgrad.errors import UserError
+from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
 from refgrad.grading.first_adapter.library import Library
 from refgrad.grading.first_adapter.writing import engine_file
@@ -26,7 +27,7 @@ def found(field: str, text: str | None) -> str:
 
 @pytest.fixture(scope="module")
 def chosen() -> Chosen:
-    return choose(Library("small", (MODULE,), sys.executable), found, {})
+    return choose(Library("small", (MODULE,), sys.executable), Asking(found, {}))
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +87,26 @@ def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: s
 
 def test_a_library_of_which_nothing_is_found_says_which_field() -> None:
     with pytest.raises(UserError, match="value"):
-        choose(Library("textwrap", ("textwrap",), sys.executable), found, {"kind": "tape", "leaf": "[{array}]"})
+        choose(Library("textwrap", ("textwrap",), sys.executable), Asking(found, {"kind": "tape", "leaf": "[{array}]"}))
 
 
 def test_tensors_that_do_not_come_back_are_told_with_what_the_library_said() -> None:
     given = {"leaf": f"{MODULE}.Node({{array}})", "value": "{x}.lost"}
     with pytest.raises(UserError, match=r"no tensor comes back with leaf = .* and value = \{x\}\.lost: .*'lost'"):
-        choose(Library("small", (MODULE,), sys.executable), found, given)
+        choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
+
+
+def test_what_is_given_is_written_as_it_was_given_and_not_tried() -> None:
+    spelled = f"({MODULE}.exp({{x}}), {{x}})[1]"
+    given = {"operators.sinh": spelled, "zero_grad": "print({leaf})", "is_leaf": "not {x}.parents"}
+    chosen = choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
+    lines = engine_file(chosen).splitlines()
+    assert f'sinh = ["{spelled}"]' in lines
+    assert 'zero_grad = "print({leaf})"' in lines
+    assert 'is_leaf = "not {x}.parents"' in lines
+
+
+def test_a_template_of_another_kind_of_adapter_is_refused() -> None:
+    given = {"kind": "tape", "vjp": "pulled({function}, {primals})", "backward": "0", "gradient": "0"}
+    with pytest.raises(UserError, match="'vjp' is given, which an adapter of the kind 'tape' does not have"):
+        choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
