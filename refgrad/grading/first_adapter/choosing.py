@@ -73,7 +73,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
 
     Raises EngineStartError where it cannot be started, and UserError where something that is needed is not found.
     """
-    setup = asking.given.get("setup", library.setup)
+    setup = library.setup(asking.given.get("setup", ""))
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
     bench = Workbench(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
     modules = library.own_modules(bench)

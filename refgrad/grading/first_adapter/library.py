@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,10 +24,11 @@ class Library:
     modules: tuple[str, ...]
     python: str
 
-    @property
-    def setup(self) -> str:
-        """What imports it."""
-        return "\n".join(f"import {module}" for module in self.modules)
+    def setup(self, given: str = "") -> str:
+        """Return what imports it, as far as what is given does not do so, and what is given."""
+        imported = _imported(given)
+        lacking = [m for m in self.modules if not any(f"{name}.".startswith(f"{m}.") for name in imported)]
+        return "\n".join([*(f"import {module}" for module in lacking), *filter(None, [given])])
 
     def own_modules(self, bench: Workbench) -> tuple[str, ...]:
         """Return the modules, and those of the library beneath them where libraries keep operators."""
@@ -35,3 +37,13 @@ class Library:
         owned = {module: OWN.format(packages=sorted(packages), module=module) for module in beneath}
         found = bench.members(list(owned.values()), ["__name__"])
         return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if found.get(owner))]))
+
+
+def _imported(setup: str) -> set[str]:
+    """Return the modules that a text imports by their own names; none of one that is no Python, which a start tells."""
+    try:
+        statements = ast.parse(setup).body
+    except SyntaxError:
+        return set()
+    names = [alias for each in statements if isinstance(each, ast.Import) for alias in each.names]
+    return {alias.name for alias in names if alias.asname in {None, alias.name}}
