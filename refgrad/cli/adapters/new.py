@@ -17,6 +17,13 @@ from refgrad.errors import UserError
 EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 """What is shown of a field that is no field of adapters."""
 
+GUIDE: Final = "docs/how-to/plug-in-an-engine.md"
+
+DIRECTIONS: Final[Mapping[str, str]] = {
+    "kind": f"for a library that has neither write a function `vjp`, as 'Engines without a tape' in {GUIDE} shows; "
+}
+"""What else is said where nothing is found for a field."""
+
 
 @click.command(short_help="Write a first adapter of a library.")
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
@@ -82,6 +89,7 @@ def _found(field: str, found: str | None) -> str:
     if found is None:
         raise UserError(
             f"nothing that was tried works for {field}; say it with --set '{field}=...', as {_example(field)}; "
+            f"{DIRECTIONS.get(field, '')}"
             "functions of your own that this calls go into --set 'setup=...', behind the imports"
         )
     return found

@@ -86,7 +86,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
     own = asking.operators
     spelled = {**_spelled(bench, modules, kinds, frozenset({*inherited, *own})), **inherited, **own}
     bench = _with_spellings(bench, spelled)
-    bench = _differentiating(bench, modules, kinds, asking)
+    bench = _differentiating(bench, library, kinds, asking)
     bench = bench.knowing(**asking.templates(type(bench.adapter)))
     bench = _with_dtypes(_with_policy(bench))
     bench = _with_optional(bench, modules)
@@ -185,14 +185,16 @@ def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> W
     )
 
 
-def _differentiating(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> Workbench:
+def _differentiating(bench: Workbench, library: Library, kinds: Sequence[str], asking: Asking) -> Workbench:
     """Choose how gradients come about: by a tape, or else by a pullback."""
-    works = partial(Workbench.kinds_differentiated, kinds=kinds)
+    works, modules = partial(Workbench.kinds_differentiated, kinds=kinds), library.own_modules(bench)
     taped = _best(bench, _tapes(bench, modules, asking), works)
     seeds = dict.fromkeys(["{array}", bench.adapter.leaf])
     pulled_by = asking.among("vjp", with_module(PULLBACKS, modules))
     pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
     pulled = {} if taped else _best(bench.functional(), pullbacks, works)
+    if not (taped or pulled or "kind" in asking.given):
+        library.refuse_what_is_empty(bench)
     kind = asking.chosen("kind", "tape" if taped else "functional" if pulled else None)
     if kind == "functional":
         bench = bench.functional(asking.chosen("vjp", pulled.get("vjp")))

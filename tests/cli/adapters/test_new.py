@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.cli.adapters.new import DIRECTIONS
 from tests.cli.conftest import Terminal
 
 MODULE = "tests.grading.first_adapter.small_tape"
@@ -39,6 +40,23 @@ def test_what_cannot_be_found_is_told_with_an_example(terminal: Terminal, file: 
     assert result.exit_code == 2
     assert "nothing that was tried works for value; say it with --set 'value=...', as" in result.stderr
     assert not file.exists()
+
+
+def test_a_module_without_anything_names_those_beneath(terminal: Terminal, file: Path) -> None:
+    (terminal.folder / "hollow").mkdir()
+    (terminal.folder / "hollow" / "__init__.py").write_text("import math\n_version = 1\n")
+    (terminal.folder / "hollow" / "engine.py").touch()
+    (terminal.folder / "hollow" / "_hidden.py").touch()
+    result = terminal.invoke("new", "hollow", "--output", str(file), "--yes")
+    told = "hollow has nothing public; did you mean `refgrad new hollow hollow.engine`? There are: hollow.engine"
+    assert (result.exit_code, result.stderr) == (2, f"Error: {told}\n")
+
+
+def test_a_library_that_differentiates_nothing_leads_to_the_guide(terminal: Terminal, file: Path) -> None:
+    result = terminal.invoke("new", "textwrap", "--output", str(file), "--yes")
+    assert result.exit_code == 2
+    assert "nothing that was tried works for kind" in result.stderr
+    assert DIRECTIONS["kind"] in result.stderr
 
 
 def test_a_module_that_is_not_there_is_exit_status_3(terminal: Terminal, file: Path) -> None:
