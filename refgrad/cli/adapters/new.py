@@ -17,15 +17,8 @@ from refgrad.errors import UserError
 EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 """What is shown of a field that is no field of adapters."""
 
-GUIDE: Final = "docs/how-to/plug-in-an-engine.md"
 
-DIRECTIONS: Final[Mapping[str, str]] = {
-    "kind": f"for a library that has neither write a function `vjp`, as 'Engines without a tape' in {GUIDE} shows; "
-}
-"""What else is said where nothing is found for a field."""
-
-
-@click.command(short_help="Write a first adapter of a library.")
+@click.command(short_help="Write a first adapter of a library in Python.")
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
 @click.option("--name", metavar="NAME", help="The engine's name in reports [default: of the first module].")
 @click.option("--output", type=file_path, metavar="FILE", help="The file to write [default: NAME.toml].")
@@ -47,19 +40,20 @@ def new(  # noqa: PLR0913 (one an option)
     *,
     yes: bool,
 ) -> None:
-    """Write a first adapter of a library: MODULE is what is imported, and further ones have more of its functions.
+    """Write a first adapter of a library in Python: MODULE is imported, and further ones have more of its functions.
 
     What libraries usually call their functions is tried at once, on numbers, vectors, matrices and empty arrays, and
     what shows the right values is taken. You are asked about what matters; what was found is the default. It takes a
     minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
     imported.
     """
-    from refgrad.grading.first_adapter.asking import Asking, read_given
+    from refgrad.grading.first_adapter.asking import Asking, checked_modules, read_given
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.library import Library
     from refgrad.grading.first_adapter.writing import engine_file
 
-    called = name or modules[0].partition(".")[0]
+    with told_in_one_line():
+        called = name or checked_modules(modules)[0].partition(".")[0]
     path = output or Path(f"{called}.toml")
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
@@ -86,6 +80,8 @@ def _asked(field: str, found: str | None) -> str:
 
 
 def _found(field: str, found: str | None) -> str:
+    from refgrad.grading.first_adapter.asking import DIRECTIONS
+
     if found is None:
         raise UserError(
             f"nothing that was tried works for {field}; say it with --set '{field}=...', as {_example(field)}; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.errors import UserError, suggestion
@@ -16,6 +17,32 @@ Ask = Callable[[str, str | None], str]
 
 OPERATOR: Final = "operators."
 """What stands before the name of an operator whose spelling is given."""
+
+GUIDE: Final = "docs/how-to/plug-in-an-engine.md"
+
+DIRECTIONS: Final[Mapping[str, str]] = MappingProxyType({
+    "kind": f"for a library that has neither write a function `vjp`, as 'Engines without a tape' in {GUIDE} shows; "
+})
+"""What else is said where nothing is found for a field."""
+
+OTHER_LANGUAGES: Final = (
+    "`refgrad new` is for libraries in Python; the adapter of one in JavaScript or another language is written by "
+    f"hand, as 'Engines in other languages' in {GUIDE} shows"
+)
+
+REFUSED: Final[Mapping[str, str]] = MappingProxyType({
+    "language": OTHER_LANGUAGES,
+    "operators": f"give each operator by itself, as --set '{OPERATOR}NAME=TEMPLATE'",
+})
+"""Fields of adapters that are given otherwise, or not at all."""
+
+
+def checked_modules(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of modules. Raises UserError for what Python can not import by that name."""
+    for name in names:
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise UserError(f"{name!r} is not the name of a module, as `import` has it; {OTHER_LANGUAGES}")
+    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +97,8 @@ def _refused(field: str) -> str:
     if field.startswith(OPERATOR):
         name = field.removeprefix(OPERATOR)
         return "" if name in operators else f"the table has no operator {name!r}{suggestion(name, operators)}"
-    if field == "operators":
-        return f"give each operator by itself, as --set '{OPERATOR}NAME=TEMPLATE'"
+    if field in REFUSED:
+        return REFUSED[field]
     if field in operators:
         return f"there is no such field, did you mean '{OPERATOR}{field}'?"
     if any(field in rows(kind) for kind in KINDS.values()):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.cli.adapters.new import DIRECTIONS
+from refgrad.grading.first_adapter.asking import DIRECTIONS, OTHER_LANGUAGES
 from tests.cli.conftest import Terminal
 
 MODULE = "tests.grading.first_adapter.small_tape"
@@ -40,6 +40,13 @@ def test_what_cannot_be_found_is_told_with_an_example(terminal: Terminal, file: 
     assert result.exit_code == 2
     assert "nothing that was tried works for value; say it with --set 'value=...', as" in result.stderr
     assert not file.exists()
+
+
+@pytest.mark.parametrize("arguments", [("./fake.js",), (MODULE, "--set", "language=javascript")])
+def test_another_language_than_python_leads_to_the_guide(terminal: Terminal, arguments: tuple[str, ...]) -> None:
+    result = terminal.invoke("new", *arguments, "--yes")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"{OTHER_LANGUAGES}\n")
 
 
 def test_a_module_without_anything_names_those_beneath(terminal: Terminal, file: Path) -> None:
