@@ -153,7 +153,7 @@ def walk_through(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
     array = leaf.value.to_numpy()
     if array.ndim and not seeded:
         return ()
-    seed = Constant.of(np.arange(1.0, array.size + 1).reshape(array.shape)) if seeded else None
+    seed = Constant.of(np.arange(2.0, array.size + 2).reshape(array.shape)) if seeded else None
     made = Apply("y", name, ("x",) * len(operator_table()[name].argument_names))
     return (leaf, made, Backward("y", seed), Read("grad", "x"))
 
