@@ -64,6 +64,8 @@ def new(  # noqa: PLR0913 (one an option)
         path.write_text(text, encoding="utf-8")
     operators = len(chosen.bench.engine.operators)
     click.echo(f"{path}: {len(text.splitlines())} lines, {operators} operators")
+    for operator, text in chosen.unlike.items():
+        click.echo(f"left out: operators/{operator}: `{text}` gives other numbers")
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
         click.echo(f"  of most, this came back: {chosen.instead}")

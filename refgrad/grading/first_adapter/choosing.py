@@ -54,12 +54,14 @@ MOST_SPELLINGS: Final = 2
 class Chosen:
     """A library with an adapter that spells each operator itself, its modules, and the family that it may extend.
 
+    ``unlike`` are the first spellings, by their operators, that exist and give other values, where none is right.
     ``untaught`` are the operators that the library computes without a gradient; ``instead`` is what came of most.
     """
 
     bench: Workbench
     modules: tuple[str, ...]
     family: str
+    unlike: Mapping[str, str]
     untaught: tuple[str, ...]
     instead: str
 
@@ -80,7 +82,8 @@ def choose(library: Library, asking: Asking) -> Chosen:
     bench = bench.knowing(scalars_only=kinds == [NUMBER])
     family, inherited = _family(bench, modules, kinds)
     own = asking.operators
-    spelled = {**_spelled(bench, modules, kinds, frozenset({*inherited, *own})), **inherited, **own}
+    right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}))
+    spelled = {**right, **inherited, **own}
     bench = _with_spellings(bench, spelled)
     bench = _differentiating(bench, library, kinds, asking)
     bench = bench.knowing(**asking.templates(type(bench.adapter)))
@@ -97,7 +100,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
     instead = next((plain_line(said, LONGEST) for said, _ in came.most_common(1)), "")
-    return Chosen(bench, modules, family, untaught, instead)
+    return Chosen(bench, modules, family, unlike, untaught, instead)
 
 
 def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
@@ -141,9 +144,10 @@ def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> t
 
 def _spelled(
     bench: Workbench, modules: Sequence[str], kinds: Sequence[str], known: frozenset[str]
-) -> dict[str, list[str]]:
-    """Return the spellings of each operator that compute it, but of those that are known."""
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the spellings of each operator that compute it, but of those that are known, and a wrong one of others."""
     found: dict[str, list[str]] = {}
+    unlike: dict[str, str] = {}
     texts = {name: list(dict.fromkeys(spellings_of(row, modules))) for name, row in operator_table().items()}
     existing = bench.existing(chain.from_iterable(texts.values()))
     for name, operator in operator_table().items():
@@ -152,11 +156,16 @@ def _spelled(
         right: dict[str, str] = {}
         for text in filter(existing.__contains__, texts[name]):
             function = text.partition("(")[0]
-            if function not in right and len(right) < MOST_SPELLINGS and bench.computes(operator, text, kinds):
+            if function in right or len(right) == MOST_SPELLINGS:
+                continue
+            outcome = bench.outcome(operator, text, kinds)
+            if outcome == "passed":
                 right[function] = text
+            elif outcome != "unsupported":
+                unlike.setdefault(name, text)
         if right:
             found[name] = list(right.values())
-    return found
+    return found, {name: text for name, text in unlike.items() if name not in found}
 
 
 def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> Workbench:

@@ -11,7 +11,7 @@ from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.first_adapter.candidates import owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.narration import message
-from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.grading.trials import KINDS, PLAIN, small_corners, walk_through, with_spellings, without_seed
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import required_features
@@ -148,14 +148,20 @@ class Workbench:
 
     def computes(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Whether a spelling gives the operator's value, and not another one, where it does not raise an error."""
+        return self.outcome(operator, text, kinds) == "passed"
+
+    def outcome(self, operator: Operator, text: str, kinds: Sequence[str]) -> Outcome:
+        """Return what the values of a spelling are, or the first outcome that is another one than an error."""
         alone = Workbench(with_spellings(self.engine, {operator.name: text}))
         right = 0
         for tried, scenario in enumerate(small_corners(operator, kinds, self.engine), 1):
             outcome = alone.found(_values_alone(scenario)).outcome
             right += outcome in RIGHT
-            if outcome not in RIGHT | REFUSED or (tried == PATIENT and not right):
-                return False
-        return right > 0
+            if outcome not in RIGHT | REFUSED:
+                return outcome
+            if tried == PATIENT and not right:
+                break
+        return "passed" if right else "unsupported"
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report."""

@@ -23,6 +23,7 @@ def test_what_was_found_is_asked_about_and_what_is_answered_is_written(terminal:
     assert [line.partition(" [")[0] for line in result.stderr.splitlines()] == [
         "leaf", "value", "kind", "backward", "gradient"
     ]  # fmt: skip
+    assert f"left out: operators/sign: `{MODULE}.sign({{x}})` gives other numbers" in result.output
     assert f"next: refgrad doctor {file}" in result.output
     checked = terminal.invoke("doctor", str(file))
     assert f"operators.tanh = {MODULE}.tanh({{x}})" in checked.output

@@ -71,6 +71,10 @@ def test_a_name_that_means_something_else_is_left_out(engine: Engine) -> None:
     assert not {"sign", "add", "log", "max"} & set(engine.spellings)
 
 
+def test_what_means_something_else_is_told_by_how_it_is_called(chosen: Chosen) -> None:
+    assert dict(chosen.unlike) == {"sign": f"{MODULE}.sign({{x}})"}
+
+
 def test_what_has_a_wrong_gradient_stays_for_a_report_and_what_has_none_is_told(engine: Engine, chosen: Chosen) -> None:
     assert "tanh" in engine.spellings
     assert "floor" not in engine.spellings
