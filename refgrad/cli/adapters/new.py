@@ -17,6 +17,16 @@ from refgrad.errors import UserError
 EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 """What is shown of a field that is no field of adapters."""
 
+MEANINGS: Final[Mapping[str, str]] = {
+    "leaf": "how a tensor is made",
+    "value": "how a tensor is read as an array",
+    "kind": "what is differentiated: what a tape recorded, or a function",
+    "backward": "how a backward is run",
+    "gradient": "how the gradient of a leaf is read",
+    "vjp": "how the output of a function and its pullback are made",
+}
+"""What the fields mean that are asked about."""
+
 
 @click.command(short_help="Write a first adapter of a library in Python.")
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
@@ -51,6 +61,7 @@ def new(  # noqa: PLR0913 (one an option)
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.library import Library
     from refgrad.grading.first_adapter.writing import engine_file
+    from refgrad.report.doctor import grading
 
     with told_in_one_line():
         called = name or checked_modules(modules)[0].partition(".")[0]
@@ -72,12 +83,12 @@ def new(  # noqa: PLR0913 (one an option)
     elsewhere = f" --python {python}" if python else ""
     shown = path if path.is_absolute() else f"./{path}"
     click.echo(f"next: refgrad doctor {shown}{elsewhere}")
-    click.echo(f"then: refgrad grade {shown}{elsewhere} --profile smoke --output out")
+    click.echo(f"then: {grading(str(shown), python)}")
 
 
 def _asked(field: str, found: str | None) -> str:
     hint = "" if found else f" (such as {_example(field)})"
-    answer: str = click.prompt(f"{field}{hint}", default=found, err=True)
+    answer: str = click.prompt(f"{field}, {MEANINGS[field]}{hint}", default=found, err=True)
     return answer
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.cli.adapters.new import MEANINGS
 from refgrad.grading.first_adapter.asking import DIRECTIONS, OTHER_LANGUAGES
 from tests.cli.conftest import Terminal
 
@@ -20,9 +21,9 @@ def file(tmp_path: Path) -> Path:
 def test_what_was_found_is_asked_about_and_what_is_answered_is_written(terminal: Terminal, file: Path) -> None:
     result = terminal.invoke("new", MODULE, "--name", "small", "--output", str(file), standard_input="\n" * 5)
     assert result.exit_code == 0, result.output
-    assert [line.partition(" [")[0] for line in result.stderr.splitlines()] == [
-        "leaf", "value", "kind", "backward", "gradient"
-    ]  # fmt: skip
+    asked = [line.partition(" [")[0] for line in result.stderr.splitlines()]
+    fields = ("leaf", "value", "kind", "backward", "gradient")
+    assert asked == [f"{field}, {MEANINGS[field]}" for field in fields]
     assert f"left out: operators/sign: `{MODULE}.sign({{x}})` gives other numbers" in result.output
     assert f"next: refgrad doctor {file}" in result.output
     checked = terminal.invoke("doctor", str(file))
