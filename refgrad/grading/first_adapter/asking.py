@@ -21,7 +21,8 @@ OPERATOR: Final = "operators."
 GUIDE: Final = "docs/how-to/plug-in-an-engine.md"
 
 DIRECTIONS: Final[Mapping[str, str]] = MappingProxyType({
-    "kind": f"for a library that has neither write a function `vjp`, as 'Engines without a tape' in {GUIDE} shows; "
+    "kind": "a library that has neither a backward nor a pullback needs a function `vjp` of yours, as "
+    f"'Engines without a tape' in {GUIDE} shows; "
 })
 """What else is said where nothing is found for a field."""
 
