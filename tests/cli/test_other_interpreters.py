@@ -98,11 +98,22 @@ def test_operators_are_counted_and_measured_there(terminal: Terminal, elsewhere:
     assert "## mine unknown, float64" in measured.output
 
 
-def test_the_command_that_a_summary_shows_runs_there(terminal: Terminal, elsewhere: str) -> None:
+def summary_of_a_wrong_engine(terminal: Terminal, elsewhere: str) -> str:
     wrong = MINE.replace("lambda g: -g", "lambda g: g")
     (terminal.folder / "mine.py").write_text(wrong)
     chosen = ("--select", "operators/negative", "--profile", "smoke", "--workers", "1")
-    summary = terminal.grade("mine:ADAPTER", *chosen, "--python", elsewhere).output
+    return terminal.grade("mine:ADAPTER", *chosen, "--python", elsewhere).output
+
+
+def test_the_scenario_of_a_report_is_run_there(terminal: Terminal, elsewhere: str) -> None:
+    summary_of_a_wrong_engine(terminal, elsewhere)
+    again = ("replay", "operators/negative", "--engine", "mine:ADAPTER", "--report", "out/mine.json")
+    assert terminal.invoke(*again).exit_code == 3
+    assert "verdict: wrong: " in terminal.invoke(*again, "--python", elsewhere).output
+
+
+def test_the_command_that_a_summary_shows_runs_there(terminal: Terminal, elsewhere: str) -> None:
+    summary = summary_of_a_wrong_engine(terminal, elsewhere)
     match = re.search(r"^refgrad (replay .*?)  #", summary, re.MULTILINE)
     assert match is not None
     assert terminal.invoke(*shlex.split(match[1])).output.splitlines()[1] == "wrong: operators/negative (MUST)"
