@@ -19,24 +19,26 @@ from refgrad.report.measured.accuracy import accuracy_page
 from refgrad.scenario.formats import FORMATS
 
 
-def show_accuracy(engines: Sequence[str], select: Sequence[str], dtype: str, *, as_json: bool) -> None:
+def show_accuracy(
+    engines: Sequence[str], select: Sequence[str], dtype: str, python: str | None, *, as_json: bool
+) -> None:
     """Print the worst value and slopes of each operator of the engines that is selected."""
     with told_in_one_line():
-        documents = [_measured(name, select, dtype) for name in engines]
+        documents = [_measured(name, select, dtype, python or sys.executable) for name in engines]
     if as_json:
         click.echo(json.dumps(documents, indent=1))
     else:
         click.echo(accuracy_page(documents).rstrip())
 
 
-def _measured(name: str, select: Sequence[str], dtype: str) -> dict[str, Any]:
+def _measured(name: str, select: Sequence[str], dtype: str, python: str) -> dict[str, Any]:
     adapter = find_adapter(name)
     offered = [each for each in adapter.dtypes if each in FORMATS]
     if dtype not in offered:
         raise Failure(f"engine {name!r} has no {dtype!r}; it has {', '.join(offered)}", Status.WRONG_USAGE)
-    engine = launch(adapter, Isolation())
+    engine = launch(adapter, Isolation(python=python))
     rows = [row for row in measurable(engine) if not select or any(fnmatchcase(row.name, glob) for glob in select)]
     if not rows:
         raise Failure(f"engine {name!r} has no elementwise operator that is selected", Status.WRONG_USAGE)
     found = [asdict(worst) for row in rows for worst in measure(engine, row, dtype)]
-    return {"engine": adapter.name, "version": engine_version(adapter, sys.executable), "dtype": dtype, "worst": found}
+    return {"engine": adapter.name, "version": engine_version(adapter, python), "dtype": dtype, "worst": found}

@@ -22,6 +22,8 @@ WARNING: Final = (
     "Running {count} programs that stand in {path}, as they are: interrupt this if you do not trust the file."
 )
 
+NOTHING_RUN: Final = "nothing of {path} could be run: name the interpreter that has the engine with --python"
+
 
 def confirm_reports(reports: Sequence[Path], python: str) -> Status:
     """Run the program of each finding, print which of them are not confirmed, and return whether all are."""
@@ -40,6 +42,8 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
                 click.echo(f"{plain_line(script.verdict.id)}: {confirmation.answer}")
                 click.echo(f"  the report:  {script.sentence}")
                 click.echo("  its program: " + plain_text(confirmation.shown).replace("\n", "\n               "))
+        if found and counts["could not be run"] == len(found) and found[0].language == "python":
+            click.echo(NOTHING_RUN.format(path=plain_line(str(path))), err=True)
         odd += len(found) - counts["confirmed"]
         told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         click.echo(f"{plain_line(str(path))}: {len(found)} findings" + (f", {told}" if told else ""))

@@ -12,10 +12,10 @@ from refgrad.report.coverage import coverage
 from refgrad.report.coverage_text import coverage_text
 
 
-def show_coverage(engines: Sequence[str], *, as_json: bool) -> None:
+def show_coverage(engines: Sequence[str], python: str | None, *, as_json: bool) -> None:
     """Print the operators of the table that each engine has and lacks, and those of its own that no row reaches."""
     with told_in_one_line():
-        documents = [coverage(engine) for engine in engines]
+        documents = [coverage(engine, python) for engine in engines]
     if as_json:
         click.echo(json.dumps(documents, indent=2))
     else:

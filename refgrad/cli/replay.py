@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 from typing import Final
@@ -24,11 +25,11 @@ MOST: Final = 20_000
 """The most characters that are shown of what is found."""
 
 
-def replay_check(name: str, engine: str, profile: str, seed: int) -> Status:
+def replay_check(name: str, options: GradeOptions) -> Status:
     """Grade an engine by one check, and print what is found."""
     with told_in_one_line():
         check = check_named(name.removeprefix(ITEM))
-        plan = Plan.of(GradeOptions(engine=engine, profile=profile, seed=seed, select=(escape(check.id),)))
+        plan = Plan.of(replace(options, select=(escape(check.id),)))
         session = EngineSession(plan, {})
         try:
             verdict = session.verdict(check)
@@ -38,15 +39,15 @@ def replay_check(name: str, engine: str, profile: str, seed: int) -> Status:
     return Status.FAILED if verdict.failed else Status.PASSED
 
 
-def replay_report(name: str, engine: str, report: Path, *, program: bool) -> Status:
+def replay_report(name: str, engine: str, report: Path, python: str | None, *, program: bool) -> Status:
     """Run the scenario that a report shows of a check, or the one of that id; where it shows none, run the check."""
     with told_in_one_line():
         document = read_document(report)
     found = _found(name.removeprefix(ITEM), verdicts_of(document), report)
     if not found.scenario:
-        return replay_check(found.id, engine, document["profile"], document["seed"])
+        return replay_check(found.id, GradeOptions(engine, document["profile"], document["seed"], python=python))
     click.echo(f"{found.id}, scenario {found.scenario_id}:")
-    return run_scenario(found.scenario, engine, program=program)
+    return run_scenario(found.scenario, engine, python, program=program)
 
 
 def _found(name: str, verdicts: list[Verdict], report: Path) -> Verdict:

@@ -27,13 +27,13 @@ MOST_ENTRIES: Final = 100_000
 """The largest tensor that is certified and shown: some seconds, and a long line."""
 
 
-def run_scenario(text: str, engine: str, *, program: bool) -> Status:
+def run_scenario(text: str, engine: str, python: str | None = None, *, program: bool) -> Status:
     """Print what an engine does at each step beside what must happen, and return whether everything is so."""
     with told_in_one_line():
         scenario = parse(text)
         adapter = find_adapter(engine)
         _refuse_what_cannot_be_evaluated(scenario)
-        started = start(adapter)
+        started = start(adapter, python)
         _refuse_what_is_lacking(scenario, started)
         trials, whole = _tried(scenario, started)
     for number, trial in enumerate(trials, 1):

@@ -381,9 +381,10 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
 
 
 @cache
-def start(adapter: AnyAdapter) -> Engine:
-    """Start an engine in this process, once."""
-    return Engine(adapter)
+def start(adapter: AnyAdapter, python: str | None = None) -> Engine:
+    """Start an engine once: in this process, or in that of another language or of the interpreter that is named."""
+    here = python is None and adapter.language == "python"
+    return Engine(adapter) if here else launch(adapter, Isolation(python=python or sys.executable))
 
 
 def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:

@@ -68,6 +68,11 @@ class EndedError(Exception):
         """Whether something else than this request may have been the reason."""
 
 
+def cannot_be_run(command: Sequence[str], error: OSError) -> str:
+    """Say that there is no such program."""
+    return f"{command[0]!r} cannot be run: {error.strerror}"
+
+
 @dataclass(slots=True)
 class RunnerProcess:
     """One process of a runner, in a process group of its own; ``marks`` tells how far it has come."""
@@ -109,7 +114,7 @@ class RunnerProcess:
                 start_new_session=True,
             )
         except OSError as error:
-            raise EndedError("crashed", f"{self.command[0]!r} cannot be run: {error.strerror}") from error
+            raise EndedError("crashed", cannot_be_run(self.command, error)) from error
 
     @property
     def pid(self) -> int:

@@ -18,6 +18,7 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import (
     Absent,
     Calls,
@@ -32,6 +33,7 @@ from refgrad.grading.judging.evidence import (
     Unsent,
 )
 from refgrad.native.observation import Raised
+from refgrad.native.process import cannot_be_run
 from refgrad.native.unwritten import FILLED
 from refgrad.report.findings import Script
 from refgrad.report.findings.languages import LANGUAGES
@@ -86,7 +88,7 @@ class Output:
 
 
 def confirm(script: Script, python: str = sys.executable) -> Confirmation:
-    """Run a script by itself, with the interpreter that has its engine."""
+    """Run a script by itself, with the interpreter that has its engine. Raises UserError where there is none."""
     try:
         run = subprocess.run(  # noqa: S603 (a program that the report gives, which is what is asked for)
             _command(script, python),
@@ -98,6 +100,8 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
             env={**FILLED, **os.environ},
             check=False,
         )
+    except OSError as error:
+        raise UserError(cannot_be_run(_command(script, python), error)) from error
     except subprocess.TimeoutExpired:
         return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)

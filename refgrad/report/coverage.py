@@ -53,20 +53,22 @@ class Trial:
     primals: tuple[Any, ...]
 
 
-def coverage(name: str) -> Document:
-    """Return what is covered of one engine, as JSON.
+def coverage(name: str, python: str | None = None) -> Document:
+    """Return what is covered of one engine, as JSON; in another interpreter its inventory cannot be asked.
 
     Raises AdapterError where there is no such engine or its inventory is malformed, and EngineStartError where it
     cannot be started.
     """
     adapter = find_adapter(name)
-    engine = start(adapter)
+    engine = start(adapter, python)
+    asked = python is None
     return {
         "schema": SCHEMA,
         "engine": adapter.name,
-        "version": engine_version(adapter),
+        "version": engine_version(adapter, python or sys.executable),
         "families": _families(engine),
-        "inventories": [_compared(inventory, engine) for inventory in inventories_of(adapter)],
+        "inventories": [_compared(inventory, engine) for inventory in inventories_of(adapter)] if asked else [],
+        **({} if asked or adapter.inventory is None else {"not_asked": adapter.inventory}),
     }
 
 

@@ -23,7 +23,9 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     for name, family in families.items():
         yield from _wrapped(f"  {name.ljust(width)}  ", _family(family["has"], family["lacks"]), width + 4)
     yield ""
-    if not document["inventories"]:
+    if "not_asked" in document:
+        yield f"  Its inventory, {document['not_asked']}, is asked without --python alone."
+    elif not document["inventories"]:
         yield "  It has no inventory: which of its own operators the table lacks is not known."
     for inventory in document["inventories"]:
         yield from _inventory(inventory)

@@ -69,4 +69,9 @@ def _summary(name: str, trials: Sequence[Trial], failing: int) -> str:
 def _next(name: str, python: str | None, *, failed: bool) -> str:
     if failed:
         return "next: mend the first, and try again; what is the library's own fault stays, and is for a report to tell"
-    return f"next: refgrad grade {name}{f' --python {python}' if python else ''} --profile smoke"
+    return f"next: {grading(name, python)}"
+
+
+def grading(name: str, python: str | None) -> str:
+    """Return the command that grades an engine for a first look, in the interpreter that has it."""
+    return f"refgrad grade {name}{f' --python {python}' if python else ''} --profile smoke --output out"

@@ -32,7 +32,7 @@ def test_an_interpreter_that_is_not_there_is_wrong_usage(terminal: Terminal) -> 
     write_example(terminal.folder)
     result = terminal.invoke("confirm", "example.json", "--python", "no-such-python")
     assert result.exit_code == 2
-    assert "no-such-python" in result.stderr
+    assert result.stderr.endswith("Error: 'no-such-python' cannot be run: No such file or directory\n")
 
 
 def test_a_file_that_is_not_there_is_wrong_usage(terminal: Terminal) -> None:
@@ -52,4 +52,6 @@ def test_an_engine_that_is_not_installed_could_not_be_run(terminal: Terminal) ->
     path.write_text(path.read_text().replace("import numpy as np", "import no_such_engine as np"))
     result = terminal.invoke("confirm", "example.json")
     assert result.stdout.splitlines()[0] == "operators/exp: could not be run"
+    hint = "nothing of example.json could be run: name the interpreter that has the engine with --python"
+    assert result.stderr.splitlines()[1:] == [hint]
     assert result.exit_code == 1

@@ -8,7 +8,7 @@ from tests.cli.conftest import Terminal
 def test_an_adapter_that_works_ends_with_status_0(terminal: Terminal) -> None:
     result = terminal.invoke("doctor", "toy:RIGHT")
     assert result.exit_code == 0, result.output
-    assert result.output.endswith("next: refgrad grade toy:RIGHT --profile smoke\n")
+    assert result.output.endswith("next: refgrad grade toy:RIGHT --profile smoke --output out\n")
 
 
 def test_an_adapter_that_does_not_ends_with_status_1_and_says_which_template(terminal: Terminal) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import venv
 from pathlib import Path
@@ -57,6 +59,64 @@ def test_an_engine_is_graded_there(terminal: Terminal, interpreter: Path) -> Non
     assert (finished.status, finished.errors) == (0, "")
     verdicts = {row["id"]: row["verdict"] for row in read_document(terminal.folder / "out" / "mine.json")["verdicts"]}
     assert verdicts["operators/negative"] == "passed"
+
+
+RIGHT_ALONE = "x = leaf float64[] {0x1.8p+0} requires_grad\ny = multiply x x\nbackward y\nread grad x\n"
+
+
+@pytest.fixture
+def elsewhere(terminal: Terminal, interpreter: Path) -> str:
+    """The interpreter of an engine whose library is nowhere else."""
+    (terminal.folder / "mine.py").write_text(MINE)
+    (site,) = interpreter.parent.parent.glob("lib/python*/site-packages")
+    (site / "tiny_tape.py").write_text(Path(tiny_tape.__file__).read_text(encoding="utf-8"))
+    return str(interpreter)
+
+
+@pytest.mark.parametrize("asked", ["on the command line", "by the project"])
+def test_a_check_is_run_again_there(terminal: Terminal, elsewhere: str, asked: str) -> None:
+    again = ("replay", "operators/negative", "--engine", "mine:ADAPTER", "--profile", "smoke")
+    assert terminal.invoke(*again).exit_code == 3
+    if asked == "by the project":
+        (terminal.folder / "pyproject.toml").write_text(f"[tool.refgrad]\npython = '{elsewhere}'\n")
+    given = () if asked == "by the project" else ("--python", elsewhere)
+    result = terminal.invoke(*again, *given)
+    assert (result.exit_code, result.output.splitlines()[1:2]) == (0, ["passed: operators/negative (MUST)"])
+
+
+def test_a_scenario_is_run_there(terminal: Terminal, elsewhere: str) -> None:
+    run = ("run", "-", "--engine", "mine:ADAPTER")
+    assert terminal.invoke(*run, standard_input=RIGHT_ALONE).exit_code == 3
+    result = terminal.invoke(*run, "--python", elsewhere, standard_input=RIGHT_ALONE)
+    assert result.exit_code == 0, result.output
+
+
+def test_operators_are_counted_and_measured_there(terminal: Terminal, elsewhere: str) -> None:
+    counted = terminal.invoke("coverage", "mine:ADAPTER", "--python", elsewhere)
+    assert counted.output.startswith("mine unknown: has 3 of the ")
+    measured = terminal.invoke("accuracy", "mine:ADAPTER", "--select", "negative", "--python", elsewhere)
+    assert "## mine unknown, float64" in measured.output
+
+
+def summary_of_a_wrong_engine(terminal: Terminal, elsewhere: str) -> str:
+    wrong = MINE.replace("lambda g: -g", "lambda g: g")
+    (terminal.folder / "mine.py").write_text(wrong)
+    chosen = ("--select", "operators/negative", "--profile", "smoke", "--workers", "1")
+    return terminal.grade("mine:ADAPTER", *chosen, "--python", elsewhere).output
+
+
+def test_the_scenario_of_a_report_is_run_there(terminal: Terminal, elsewhere: str) -> None:
+    summary_of_a_wrong_engine(terminal, elsewhere)
+    again = ("replay", "operators/negative", "--engine", "mine:ADAPTER", "--report", "out/mine.json")
+    assert terminal.invoke(*again).exit_code == 3
+    assert "verdict: wrong: " in terminal.invoke(*again, "--python", elsewhere).output
+
+
+def test_the_command_that_a_summary_shows_runs_there(terminal: Terminal, elsewhere: str) -> None:
+    summary = summary_of_a_wrong_engine(terminal, elsewhere)
+    match = re.search(r"^refgrad (replay .*?)  #", summary, re.MULTILINE)
+    assert match is not None
+    assert terminal.invoke(*shlex.split(match[1])).output.splitlines()[1] == "wrong: operators/negative (MUST)"
 
 
 def test_an_interpreter_that_is_none_is_one_line_and_status_3(terminal: Terminal) -> None:

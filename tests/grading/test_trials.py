@@ -56,6 +56,16 @@ def test_a_gradient_that_is_not_read_is_told_of_the_gradient() -> None:
     assert all(not set(trial.fields) <= {"operators.add", "operators.multiply"} for trial in found)
 
 
+def test_an_operator_with_a_wrong_gradient_is_told_alone_where_another_one_has_a_right_one() -> None:
+    found = failing(operators={"multiply": "{x} * {y}.detach()", "log": "torch.log({x})"})
+    assert {frozenset(trial.fields) for trial in found} == {frozenset({"operators.multiply"})}
+
+
+def test_a_seed_that_is_not_taken_shows_on_a_number() -> None:
+    found = failing(backward="({output}.backward(torch.ones_like({output})), {seed})")
+    assert "a number" in {trial.kind for trial in found}
+
+
 def test_a_gradient_that_is_not_reset_is_told_of_its_template() -> None:
     assert all("zero_grad" in trial.fields for trial in failing(zero_grad="None"))
 

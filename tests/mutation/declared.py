@@ -157,6 +157,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/search.py::REPEATS": "how often something is tried: more is slower",
     f"{GRADING}/search.py::ABOUT": "how inaccurate a smaller scenario has to be: more is stricter",
     f"{GRADING}/trials.py::CORNERS": "how many corners are looked through",
+    f"{GRADING}/trials.py::OTHERS": "how often something is tried: more is slower",
     f"{CHECKING}/check.py::TOLD": "how many open questions are told",
     f"{CHECKING}/check.py::OWN_SEEDS": "how many outputs are run backward by themselves, too",
     f"{CHECKING}/check.py::STRETCH": "how much rows of the Jacobian are weighed alike: more is stricter",

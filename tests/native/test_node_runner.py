@@ -14,7 +14,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter
-from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce
+from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce, start
 from refgrad.scenario import parse
 
 if shutil.which("node") is None:
@@ -55,6 +55,10 @@ def test_what_is_right_passes_and_what_is_wrong_is_found(engine: Engine) -> None
     assert {verdicts[f"operators/{name}"] for name in OFFERED - {"cos"}} == {"passed"}
     assert verdicts["graphs/several_backwards"] == "passed"
     assert not {"crashed", "hung", "unexpected-error"} & set(verdicts.values())
+
+
+def test_an_engine_in_javascript_is_started_in_a_process_of_its_own() -> None:
+    assert isinstance(start(ADAPTER).runner, ProcessRunner)
 
 
 def test_its_reproduction_is_javascript(engine: Engine) -> None:

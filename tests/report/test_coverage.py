@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,6 +46,14 @@ def test_every_row_is_had_or_lacked_and_what_is_spelled_is_had() -> None:
     document = dict(coverage(TOY))
     assert sorted(rows(document, "has")) == sorted(ADAPTER.operators)
     assert sorted(rows(document, "has") + rows(document, "lacks")) == sorted(operator_table())
+
+
+def test_an_inventory_of_another_interpreter_is_not_asked_and_that_is_told() -> None:
+    document = coverage(TOY, sys.executable)
+    assert document["families"] == coverage(TOY)["families"]
+    assert (document["inventories"], document["not_asked"]) == ([], ADAPTER.inventory)
+    told = f"Its inventory, {ADAPTER.inventory}, is asked without --python alone."
+    assert coverage_text(document).splitlines()[-1].strip() == told
 
 
 def test_what_the_rows_reach_is_told_with_the_rows() -> None:

@@ -20,7 +20,7 @@ def test_what_works_is_one_line_and_what_is_next() -> None:
     ).splitlines()
     assert first.startswith("refgrad: ")
     assert first.endswith("; none fails")
-    assert second == "next: refgrad grade refgrad --profile smoke"
+    assert second == "next: refgrad grade refgrad --profile smoke --output out"
 
 
 def test_a_failure_says_what_was_run_what_came_back_and_how_to_mend_it() -> None:
@@ -41,5 +41,6 @@ def test_the_whole_program_is_printed_if_it_is_wanted() -> None:
 
 def test_the_next_step_names_the_interpreter_that_has_the_engine() -> None:
     told = doctor_text("mine", [], program=False, python="env/bin/python").splitlines()[-1]
-    assert told == "next: refgrad grade mine --python env/bin/python --profile smoke"
-    assert doctor_text("mine", [], program=False).splitlines()[-1] == "next: refgrad grade mine --profile smoke"
+    assert told == "next: refgrad grade mine --python env/bin/python --profile smoke --output out"
+    plain = doctor_text("mine", [], program=False).splitlines()[-1]
+    assert plain == "next: refgrad grade mine --profile smoke --output out"

@@ -10,20 +10,35 @@ from typing import Final
 import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.options import PYTHON
 from refgrad.cli.parameters import file_path
 from refgrad.errors import UserError
 
 EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 """What is shown of a field that is no field of adapters."""
 
+MEANINGS: Final[Mapping[str, str]] = {
+    "leaf": "how a tensor is made",
+    "value": "how a tensor is read as an array",
+    "kind": "what is differentiated: what a tape recorded, or a function",
+    "backward": "how a backward is run",
+    "gradient": "how the gradient of a leaf is read",
+    "vjp": "how the output of a function and its pullback are made",
+}
+"""What the fields mean that are asked about."""
 
-@click.command(short_help="Write a first adapter of a library.")
+
+@click.command(short_help="Write a first adapter of a library in Python.")
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
 @click.option("--name", metavar="NAME", help="The engine's name in reports [default: of the first module].")
 @click.option("--output", type=file_path, metavar="FILE", help="The file to write [default: NAME.toml].")
-@click.option("--python", metavar="PATH", help="The interpreter that has the library [default: this one].")
+@PYTHON
 @click.option(
-    "--set", "given", multiple=True, metavar="FIELD=TEMPLATE", help="What a field says, such as 'leaf=me.T({array})'."
+    "--set",
+    "given",
+    multiple=True,
+    metavar="FIELD=TEMPLATE",
+    help="What a field says, such as 'leaf=me.T({array})', or how an operator is spelled: 'operators.exp=me.e({x})'.",
 )
 @click.option("--yes", is_flag=True, help="Ask nothing: take what was found.")
 def new(  # noqa: PLR0913 (one an option)
@@ -35,53 +50,55 @@ def new(  # noqa: PLR0913 (one an option)
     *,
     yes: bool,
 ) -> None:
-    """Write a first adapter of a library: MODULE is what is imported, and further ones have more of its functions.
+    """Write a first adapter of a library in Python: MODULE is imported, and further ones have more of its functions.
 
     What libraries usually call their functions is tried at once, on numbers, vectors, matrices and empty arrays, and
     what shows the right values is taken. You are asked about what matters; what was found is the default. It takes a
     minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
     imported.
     """
-    from refgrad.grading.first_adapter.choosing import Library, choose
+    from refgrad.grading.first_adapter.asking import Asking, checked_modules, read_given
+    from refgrad.grading.first_adapter.choosing import choose
+    from refgrad.grading.first_adapter.library import Library
     from refgrad.grading.first_adapter.writing import engine_file
+    from refgrad.report.doctor import grading
 
-    called = name or modules[0].partition(".")[0]
+    with told_in_one_line():
+        called = name or checked_modules(modules)[0].partition(".")[0]
     path = output or Path(f"{called}.toml")
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
     with told_in_one_line():
-        chosen = choose(Library(called, modules, python or sys.executable), _found if yes else _asked, _fields(given))
+        asking = Asking(_found if yes else _asked, read_given(given))
+        chosen = choose(Library(called, modules, python or sys.executable), asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
     operators = len(chosen.bench.engine.operators)
     click.echo(f"{path}: {len(text.splitlines())} lines, {operators} operators")
+    for operator, text in chosen.unlike.items():
+        click.echo(f"left out: operators/{operator}: `{text}` gives other numbers")
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
         click.echo(f"  of most, this came back: {chosen.instead}")
     elsewhere = f" --python {python}" if python else ""
     shown = path if path.is_absolute() else f"./{path}"
     click.echo(f"next: refgrad doctor {shown}{elsewhere}")
-    click.echo(f"then: refgrad grade {shown}{elsewhere} --profile smoke --output out")
-
-
-def _fields(given: tuple[str, ...]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in given]
-    for field, equals, _ in pairs:
-        if not equals:
-            raise Failure(f"--set {field}: write FIELD=TEMPLATE", Status.WRONG_USAGE)
-    return {field.strip(): template.strip() for field, _, template in pairs}
+    click.echo(f"then: {grading(str(shown), python)}")
 
 
 def _asked(field: str, found: str | None) -> str:
     hint = "" if found else f" (such as {_example(field)})"
-    answer: str = click.prompt(f"{field}{hint}", default=found, err=True)
+    answer: str = click.prompt(f"{field}, {MEANINGS[field]}{hint}", default=found, err=True)
     return answer
 
 
 def _found(field: str, found: str | None) -> str:
+    from refgrad.grading.first_adapter.asking import DIRECTIONS
+
     if found is None:
         raise UserError(
             f"nothing that was tried works for {field}; say it with --set '{field}=...', as {_example(field)}; "
+            f"{DIRECTIONS.get(field, '')}"
             "functions of your own that this calls go into --set 'setup=...', behind the imports"
         )
     return found

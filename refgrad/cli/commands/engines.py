@@ -9,6 +9,7 @@ from typing import Any, Final, TextIO
 
 import click
 
+from refgrad.cli.options import PYTHON
 from refgrad.cli.parameters import engine_name, existing_path, file_path, text_of
 from refgrad.grading.checks.settings import EFFORTS
 
@@ -26,8 +27,11 @@ MOST_WORKERS: Final = 8
     show_default=True,
     help="Measure numbers of this dtype, such as float32.",
 )
+@PYTHON
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the worst of every value and slope.")
-def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, as_json: bool) -> None:
+def accuracy(
+    engines: tuple[str, ...], select: tuple[str, ...], dtype: str, python: str | None, *, as_json: bool
+) -> None:
     """Measure the errors of each elementwise operator in units of the last place, and show where they are largest.
 
     It is a measurement, not a verdict: points are drawn over the range of each row and over all magnitudes, and then
@@ -35,25 +39,27 @@ def accuracy(engines: tuple[str, ...], select: tuple[str, ...], dtype: str, *, a
     """
     from refgrad.cli.accuracy import show_accuracy
 
-    show_accuracy(engines, select, dtype, as_json=as_json)
+    show_accuracy(engines, select, dtype, python, as_json=as_json)
 
 
 @click.command(short_help="Show which operators engines have and lack.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
+@PYTHON
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, with the rows that reach each operator.")
-def coverage(engines: tuple[str, ...], *, as_json: bool) -> None:
+def coverage(engines: tuple[str, ...], python: str | None, *, as_json: bool) -> None:
     """Show the operators of the table that each engine has and lacks, and those of its own that no row reaches.
 
-    Nothing is declared: the rows are run, and the engine says what they reach.
+    Nothing is declared: the rows are run, and the engine says what they reach. That takes the interpreter that runs
+    refgrad; with --python only the rows of the table are counted.
     """
     from refgrad.cli.coverage import show_coverage
 
-    show_coverage(engines, as_json=as_json)
+    show_coverage(engines, python, as_json=as_json)
 
 
 @click.command(short_help="Try every template of adapters once.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
-@click.option("--python", metavar="PATH", help="Use the interpreter that has the engines [default: this one].")
+@PYTHON
 @click.option("--program", is_flag=True, help="Also print the whole program of each trial that fails.")
 def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> None:
     """Try every template of adapters once: on a number, a vector, a matrix and an array without entries.
@@ -95,9 +101,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     help=f"Grade in so many processes [default: one a core, at most {MOST_WORKERS}].",
 )
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
-@click.option(
-    "--python", metavar="PATH", help="Run the engines in this interpreter; refgrad need not be installed there."
-)
+@PYTHON
 @click.option("--in-process", is_flag=True, help="Run the engines in the grading processes, for a debugger.")
 @click.option(
     "--time-limit", type=float, metavar="SECONDS", help="End an engine that runs one program longer [default: 60]."
@@ -144,6 +148,7 @@ def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **optio
     "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
+@PYTHON
 @click.option("--program", is_flag=True, help="With --report, also print the program of the engine's own library.")
 def replay(check: str, engine: str, report: Path | None, *, program: bool, **settings: Any) -> None:
     """Run one check again, by its id in a report, a summary or pytest's output, and show what is found.
@@ -155,11 +160,12 @@ def replay(check: str, engine: str, report: Path | None, *, program: bool, **set
     Exit status: 0 nothing fails, 1 something does, 2 wrong usage, 3 the engine could not be started.
     """
     from refgrad.cli.replay import replay_check, replay_report
+    from refgrad.pytest_plugin.options import GradeOptions
 
     if report is None:
-        status = replay_check(check, engine, **settings)
+        status = replay_check(check, GradeOptions(engine, **settings))
     else:
-        status = replay_report(check, engine, report, program=program)
+        status = replay_report(check, engine, report, settings["python"], program=program)
     raise SystemExit(int(status))
 
 
@@ -172,12 +178,13 @@ def replay(check: str, engine: str, report: Path | None, *, program: bool, **set
     type=engine_name,
     help="Run it on this engine, or on an adapter of your own as module:object.",
 )
+@PYTHON
 @click.option("--program", is_flag=True, help="Also print the scenario as a program of the engine's own library.")
-def run(file: TextIO, engine: str, *, program: bool) -> None:
+def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> None:
     """Run the scenario in FILE (- for standard input) on an engine, step by step.
 
     Exit status: 0 everything is as it must be, 1 something is not, 2 wrong usage, 3 the engine could not be started.
     """
     from refgrad.cli.run import run_scenario
 
-    raise SystemExit(int(run_scenario(text_of(file), engine, program=program)))
+    raise SystemExit(int(run_scenario(text_of(file), engine, python, program=program)))

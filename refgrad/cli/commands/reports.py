@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from refgrad.cli.options import PYTHON
 from refgrad.cli.parameters import existing_path, file_path
 
 
@@ -32,10 +33,8 @@ def badge(file: Path, *, svg: bool) -> None:
 
 @click.command(short_help="Run the programs of reports without refgrad.")
 @click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
-@click.option(
-    "--python", default=sys.executable, show_default="this one", help="Use the interpreter that has the engines."
-)
-def confirm(reports: tuple[Path, ...], python: str) -> None:
+@PYTHON
+def confirm(reports: tuple[Path, ...], python: str | None) -> None:
     """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
 
     A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
@@ -44,7 +43,7 @@ def confirm(reports: tuple[Path, ...], python: str) -> None:
     """
     from refgrad.cli.confirm import confirm_reports
 
-    raise SystemExit(int(confirm_reports(reports, python)))
+    raise SystemExit(int(confirm_reports(reports, python or sys.executable)))
 
 
 @click.command(short_help="Compare reports, or folders of reports.")

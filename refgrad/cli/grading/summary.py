@@ -63,7 +63,8 @@ def _again(plan: Plan, verdict: Verdict) -> str:
     """Return the command that finds what this run found of a check."""
     given = plan.options
     words = ["refgrad", "replay", verdict.id, "--engine", given.engine]
-    return shlex.join([*words, "--profile", given.profile, "--seed", str(given.seed)])
+    words += ["--profile", given.profile, "--seed", str(given.seed)]
+    return shlex.join([*words, *([] if given.python is None else ["--python", given.python])])
 
 
 def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:

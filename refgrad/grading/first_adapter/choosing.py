@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final
 
 from refgrad.errors import UserError
-from refgrad.grading.checks.statements.claims import Claim, all_claims
+from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.candidates import (
     BACKWARDS,
     FAMILIES,
     MAKERS,
-    OPTIONAL,
     PLAIN_LEAF,
     PULLBACKS,
-    SUBMODULES,
     VALUES,
     ZERO_GRADS,
     gradients,
@@ -26,22 +24,18 @@ from refgrad.grading.first_adapter.candidates import (
     spellings_of,
     with_module,
 )
-from refgrad.grading.first_adapter.trying import NUMBER, Workbench
+from refgrad.grading.first_adapter.features import with_dtypes, with_optional, with_policy, without_what_fails
+from refgrad.grading.first_adapter.library import Library
+from refgrad.grading.first_adapter.trying import NUMBER, Texts, Workbench, best_of
 from refgrad.grading.judging.narration import message
 from refgrad.grading.trials import KINDS, PATIENCE
-from refgrad.lifecycle import Policy
-from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, engine_version, family_rows
+from refgrad.native.adapter import TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
 from refgrad.native.engine import Isolation, launch
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Read, Scenario
-
-Ask = Callable[[str, str | None], str]
-"""Takes a field and what was found for it, and returns what it is to be."""
-
-Texts = Mapping[str, Any]
 
 UNKNOWN: Final = "({seed})"
 """A backward that is not known yet: it takes a seed, so that scenarios with one are tried."""
@@ -57,59 +51,48 @@ MOST_SPELLINGS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
-    """A library: the modules that have its functions, and the interpreter that has it."""
-
-    name: str
-    modules: tuple[str, ...]
-    python: str
-
-    @property
-    def setup(self) -> str:
-        """What imports it."""
-        return "\n".join(f"import {module}" for module in self.modules)
-
-
-@dataclass(frozen=True, slots=True)
 class Chosen:
     """A library with an adapter that spells each operator itself, its modules, and the family that it may extend.
 
+    ``unlike`` are the first spellings, by their operators, that exist and give other values, where none is right.
     ``untaught`` are the operators that the library computes without a gradient; ``instead`` is what came of most.
     """
 
     bench: Workbench
     modules: tuple[str, ...]
     family: str
+    unlike: Mapping[str, str]
     untaught: tuple[str, ...]
     instead: str
 
 
-def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
-    """Start a library and choose the templates of its adapter; ``given`` ones are not asked for.
+def choose(library: Library, asking: Asking) -> Chosen:
+    """Start a library and choose the templates of its adapter; those that are given are not asked for.
 
     Raises EngineStartError where it cannot be started, and UserError where something that is needed is not found.
     """
-    setup = given.get("setup", library.setup)
+    setup = library.setup(asking.given.get("setup", ""))
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
     bench = Workbench(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
-    modules = _modules(bench, library.modules)
-    asking = _Asking(ask, given)
+    modules = library.own_modules(bench)
     bench = _with_tensors(bench, modules, asking)
     kinds = bench.kinds_read_back()
     if not kinds:
         raise UserError(_unread(bench))
     bench = bench.knowing(scalars_only=kinds == [NUMBER])
     family, inherited = _family(bench, modules, kinds)
-    spelled = {**_spelled(bench, modules, kinds, frozenset(inherited)), **inherited}
+    own = asking.operators
+    right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}))
+    spelled = {**right, **inherited, **own}
     bench = _with_spellings(bench, spelled)
-    bench = _differentiating(bench, modules, kinds, asking)
-    bench = _with_dtypes(_with_policy(bench))
-    bench = _with_optional(bench, modules)
-    bench = bench.knowing(lacks=frozenset(_lacking(bench)))
+    bench = _differentiating(bench, library, kinds, asking)
+    bench = bench.knowing(**asking.templates(type(bench.adapter)))
+    bench = with_dtypes(with_policy(bench))
+    bench = without_what_fails(with_optional(bench, modules), modules, kinds, asking)
     taught = {
         name: texts
         for name, row in spelled.items()
-        if (texts := [t for t in row if bench.differentiates(operator_table()[name], t, kinds)])
+        if (texts := [t for t in row if name in own or bench.differentiates(operator_table()[name], t, kinds)])
     }
     bench = _with_spellings(bench, taught)
     if engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown":
@@ -117,38 +100,17 @@ def choose(library: Library, ask: Ask, given: Texts) -> Chosen:
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
     instead = next((plain_line(said, LONGEST) for said, _ in came.most_common(1)), "")
-    return Chosen(bench, modules, family, untaught, instead)
+    return Chosen(bench, modules, family, unlike, untaught, instead)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """What is said of fields: given at once, or asked for."""
-
-    ask: Ask
-    given: Texts
-
-    def chosen(self, field: str, found: str | None) -> str:
-        return self.given[field] if field in self.given else self.ask(field, found)
-
-    def among(self, field: str, candidates: Iterable[str]) -> list[str]:
-        """Return what may stand in a field: one thing alone if that is given."""
-        return [self.given[field]] if field in self.given else list(candidates)
-
-
-def _modules(bench: Workbench, roots: Sequence[str]) -> tuple[str, ...]:
-    """Return the modules, and those beneath them where libraries keep operators."""
-    beneath = [f"{root}.{name}" for root in roots for name in SUBMODULES]
-    return tuple(dict.fromkeys([*roots, *(m for m in beneath if bench.members([m], ["__name__"]).get(m))]))
-
-
-def _with_tensors(bench: Workbench, modules: Sequence[str], asking: _Asking) -> Workbench:
+def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
     """Choose how tensors are made and read."""
     made = asking.among("leaf", leaves(bench.members(modules, MAKERS)))
     pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", VALUES)]
-    best = _best(bench, pairs, Workbench.kinds_read_back)
+    best = best_of(bench, pairs, Workbench.kinds_read_back)
     if not best:
         narrow = ({**pair, "dtype": "float32", "dtypes": ("float32",)} for pair in pairs)
-        best = _best(bench, narrow, Workbench.kinds_read_back)
+        best = best_of(bench, narrow, Workbench.kinds_read_back)
     leaf = asking.chosen("leaf", best.get("leaf"))
     value = asking.chosen("value", best.get("value"))
     return bench.knowing(**{**best, "leaf": leaf, "value": value})
@@ -160,20 +122,6 @@ def _unread(bench: Workbench) -> str:
     finding = bench.found(Scenario((leaf, Read("value", "x"))))
     said = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
     return f"no tensor comes back with leaf = {bench.adapter.leaf} and value = {bench.adapter.value}: {said}"
-
-
-def _best(bench: Workbench, candidates: Iterable[Texts], works: Callable[[Workbench], Sequence[str]]) -> Texts:
-    """Return the first candidate that works for most kinds of arrays; nothing if none works for any."""
-    best: tuple[int, Texts] = (0, {})
-    for fields in candidates:
-        try:
-            count = len(works(bench.knowing(**fields)))
-        except UserError:  # a template that does not fit what is known, such as one without its seed
-            continue
-        best = max(best, (count, fields), key=lambda pair: pair[0])
-        if count > len(KINDS):
-            break
-    return best[1]
 
 
 def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
@@ -196,9 +144,10 @@ def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> t
 
 def _spelled(
     bench: Workbench, modules: Sequence[str], kinds: Sequence[str], known: frozenset[str]
-) -> dict[str, list[str]]:
-    """Return the spellings of each operator that compute it, but of those that are known."""
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the spellings of each operator that compute it, but of those that are known, and a wrong one of others."""
     found: dict[str, list[str]] = {}
+    unlike: dict[str, str] = {}
     texts = {name: list(dict.fromkeys(spellings_of(row, modules))) for name, row in operator_table().items()}
     existing = bench.existing(chain.from_iterable(texts.values()))
     for name, operator in operator_table().items():
@@ -207,11 +156,16 @@ def _spelled(
         right: dict[str, str] = {}
         for text in filter(existing.__contains__, texts[name]):
             function = text.partition("(")[0]
-            if function not in right and len(right) < MOST_SPELLINGS and bench.computes(operator, text, kinds):
+            if function in right or len(right) == MOST_SPELLINGS:
+                continue
+            outcome = bench.outcome(operator, text, kinds)
+            if outcome == "passed":
                 right[function] = text
+            elif outcome != "unsupported":
+                unlike.setdefault(name, text)
         if right:
             found[name] = list(right.values())
-    return found
+    return found, {name: text for name, text in unlike.items() if name not in found}
 
 
 def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> Workbench:
@@ -221,14 +175,16 @@ def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> W
     )
 
 
-def _differentiating(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: _Asking) -> Workbench:
+def _differentiating(bench: Workbench, library: Library, kinds: Sequence[str], asking: Asking) -> Workbench:
     """Choose how gradients come about: by a tape, or else by a pullback."""
-    works = partial(Workbench.kinds_differentiated, kinds=kinds)
-    taped = _best(bench, _tapes(bench, modules, asking), works)
+    works, modules = partial(Workbench.kinds_differentiated, kinds=kinds), library.own_modules(bench)
+    taped = best_of(bench, _tapes(bench, modules, asking), works)
     seeds = dict.fromkeys(["{array}", bench.adapter.leaf])
     pulled_by = asking.among("vjp", with_module(PULLBACKS, modules))
     pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
-    pulled = {} if taped else _best(bench.functional(), pullbacks, works)
+    pulled = {} if taped else best_of(bench.functional(), pullbacks, works)
+    if not (taped or pulled or "kind" in asking.given):
+        library.refuse_what_is_empty(bench)
     kind = asking.chosen("kind", "tape" if taped else "functional" if pulled else None)
     if kind == "functional":
         bench = bench.functional(asking.chosen("vjp", pulled.get("vjp")))
@@ -236,10 +192,10 @@ def _differentiating(bench: Workbench, modules: Sequence[str], kinds: Sequence[s
     found = {name: asking.chosen(name, taped.get(name)) for name in ("backward", "gradient")}
     bench = bench.knowing(**found, seed=taped.get("seed", asking.given.get("seed", bench.adapter.seed)))
     resets = ({"zero_grad": text} for text in asking.among("zero_grad", ZERO_GRADS))
-    return bench.knowing(**_best(bench, resets, partial(works, reset=True)))
+    return bench.knowing(**best_of(bench, resets, partial(works, reset=True)))
 
 
-def _tapes(bench: Workbench, modules: Sequence[str], asking: _Asking) -> Iterator[Texts]:
+def _tapes(bench: Workbench, modules: Sequence[str], asking: Asking) -> Iterator[Texts]:
     """Yield how a backward may be run and a gradient read."""
     if bench.adapter.leaf == PLAIN_LEAF or "vjp" in asking.given:
         return
@@ -248,60 +204,3 @@ def _tapes(bench: Workbench, modules: Sequence[str], asking: _Asking) -> Iterato
         for gradient in asking.among("gradient", gradients(bench.adapter.value)):
             for seed in asking.among("seed", seeds if "{seed}" in backward else ["{array}"]):
                 yield {"backward": backward, "gradient": gradient, "seed": seed}
-
-
-def _with_policy(bench: Workbench) -> Workbench:
-    """Choose each field of the policy by the scenarios that tell its values apart, the simplest first."""
-    if isinstance(bench.adapter, FunctionalAdapter):
-        return bench
-    types, claims = get_type_hints(Policy), {claim.name: claim for claim in all_claims() if claim.kind == "policies"}
-    for field in ("implicit_seed", "keeps", "accumulates", "frees"):
-        for value in get_args(types[field]):
-            known = bench.knowing(policy=replace(bench.adapter.policy, **{field: value}))
-            shown = [known.found(scenario) for scenario in claims[field].scenarios if known.runnable(scenario)]
-            if shown and not any(finding.failed for finding in shown):
-                bench = known
-                break
-    return bench
-
-
-def _with_dtypes(bench: Workbench) -> Workbench:
-    """Declare the dtypes that values and gradients keep, beside the one that everything is computed in."""
-    for claim in all_claims():
-        if claim.kind == "dtypes" and claim.name not in bench.adapter.dtypes:
-            known = bench.knowing(dtypes=(*bench.adapter.dtypes, claim.name))
-            if all(map(known.runnable, claim.scenarios)) and all(map(known.shows, claim.scenarios)):
-                bench = known
-    return bench
-
-
-def _with_optional(bench: Workbench, modules: Sequence[str]) -> Workbench:
-    """Keep each further field that gives a feature which shows."""
-    kind = "functional" if isinstance(bench.adapter, FunctionalAdapter) else "tape"
-    for field, texts in OPTIONAL[kind].items():
-        for text in with_module(texts, modules):
-            known = bench.knowing(**{field: text})
-            gained = {name for name in known.adapter.features - bench.adapter.features if "error:" not in name}
-            if not gained.isdisjoint(_shown(known, gained)):
-                bench = known
-                break
-    return bench
-
-
-def _lacking(bench: Workbench) -> set[str]:
-    """Return the features that follow from the templates and do not show; of others nothing is known."""
-    features = bench.adapter.features
-    return {claim.name for claim in _claims(bench, features)} - set(_shown(bench, features))
-
-
-def _shown(bench: Workbench, features: Iterable[str]) -> Iterator[str]:
-    for claim in _claims(bench, features):
-        if all(bench.shows(scenario) for scenario in claim.scenarios if bench.runnable(scenario)):
-            yield claim.name
-
-
-def _claims(bench: Workbench, features: Iterable[str]) -> list[Claim]:
-    """Return the claims about these features that the library can be held to."""
-    wanted = set(features)
-    claims = (claim for claim in all_claims() if claim.kind == "features" and claim.name in wanted)
-    return [claim for claim in claims if any(map(bench.runnable, claim.scenarios))]

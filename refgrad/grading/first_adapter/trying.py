@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
-from refgrad.errors import EngineStartError
+from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.first_adapter.candidates import owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.narration import message
-from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.grading.trials import KINDS, PLAIN, small_corners, walk_through, with_spellings, without_seed
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine
 from refgrad.operators import Operator
-from refgrad.scenario import Apply, Constant, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
 
 RIGHT: Final = frozenset({"passed", "convention", "inaccurate"})
+
+Texts = Mapping[str, Any]
+"""Fields of an adapter by what they say."""
 
 SHARED: Final = ("name", "setup", "leaf", "value", "operators", "aliases", "scalars_only", "dtype")
 """The fields that are known before it is known how gradients come about."""
@@ -109,7 +112,7 @@ class Workbench:
         return found
 
     def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
-        """Return the kinds of arrays for which some plain operator has a gradient, which is gone if it is reset.
+        """Return the kinds of arrays for which some plain operator has a gradient, and another one once it is reset.
 
         A number is one more kind where no seed is given. A gradient without entries alone says nothing: it is right
         whatever was computed.
@@ -125,7 +128,7 @@ class Workbench:
         for name in PLAIN:
             walk = walk_through(self.engine, leaf, name) if name in self.engine.operators else ()
             if walk:
-                again = (ZeroGrad("x"), Read("grad", "x")) if reset else ()
+                again = (ZeroGrad("x"), Read("grad", "x"), *_with_output(walk[1:], "z")) if reset else ()
                 yield Scenario((*walk, *again))
 
     def shows(self, scenario: Scenario) -> bool:
@@ -145,14 +148,20 @@ class Workbench:
 
     def computes(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Whether a spelling gives the operator's value, and not another one, where it does not raise an error."""
+        return self.outcome(operator, text, kinds) == "passed"
+
+    def outcome(self, operator: Operator, text: str, kinds: Sequence[str]) -> Outcome:
+        """Return what the values of a spelling are, or the first outcome that is another one than an error."""
         alone = Workbench(with_spellings(self.engine, {operator.name: text}))
         right = 0
         for tried, scenario in enumerate(small_corners(operator, kinds, self.engine), 1):
             outcome = alone.found(_values_alone(scenario)).outcome
             right += outcome in RIGHT
-            if outcome not in RIGHT | REFUSED or (tried == PATIENT and not right):
-                return False
-        return right > 0
+            if outcome not in RIGHT | REFUSED:
+                return outcome
+            if tried == PATIENT and not right:
+                break
+        return "passed" if right else "unsupported"
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report."""
@@ -174,6 +183,29 @@ class Workbench:
         return scenario.operators <= self.engine.operators.keys() and needed <= self.adapter.features
 
 
+def _with_output(steps: Iterable[Step], name: str) -> Iterator[Step]:
+    """Yield steps of one backward with another name for what it starts from."""
+    for step in steps:
+        if isinstance(step, Apply):
+            yield replace(step, name=name)
+        else:
+            yield replace(step, output=name) if isinstance(step, Backward) else step
+
+
 def _values_alone(scenario: Scenario) -> Scenario:
     made = tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply))
     return Scenario((*made, *(Read("value", step.name) for step in scenario.applications)))
+
+
+def best_of(bench: Workbench, candidates: Iterable[Texts], works: Callable[[Workbench], Sequence[str]]) -> Texts:
+    """Return the first candidate that works for most kinds of arrays; nothing if none works for any."""
+    best: tuple[int, Texts] = (0, {})
+    for fields in candidates:
+        try:
+            count = len(works(bench.knowing(**fields)))
+        except UserError:  # a template that does not fit what is known, such as one without its seed
+            continue
+        best = max(best, (count, fields), key=lambda pair: pair[0])
+        if count > len(KINDS):
+            break
+    return best[1]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.cli.adapters.new import MEANINGS
+from refgrad.grading.first_adapter.asking import DIRECTIONS, OTHER_LANGUAGES
 from tests.cli.conftest import Terminal
 
 MODULE = "tests.grading.first_adapter.small_tape"
@@ -19,9 +21,10 @@ def file(tmp_path: Path) -> Path:
 def test_what_was_found_is_asked_about_and_what_is_answered_is_written(terminal: Terminal, file: Path) -> None:
     result = terminal.invoke("new", MODULE, "--name", "small", "--output", str(file), standard_input="\n" * 5)
     assert result.exit_code == 0, result.output
-    assert [line.partition(" [")[0] for line in result.stderr.splitlines()] == [
-        "leaf", "value", "kind", "backward", "gradient"
-    ]  # fmt: skip
+    asked = [line.partition(" [")[0] for line in result.stderr.splitlines()]
+    fields = ("leaf", "value", "kind", "backward", "gradient")
+    assert asked == [f"{field}, {MEANINGS[field]}" for field in fields]
+    assert f"left out: operators/sign: `{MODULE}.sign({{x}})` gives other numbers" in result.output
     assert f"next: refgrad doctor {file}" in result.output
     checked = terminal.invoke("doctor", str(file))
     assert f"operators.tanh = {MODULE}.tanh({{x}})" in checked.output
@@ -39,6 +42,30 @@ def test_what_cannot_be_found_is_told_with_an_example(terminal: Terminal, file: 
     assert result.exit_code == 2
     assert "nothing that was tried works for value; say it with --set 'value=...', as" in result.stderr
     assert not file.exists()
+
+
+@pytest.mark.parametrize("arguments", [("./fake.js",), (MODULE, "--set", "language=javascript")])
+def test_another_language_than_python_leads_to_the_guide(terminal: Terminal, arguments: tuple[str, ...]) -> None:
+    result = terminal.invoke("new", *arguments, "--yes")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"{OTHER_LANGUAGES}\n")
+
+
+def test_a_module_without_anything_names_those_beneath(terminal: Terminal, file: Path) -> None:
+    (terminal.folder / "hollow").mkdir()
+    (terminal.folder / "hollow" / "__init__.py").write_text("import math\n_version = 1\n")
+    (terminal.folder / "hollow" / "engine.py").touch()
+    (terminal.folder / "hollow" / "_hidden.py").touch()
+    result = terminal.invoke("new", "hollow", "--output", str(file), "--yes")
+    told = "hollow has nothing public; did you mean `refgrad new hollow hollow.engine`? There are: hollow.engine"
+    assert (result.exit_code, result.stderr) == (2, f"Error: {told}\n")
+
+
+def test_a_library_that_differentiates_nothing_leads_to_the_guide(terminal: Terminal, file: Path) -> None:
+    result = terminal.invoke("new", "textwrap", "--output", str(file), "--yes")
+    assert result.exit_code == 2
+    assert "nothing that was tried works for kind" in result.stderr
+    assert DIRECTIONS["kind"] in result.stderr
 
 
 def test_a_module_that_is_not_there_is_exit_status_3(terminal: Terminal, file: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy import linalg  # noqa: F401 (a module that is not the library's own)
 
 Array = npt.NDArray[np.float64]
 

@@ -7,10 +7,13 @@ import sys
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.choosing import Chosen, Library, choose
+from refgrad.grading.first_adapter.asking import Asking
+from refgrad.grading.first_adapter.choosing import Chosen, choose
+from refgrad.grading.first_adapter.library import Library
 from refgrad.grading.first_adapter.writing import engine_file
 from refgrad.native.adapter import TapeAdapter, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch
+from tests.grading.first_adapter import small_tape
 
 MODULE = "tests.grading.first_adapter.small_tape"
 
@@ -24,7 +27,7 @@ def found(field: str, text: str | None) -> str:
 
 @pytest.fixture(scope="module")
 def chosen() -> Chosen:
-    return choose(Library("small", (MODULE,), sys.executable), found, {})
+    return choose(Library("small", (MODULE,), sys.executable), Asking(found, {}))
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +62,17 @@ def test_operators_have_the_spellings_that_compute_them(engine: Engine) -> None:
     assert "{x} * {y}" in spelled["multiply"]
 
 
+def test_a_module_of_another_library_that_this_one_imports_is_none_of_its_own(chosen: Chosen) -> None:
+    assert hasattr(small_tape, "linalg")
+    assert chosen.modules == (MODULE,)
+
+
 def test_a_name_that_means_something_else_is_left_out(engine: Engine) -> None:
     assert not {"sign", "add", "log", "max"} & set(engine.spellings)
+
+
+def test_what_means_something_else_is_told_by_how_it_is_called(chosen: Chosen) -> None:
+    assert dict(chosen.unlike) == {"sign": f"{MODULE}.sign({{x}})"}
 
 
 def test_what_has_a_wrong_gradient_stays_for_a_report_and_what_has_none_is_told(engine: Engine, chosen: Chosen) -> None:
@@ -79,10 +91,26 @@ def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: s
 
 def test_a_library_of_which_nothing_is_found_says_which_field() -> None:
     with pytest.raises(UserError, match="value"):
-        choose(Library("textwrap", ("textwrap",), sys.executable), found, {"kind": "tape", "leaf": "[{array}]"})
+        choose(Library("textwrap", ("textwrap",), sys.executable), Asking(found, {"kind": "tape", "leaf": "[{array}]"}))
 
 
 def test_tensors_that_do_not_come_back_are_told_with_what_the_library_said() -> None:
     given = {"leaf": f"{MODULE}.Node({{array}})", "value": "{x}.lost"}
     with pytest.raises(UserError, match=r"no tensor comes back with leaf = .* and value = \{x\}\.lost: .*'lost'"):
-        choose(Library("small", (MODULE,), sys.executable), found, given)
+        choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
+
+
+def test_what_is_given_is_written_as_it_was_given_and_not_tried() -> None:
+    spelled = f"({MODULE}.exp({{x}}), {{x}})[1]"
+    given = {"operators.sinh": spelled, "zero_grad": "print({leaf})", "is_leaf": "not {x}.parents"}
+    chosen = choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
+    lines = engine_file(chosen).splitlines()
+    assert f'sinh = ["{spelled}"]' in lines
+    assert 'zero_grad = "print({leaf})"' in lines
+    assert 'is_leaf = "not {x}.parents"' in lines
+
+
+def test_a_template_of_another_kind_of_adapter_is_refused() -> None:
+    given = {"kind": "tape", "vjp": "pulled({function}, {primals})", "backward": "0", "gradient": "0"}
+    with pytest.raises(UserError, match="'vjp' is given, which an adapter of the kind 'tape' does not have"):
+        choose(Library("small", (MODULE,), sys.executable), Asking(found, given))

@@ -24,7 +24,6 @@ from refgrad.native.engine_names import engines_directory, shipped_engines
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.native.tiny_engine import tiny_adapter
-from tests.repository.sources import ROOT
 
 FILES = count()
 TINY: Mapping[str, Any] = {
@@ -323,21 +322,3 @@ def test_the_engine_of_a_file_is_run(tmp_path: Path) -> None:
     engine = start(read(tmp_path))
     assert examine(parse(text), engine).outcome == "passed"
     assert examine(parse(text), Engine(replace(engine.adapter, operators={"multiply": "{x} + {y}"}))).outcome == "wrong"
-
-
-HOW_TO = (ROOT / "docs" / "how-to" / "plug-in-an-engine.md").read_text(encoding="utf-8")
-EXAMPLES = [block for block in re.findall(r"```toml\n(.*?)```", HOW_TO, re.DOTALL) if "kind = " in block]
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=["tape", "javascript", "functional", "symbolic"])
-def test_the_examples_of_the_how_to_are_engine_files(example: str, tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(example, encoding="utf-8")
-    assert read_adapter(path).name == "mine"
-
-
-def test_the_python_example_of_the_how_to_is_an_adapter() -> None:
-    (example,) = [block for block in re.findall(r"```python\n(.*?)```", HOW_TO, re.DOTALL) if "ADAPTER = " in block]
-    names: dict[str, Any] = {}
-    exec(compile(example, "how-to", "exec"), names)
-    assert isinstance(names["ADAPTER"], FunctionalAdapter)

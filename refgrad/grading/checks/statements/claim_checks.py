@@ -121,9 +121,9 @@ def _said(name: str, adapter: AnyAdapter, *, there: bool) -> str:
     if name in adapter.dtypes:
         return f"leave {name!r} out of dtypes"
     if name == "arrays":
-        return f"say scalars_only={not there}"
+        return f"say `scalars_only = {str(not there).lower()}`"
     if name == "double_backward" and isinstance(adapter, FunctionalAdapter):
-        return f"say nests={there}"
+        return f"say `nests = {str(there).lower()}`"
     return f"take {name!r} out of lacks" if there else f"put {name!r} into lacks"
 
 

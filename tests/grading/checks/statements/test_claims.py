@@ -238,13 +238,13 @@ def test_a_pullback_that_gives_something_else_when_it_is_called_again_is_reporte
 
 def test_nesting_that_works_and_is_not_declared_is_reported() -> None:
     found = verdict(replace(FUNCTIONAL, nests=False), "double_backward")
-    assert (found.level, found.message) == ("SHOULD", "double_backward is there, and not declared: say nests=True")
+    assert (found.level, found.message) == ("SHOULD", "double_backward is there, and not declared: say `nests = true`")
 
 
 def test_nesting_that_does_not_work_is_reported() -> None:
     setup = FUNCTIONAL.setup.replace("create_graph=True", "retain_graph=True")
     found = verdict(replace(FUNCTIONAL, setup=setup), "double_backward")
-    assert found.message.endswith("if there is none, say nests=False")
+    assert found.message.endswith("if there is none, say `nests = false`")
 
 
 def test_a_malformed_row_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

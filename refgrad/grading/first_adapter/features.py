@@ -1,0 +1,116 @@
+"""The policy, the dtypes and the features of a first adapter: what shows is declared, and what fails is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import partial
+from typing import get_args, get_type_hints
+
+from refgrad.grading.checks.statements.claims import Claim, all_claims
+from refgrad.grading.first_adapter.asking import Asking
+from refgrad.grading.first_adapter.candidates import BACKWARDS, OPTIONAL, with_module
+from refgrad.grading.first_adapter.trying import Workbench, best_of
+from refgrad.lifecycle import Policy, required_features
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+
+
+def with_policy(bench: Workbench) -> Workbench:
+    """Choose each field of the policy by the scenarios that tell its values apart, the simplest first."""
+    if isinstance(bench.adapter, FunctionalAdapter):
+        return bench
+    types, claims = get_type_hints(Policy), {claim.name: claim for claim in all_claims() if claim.kind == "policies"}
+    for field in ("implicit_seed", "keeps", "accumulates", "frees"):
+        for value in get_args(types[field]):
+            known = bench.knowing(policy=replace(bench.adapter.policy, **{field: value}))
+            shown = [known.found(scenario) for scenario in claims[field].scenarios if known.runnable(scenario)]
+            if shown and not any(finding.failed for finding in shown):
+                bench = known
+                break
+    return bench
+
+
+def with_dtypes(bench: Workbench) -> Workbench:
+    """Declare the dtypes that values and gradients keep, beside the one that everything is computed in."""
+    for claim in all_claims():
+        if claim.kind == "dtypes" and claim.name not in bench.adapter.dtypes:
+            known = bench.knowing(dtypes=(*bench.adapter.dtypes, claim.name))
+            tried = list(filter(known.runnable, claim.scenarios))
+            if tried and all(map(known.shows, tried)):
+                bench = known
+    return bench
+
+
+def with_optional(bench: Workbench, modules: Sequence[str]) -> Workbench:
+    """Keep each further field that gives a feature which shows."""
+    kind = "functional" if isinstance(bench.adapter, FunctionalAdapter) else "tape"
+    for field, texts in OPTIONAL[kind].items():
+        for text in with_module(texts, modules) if getattr(bench.adapter, field) is None else ():
+            known = bench.knowing(**{field: text})
+            gained = {name for name in known.adapter.features - bench.adapter.features if "error:" not in name}
+            if not gained.isdisjoint(_shown(known, gained)):
+                bench = known
+                break
+    return bench
+
+
+def without_what_fails(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> Workbench:
+    """Leave out the templates that give a feature which does not show, unless they are given, and declare the rest."""
+    failed = _lacking(bench)
+    if isinstance(bench.adapter, FunctionalAdapter):
+        bench = bench.knowing(nests=bench.adapter.nests and "double_backward" not in failed)
+    else:
+        if "zero_grad" in failed and "zero_grad" not in asking.given:
+            bench = bench.knowing(zero_grad=None)
+        if "backward" not in asking.given:
+            bench = _with_plainer_backward(bench, with_module(BACKWARDS, modules), kinds, failed)
+    return bench.knowing(lacks=frozenset(_lacking(bench)))
+
+
+def _with_plainer_backward(
+    bench: Workbench, known: Sequence[str], kinds: Sequence[str], failed: AbstractSet[str]
+) -> Workbench:
+    """Choose another one of the known backwards if this one has a placeholder of what failed."""
+
+    def fits(text: str) -> bool:
+        return not any(f"{{{name}}}" in text for name in failed)
+
+    assert isinstance(bench.adapter, TapeAdapter)
+    if bench.adapter.backward not in known or fits(bench.adapter.backward):
+        return bench
+    plainer = [{"backward": text} for text in filter(fits, known)]
+    return bench.knowing(**best_of(bench, plainer, partial(Workbench.kinds_differentiated, kinds=kinds)))
+
+
+def _lacking(bench: Workbench) -> set[str]:
+    """Return the features that follow from the templates and do not show; of others nothing is known.
+
+    What does not show because of another feature alone is there.
+    """
+    features = bench.adapter.features
+    failed = {claim.name for claim in _claims(bench, features)} - set(_shown(bench, features))
+    return {name for name in failed if not _shows_alone(bench, name, failed)}
+
+
+def _shows_alone(bench: Workbench, name: str, failed: AbstractSet[str]) -> bool:
+    """Whether a feature shows in the scenarios that need none of the others which failed."""
+    known = bench.knowing(lacks=frozenset(failed - {name}))
+    (claim,) = _claims(bench, [name])
+    tried = [
+        each for each in claim.scenarios if known.runnable(each) and not (required_features(each) & failed - {name})
+    ]
+    return bool(tried) and all(map(known.shows, tried))
+
+
+def _shown(bench: Workbench, features: Iterable[str]) -> Iterator[str]:
+    for claim in _claims(bench, features):
+        if all(bench.shows(scenario) for scenario in claim.scenarios if bench.runnable(scenario)):
+            yield claim.name
+
+
+def _claims(bench: Workbench, features: Iterable[str]) -> list[Claim]:
+    """Return the claims about these features that the library can be held to."""
+    wanted = set(features)
+    claims = (claim for claim in all_claims() if claim.kind == "features" and claim.name in wanted)
+    return [claim for claim in claims if any(map(bench.runnable, claim.scenarios))]

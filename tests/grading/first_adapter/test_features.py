@@ -1,0 +1,90 @@
+"""What a library has is declared; a template of what fails is left out, and takes nothing else with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from refgrad.grading.first_adapter.asking import Asking
+from refgrad.grading.first_adapter.choosing import choose
+from refgrad.grading.first_adapter.features import without_what_fails
+from refgrad.grading.first_adapter.library import Library
+from refgrad.grading.first_adapter.trying import Workbench
+from refgrad.grading.trials import KINDS
+from refgrad.lifecycle import Policy
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.native.engine import Engine
+
+MODULE = "tests.grading.first_adapter.plain_tape"
+SEEDED = "[setattr({output}, 'grad', {seed}), {output}.backward()]"
+TAPE = TapeAdapter(
+    name="plain",
+    setup=f"import {MODULE}",
+    leaf=f"{MODULE}.Value({{array}})",
+    value="{x}.data",
+    backward="{output}.backward()",
+    gradient="{leaf}.grad",
+    zero_grad="setattr({leaf}, 'grad', None)",
+    operators={"add": "{x} + {y}", "multiply": "{x} * {y}"},
+    policy=Policy(frees="never", implicit_seed="ones", keeps="all"),
+    lacks=frozenset({"error:no-graph"}),
+)
+FLAT = FunctionalAdapter(
+    name="flat",
+    setup="def slopes(f, x, y):\n    return f(x, y), lambda seed: [seed * y, seed * x]\n",
+    leaf="{array}",
+    vjp="slopes({function}, *{primals})",
+    operators={"multiply": "{x} * {y}"},
+    nests=True,
+)
+
+
+def answer(_field: str, found: str | None) -> str:
+    return found or ""
+
+
+def left(adapter: TapeAdapter | FunctionalAdapter, given: Mapping[str, str]) -> TapeAdapter | FunctionalAdapter:
+    bench = Workbench(Engine(adapter))
+    return without_what_fails(bench, [MODULE], list(KINDS), Asking(answer, given)).adapter
+
+
+def test_a_reset_that_fails_is_left_out_and_what_needs_it_is_not_lacking() -> None:
+    adapter = left(TAPE, {})
+    assert isinstance(adapter, TapeAdapter)
+    assert adapter.zero_grad is None
+    assert not adapter.lacks & {"zero_grad", "retain_graph"}
+
+
+def test_a_reset_that_is_given_stays_and_is_lacking() -> None:
+    adapter = left(TAPE, {"zero_grad": str(TAPE.zero_grad)})
+    assert isinstance(adapter, TapeAdapter)
+    assert adapter.zero_grad == TAPE.zero_grad
+    assert "zero_grad" in adapter.lacks
+    assert "retain_graph" not in adapter.lacks
+
+
+def test_a_pullback_that_does_not_nest_is_not_said_to() -> None:
+    adapter = left(FLAT, {})
+    assert isinstance(adapter, FunctionalAdapter)
+    assert not adapter.nests
+    assert "double_backward" not in adapter.lacks
+
+
+@pytest.mark.parametrize(("given", "seeded"), [({}, False), ({"backward": "given"}, True)])
+def test_a_seed_that_is_not_taken_is_not_given(given: Mapping[str, str], *, seeded: bool) -> None:
+    adapter = left(replace(TAPE, backward=SEEDED), given)
+    assert isinstance(adapter, TapeAdapter)
+    assert ("{seed}" in adapter.backward) is seeded
+    assert ("seed" in adapter.lacks) is seeded
+
+
+def test_a_library_without_seeds_is_found_to_be_one() -> None:
+    adapter = choose(Library("plain", (MODULE,), sys.executable), Asking(answer, {})).bench.adapter
+    assert isinstance(adapter, TapeAdapter)
+    assert adapter.backward == "{output}.backward()"
+    assert adapter.zero_grad == "setattr({leaf}, 'grad', 0)"
+    assert adapter.dtypes[:2] == ("float64", "float32")
+    assert adapter.lacks == {"error:no-graph"}
