@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -28,6 +29,9 @@ INSTALLED: Final = re.compile(r"[^\s\"']*/(?=(?:site|dist)-packages/)")
 
 LONGEST_LINE: Final = 1 << 28
 """Bytes of an answer beyond which a runner is taken to be flooding its pipe."""
+
+MOST_WAITED: Final = 3
+"""So many times the seconds that a program may take are added to them, at most, if other processes kept it waiting."""
 
 FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 """Signals by which somebody else may end a process: a user, or a system without memory."""
@@ -125,7 +129,7 @@ class RunnerProcess:
         """Send a request and return its answer.
 
         Raises EndedError where there is none within so many seconds for each of ``count`` programs: a runner that
-        leaves marks is ended as soon as one of them takes longer.
+        leaves marks is ended as soon as one of them takes longer. What it waits for a processor does not count.
         """
         if not self._read(wait=0.0) or self._pending:
             raise self._stale("said something without being asked")
@@ -165,21 +169,29 @@ class RunnerProcess:
                 raise self._end("hung", "did not take a request")
 
     def _line(self, seconds: float, count: int) -> bytes:
-        marked, deadline, last = None, 0.0, time.monotonic() + seconds * count
+        marked, deadline, last, waited = None, 0.0, time.monotonic() + seconds * count, self.waited()
         while (end := self._pending.find(b"\n")) < 0:
             now, marks = time.monotonic(), self._marks[:]
             mark = marks[: MARKS.size // 2] if any(marks) else b""  # nothing before the first step of the first program
             if mark != marked:
-                marked, deadline = mark, min(last, now + seconds) if mark else last
-            if now >= min(deadline, last):
+                marked, deadline, waited = mark, min(last, now + seconds) if mark else last, self.waited()
+            late = min(self.waited() - waited, MOST_WAITED * seconds) if now >= deadline else 0.0
+            if now >= deadline + late:
                 raise self._end("hung", f"gave no answer within {seconds:g} s")
-            if not self._read(wait=min(1.0, seconds / 4, deadline - now)):
+            if not self._read(wait=min(1.0, seconds / 4, max(deadline + late - now, 0.001))):
                 raise self._ended()
             if len(self._pending) > LONGEST_LINE:
                 raise self._end("crashed", "flooded the pipe of answers")
         line = bytes(self._pending[:end])
         del self._pending[: end + 1]
         return line
+
+    def waited(self) -> float:
+        """Return the seconds in which the process could have run, and others did; 0 where the system does not tell."""
+        try:
+            return int(Path(f"/proc/{self.pid}/schedstat").read_text(encoding="ascii").split()[1]) * 1e-9
+        except (OSError, ValueError, IndexError):
+            return 0.0
 
     def _read(self, *, wait: float) -> bool:
         """Read what there is of answers and standard error; False once the pipe of answers is closed."""

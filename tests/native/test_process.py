@@ -1,8 +1,50 @@
-"""What is kept of the words of a process that died."""
+"""How a runner's process is waited for, and what is kept of the words of one that died."""
 
-from refgrad.native.process import INSTALLED
+import sys
+
+import pytest
+
+from refgrad.native.process import INSTALLED, EndedError, RunnerProcess
+
+SLOW = (
+    "import json, sys, time\n"
+    "request = json.loads(sys.stdin.readline())\n"
+    "time.sleep(request['sleep'])\n"
+    "print(json.dumps({'id': request['id'], 'done': True}), flush=True)\n"
+)
 
 
 def test_where_an_engine_is_installed_is_not_told() -> None:
     said = 'File "venv/lib/python3.11/site-packages/paddle/base.py", line 3\n/usr/lib/dist-packages/numpy: warning'
     assert INSTALLED.sub("", said) == 'File "site-packages/paddle/base.py", line 3\ndist-packages/numpy: warning'
+
+
+def asked(waited: list[float], monkeypatch: pytest.MonkeyPatch, seconds: float) -> bool:
+    times = iter(waited)
+    monkeypatch.setattr(RunnerProcess, "waited", lambda _: next(times, waited[-1]))
+    process = RunnerProcess([sys.executable, "-c", SLOW])
+    try:
+        return bool(process.ask({"id": 1, "sleep": seconds}, 2.0)["done"])
+    finally:
+        process.kill()
+
+
+def test_what_a_process_waits_for_a_processor_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked([0.0, 0.0, 2.5], monkeypatch, 2.7)
+
+
+@pytest.mark.parametrize(("waited", "sleep"), [([0.0, 0.0, 0.1], 2.7), ([0.0, 0.0, 100.0], 20.0)])
+def test_a_process_that_was_not_kept_waiting_or_takes_far_too_long_is_ended(
+    waited: list[float], sleep: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EndedError, match="gave no answer within 2 s"):
+        asked(waited, monkeypatch, sleep)
+
+
+def test_the_system_tells_how_long_a_process_has_waited() -> None:
+    process = RunnerProcess([sys.executable, "-c", SLOW])
+    try:
+        assert process.waited() >= 0.0
+    finally:
+        process.kill()
+    assert process.waited() == 0.0

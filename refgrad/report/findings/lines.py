@@ -12,6 +12,9 @@ from refgrad.grading.judging.evidence import Evidence, Subject
 from refgrad.scenario import Read, Scenario
 
 LOOK: Final = re.compile(r"^(?P<margin> *)(?P<call>print\(.*\))  # (?P<what>.*)$")
+DTYPES: Final = {"torch": r"^import torch$", "jnp": r"\bas jnp$", "tf": r"\bas tf$", "np": r"\bas np$"}
+"""By the name of a module that has dtypes, how a program imports it; NumPy comes last, since others import it, too."""
+
 PRINTED: Final = re.compile(r"^ *print\(")
 PASSED_OVER: Final = re.compile(r"^( *)except Exception as error:\n\1    print\(.*\)$", re.MULTILINE)
 
@@ -90,7 +93,7 @@ def label_of(step: Read) -> str:
 def dtype_in(name: str, program: Program) -> str:
     """Return how the library of a program spells a dtype."""
     text = "\n".join(program.lines)
-    for module, bound in (("torch", r"^import torch$"), ("jnp", r"\bas jnp$"), ("np", r"\bas np$")):
+    for module, bound in DTYPES.items():
         if re.search(bound, text, re.MULTILINE):
             return f"{module}.{name}"
     return repr(name)
