@@ -9,7 +9,6 @@ from typing import Any
 
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators.repetition import printed
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact, Lacks, Written
 from refgrad.grading.judging.narration import message
@@ -19,6 +18,7 @@ from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import Demonstration, Search
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import Engine, prepare, reproduce
+from refgrad.native.repetition import printed_again_and_again
 from refgrad.operators import Operator
 from refgrad.scenario import Scenario
 
@@ -115,7 +115,7 @@ class Bench:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
         seeds = isinstance(finding.fact, Written)
         by_chance = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
-        program = printed(scenario, self) if by_chance else None
+        program = printed_again_and_again(scenario, self.engine) if by_chance else None
         return Shown(
             verdict=finding.outcome,
             message="" if evidence is None else message(evidence, scenario),

@@ -16,7 +16,7 @@ from refgrad.native.library import LANGUAGE, EndingError, Library, function
 from refgrad.native.observation import Observation, Raised
 from refgrad.native.program import Program
 from refgrad.native.statements import Argument, Call, Code, Name, Names, Show, Value
-from refgrad.scenario import Backward, Constant, Read, Scenario
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 
 ATTEMPT: Final = """\
 def attempt(rounds, seconds):  # run each in turn, and count what it shows
@@ -38,6 +38,12 @@ def attempt(rounds, seconds):  # run each in turn, and count what it shows
             break
     return [list(counts.values()) for counts in found]
 """
+
+SHOWN: Final = 2000
+"""How often the program that is printed runs a scenario."""
+
+REPEATABLE: Final = frozenset({Leaf, Apply, Backward, Read})
+"""The steps of a scenario that can be repeated."""
 
 PATIENCE: Final = 60
 """Seconds of processor time that a program which is printed may take."""
@@ -182,3 +188,19 @@ class _Writer:
 
 def _observed(array: Any) -> Observation:
     return Observation() if array is None else Observation(array, dtype=array.dtype.name)
+
+
+def plain(scenario: Scenario) -> Scenario:
+    """Return a scenario of one backward that reads every gradient, and the output."""
+    backward = next(step for step in scenario.steps if isinstance(step, Backward))
+    reads = [Read("grad", leaf.name) for leaf in scenario.leaves if leaf.requires_grad]
+    steps = (*scenario.leaves, *scenario.applications, backward, *reads, Read("value", backward.output))
+    return Scenario(steps)
+
+
+def printed_again_and_again(scenario: Scenario, engine: Engine) -> str | None:
+    """Return a program that runs a scenario again and again, None where it is more than one backward, or no Python."""
+    kinds = [type(step) for step in scenario.steps]
+    if engine.adapter.language != "python" or kinds.count(Backward) != 1 or not REPEATABLE.issuperset(kinds):
+        return None
+    return Repetition(engine, [plain(scenario)], afresh=True).printed(SHOWN)

@@ -131,7 +131,7 @@ def _(fact: Error, program: Program) -> str | None:
     step = program.scenario.steps[program.evidence.step - 1] if program.scenario and program.evidence.step else None
     if isinstance(step, Read) or fact.expected:
         return None
-    return without_looks(program)
+    return without_looks(program.up_to(step.name) if isinstance(step, Apply) else program)
 
 
 @asserted.register

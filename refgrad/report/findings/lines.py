@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from refgrad.grading.judging.evidence import Evidence, Subject
@@ -51,6 +51,11 @@ class Program:
         number, shown, margin = self.look(what)
         form = "f" if "{" in said else ""
         return self.ended(number, margin, [f"got = {got(*shown)}", f"assert {test}, {form}{quoted(said)}"])
+
+    def up_to(self, name: str) -> Program:
+        """Return the program up to where a result is made, if that is at its top."""
+        made = [number for number, line in enumerate(self.lines) if line.startswith(f"{name} = ")]
+        return replace(self, lines=self.lines[: made[0] + 1]) if made else self
 
     def ended(self, number: int, margin: str, lines: Sequence[str]) -> str:
         """Return the program with these lines in place of a look, and without all other looks."""

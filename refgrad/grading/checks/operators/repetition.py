@@ -16,9 +16,9 @@ from refgrad.grading.search import Demonstration
 from refgrad.lifecycle import predict
 from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation
-from refgrad.native.repetition import Repeated, Repetition
+from refgrad.native.repetition import SHOWN, Repeated, Repetition, plain
 from refgrad.oracles import CertifiedOracle
-from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
+from refgrad.scenario import Backward, Scenario
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
@@ -35,12 +35,6 @@ LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.003, "standard
 
 MORE: Final = 10
 """So many times as many runs tell chance from a backward that writes to its seed, which the contract's check tells."""
-
-SHOWN: Final = 2000
-"""How often the program that is printed runs a scenario."""
-
-REPEATABLE: Final = frozenset({Leaf, Apply, Backward, Read})
-"""The steps of a scenario that can be repeated."""
 
 ZEROING: Final = "accumulation/zeroing_forgets"
 """The behaviour without which a leaf cannot be used in another run."""
@@ -60,14 +54,6 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
     worst = min(found, key=lambda each: OUTCOMES.index(each.finding.outcome))
     verdict = bench.shown(check, worst, examples=SCENARIOS)
     return replace(verdict, reproduction=replace(repetition, scenarios=[worst.scenario]).printed(SHOWN))
-
-
-def printed(scenario: Scenario, bench: Bench) -> str | None:
-    """Return a program that runs a scenario again and again, None where it is more than one backward, or no Python."""
-    kinds = [type(step) for step in scenario.steps]
-    if bench.engine.adapter.language != "python" or kinds.count(Backward) != 1 or not REPEATABLE.issuperset(kinds):
-        return None
-    return Repetition(bench.engine, [_plain(scenario)], afresh=True).printed(SHOWN)
 
 
 def _is_afresh(bench: Bench) -> bool:
@@ -94,14 +80,7 @@ def _scenarios(operator: str, bench: Bench) -> list[Scenario]:
     """Return scenarios of one backward that read every gradient and the output, and that rely on nothing else."""
     profile = bench.profile(seeds=True, operators=frozenset({operator}), unused_leaves=0.0)
     seeds = range(bench.settings.seed, bench.settings.seed + SCENARIOS)
-    return [_plain(bench.reliance.isolated(operator_scenario(seed, operator, profile))) for seed in seeds]
-
-
-def _plain(scenario: Scenario) -> Scenario:
-    backward = next(step for step in scenario.steps if isinstance(step, Backward))
-    reads = [Read("grad", leaf.name) for leaf in scenario.leaves if leaf.requires_grad]
-    steps = (*scenario.leaves, *scenario.applications, backward, *reads, Read("value", backward.output))
-    return Scenario(steps)
+    return [plain(bench.reliance.isolated(operator_scenario(seed, operator, profile))) for seed in seeds]
 
 
 def _faults(repetition: Repetition, shown: Sequence[Sequence[Repeated]]) -> Iterator[Demonstration]:

@@ -28,17 +28,24 @@ NAMES: Final = ("f", "g", "h", "u", "v", "w")
 
 
 def natural(program: Sequence[Piece]) -> list[Piece]:
-    """Return the program with gradients in place of pullbacks; that of any other engine is returned as it is."""
+    """Return the program with gradients in place of pullbacks.
+
+    That of any other engine is returned as it is, and one in which a function differentiates and measures how.
+    """
     given = [piece.node for piece in program]
-    at_once = any(ast.unparse(each.func) in AT_ONCE for each in calls_in(given))
-    pulled = at_once or any(vjp_of(each) is not None for each in calls_in(given))
-    if not pulled or _is_about_calls(given):
+    measuring = [node for node in given if isinstance(node, ast.FunctionDef) and not _is_own(node.name)]
+    if not _differentiates(given) or _differentiates(measuring) or _is_about_calls(given):
         return list(program)
+    at_once = any(ast.unparse(each.func) in AT_ONCE for each in calls_in(given))
     pieces = {id(piece.node): piece for piece in program}
     found = _simplified(given, inside=True)
     if at_once and any(_is_nested(node) for node in found):
         found = _simplified(given, inside=False)
     return [pieces.get(id(node)) or Piece.new(node) for node in _renamed(found)]
+
+
+def _differentiates(program: Body) -> bool:
+    return any(vjp_of(each) is not None or ast.unparse(each.func) in AT_ONCE for each in calls_in(program))
 
 
 def _is_nested(node: ast.stmt) -> bool:
@@ -76,6 +83,7 @@ def _lean(body: Body, *, within: bool = False, inside: bool = True) -> list[ast.
     """
     kept: list[ast.stmt] = []
     live: set[str] = set()
+    functions = {node.name: free_names(node) for node in body if isinstance(node, ast.FunctionDef)}
     for number, node in reversed(list(enumerate(body))):
         names = set[str]() if _is_idle_call(node) else targets(node)
         ends = not within and number == len(body) - 1
@@ -83,8 +91,14 @@ def _lean(body: Body, *, within: bool = False, inside: bool = True) -> list[ast.
             continue
         new = _opened(node) if inside else node
         kept.insert(0, new)
-        live = (live - (names or set())) | free_names(new)
+        live = _with_called((live - (names or set())) | free_names(new), functions)
     return kept
+
+
+def _with_called(names: set[str], functions: Mapping[str, set[str]]) -> set[str]:
+    """Return names with those that functions among them read when they are called."""
+    more = {name for function in names & functions.keys() for name in functions[function]}
+    return names if more <= names else _with_called(names | more, functions)
 
 
 def _is_idle_call(node: ast.stmt) -> bool:

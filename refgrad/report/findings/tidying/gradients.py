@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from refgrad.report.findings.tidying.folding import last_name
 from refgrad.report.findings.tidying.statements import Body, changed, free_names, with_body
 
 GRADIENTS: Final[Mapping[str, str]] = MappingProxyType({
@@ -20,6 +21,8 @@ GRADIENTS: Final[Mapping[str, str]] = MappingProxyType({
 
 Engine files call a helper of their own ``vjp``.
 """
+
+HALVES: Final = frozenset({"float16", "bfloat16"})
 
 ALONE: Final = frozenset({"autograd.grad"})
 """Gradients of one argument whose pullback does not give a list."""
@@ -140,8 +143,10 @@ def vjp_of(call: ast.Call) -> Vjp | None:
 
 
 def _is_one(seed: ast.expr) -> bool:
-    """Whether a seed is the number 1, without axes."""
+    """Whether a seed is the number 1, without axes; not in half precision, where engines may round otherwise then."""
     match seed:
+        case ast.Call(keywords=keywords) if any(last_name(each.value) in HALVES for each in keywords):
+            return False
         case ast.Call(args=[inner]):
             return _is_one(inner)
         case ast.Constant(value=float(number)):

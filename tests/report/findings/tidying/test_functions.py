@@ -99,6 +99,14 @@ def test_a_program_asks_for_the_gradient(before: str, after: str) -> None:
     assert tidied(pieces(HEAD + given + before)) == head + given + blank + after
 
 
+def test_what_a_function_reads_when_it_is_called_stays() -> None:
+    program = HEAD + (
+        "def show():\n    print(steps)\n\n\na = jnp.array(2.0)\n_, pullback_of_b = jax.vjp(jnp.exp, a)\n"
+        "steps = [pullback_of_b(jnp.array([1.0]))]\nshow()\n"
+    )
+    assert "steps = [pullback(jnp.array([1.0]))]\n" in tidied(pieces(program))
+
+
 MLX = """\
 import mlx.core as mx
 
@@ -138,9 +146,10 @@ def test_what_mlx_computes_for_nothing_beside_a_function_that_uses_it_stays() ->
     [
         "def program_b(a):\n    return np.exp(a)\n\n\n[gradient] = engine.vjp(program_b, [a], [1.0])[1]\n",
         "_, pullback_of_b = jax.vjp(f, a)\n[b] = pullback_of_b(s(1.0))\n[c] = pullback_of_b(s(1.0))\nprint(c)\n",
+        "def attempt():\n    _, pullback = jax.vjp(f, a)\n    unread = pullback(s(1.0))\n\n\nattempt()\n",
         "seed = s(1.0)\n_, pullback_of_b = jax.vjp(f, a)\n[first] = pullback_of_b(seed)\nprint(seed)\n",
     ],
-    ids=["of another engine", "that calls a pullback again", "that looks at a seed"],
+    ids=["of another engine", "that calls a pullback again", "that measures", "that looks at a seed"],
 )
 def test_a_program_stays(program: str) -> None:
     given = pieces(program)
