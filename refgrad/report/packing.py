@@ -2,7 +2,8 @@
 
 A row that is stored holds what sets a verdict apart. What it leaves out stands in ``common``, by chapter and verdict,
 in which ``{name}`` stands for what follows the slash of the verdict's id. Evidence is completed member by member, all
-else is taken as it stands, and what is null is left out. A row without a verdict has the one that ``common`` has first.
+else is taken as it stands, and what is null is left out. A row without a verdict has the one that ``common`` has first,
+and one that nothing sets apart is its id alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Common = dict[str, list[Row]]
 NAME: Final = "{name}"
 
 
-def packed(rows: Sequence[Row]) -> tuple[Common, list[Row]]:
+def packed(rows: Sequence[Row]) -> tuple[Common, list[Row | str]]:
     """Return what the verdicts of each chapter share, those of its most frequent verdict first, and what is left."""
     groups: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
@@ -27,12 +28,13 @@ def packed(rows: Sequence[Row]) -> tuple[Common, list[Row]]:
         chapter: [_shared(group) for group in sorted(by_verdict.values(), key=len, reverse=True) if len(group) > 1]
         for chapter, by_verdict in groups.items()
     }
-    return {chapter: shared for chapter, shared in common.items() if shared}, [_left(row, common) for row in rows]
+    return {chapter: shared for chapter, shared in common.items() if shared}, [_stored(row, common) for row in rows]
 
 
-def unpacked(common: Mapping[str, Sequence[Row]], rows: Iterable[Row]) -> list[Row]:
+def unpacked(common: Mapping[str, Sequence[Row]], rows: Iterable[Row | str]) -> list[Row]:
     """Return the verdicts that ``packed`` was given. Raises TypeError, AttributeError or LookupError for other rows."""
-    return [_whole(row, _base(row, common.get(_chapter(row), ()))) for row in rows]
+    objects = [{"id": row} if isinstance(row, str) else row for row in rows]
+    return [_whole(row, _base(row, common.get(_chapter(row), ()))) for row in objects]
 
 
 def _whole(row: Row, base: Row) -> Row:
@@ -45,6 +47,11 @@ def _completed(base: Any, value: Any) -> Any:
     if not isinstance(base, dict) or not isinstance(value, dict):
         return value
     return {member: each for member, each in (base | value).items() if each is not None}
+
+
+def _stored(row: Row, common: Common) -> Row | str:
+    left = _left(row, common)
+    return str(row["id"]) if left.keys() == {"id"} else left
 
 
 def _left(row: Row, common: Common) -> Row:

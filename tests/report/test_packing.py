@@ -78,7 +78,7 @@ def test_what_most_verdicts_of_a_chapter_share_is_left_out_and_names_with_it() -
     common, stored = packed([lacking("x"), *passed, lacking("y")])
     assert stored == [
         {"id": "c/x", "verdict": "unsupported"},
-        *({"id": f"c/{name}"} for name in "abc"),
+        *(f"c/{name}" for name in "abc"),
         {"id": "c/y", "verdict": "unsupported"},
     ]
     assert [each["verdict"] for each in common["c"]] == ["passed", "unsupported"]
