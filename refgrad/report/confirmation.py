@@ -106,14 +106,13 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
         return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)
     if run.returncode < 0:
-        died = script.verdict.evidence is not None and isinstance(script.verdict.evidence.fact, Died)
         shown = f"{plain}the process died of signal {-run.returncode}"
-        return Confirmation(script, "confirmed" if died else "not confirmed", shown)
+        return Confirmation(script, _confirmed(script.verdict.verdict == "crashed"), shown)
     if run.returncode and output.error is None:
         fact = None if script.verdict.evidence is None else script.verdict.evidence.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
         shown = f"{plain}the process ended with the status {run.returncode}"
-        return Confirmation(script, "confirmed" if ended else "not confirmed", shown)
+        return Confirmation(script, _confirmed(ended), shown)
     ending = "" if output.error is None else output.error.text
     return Confirmation(script, _answer(script, output), "\n".join(filter(None, [plain.strip(), ending])))
 

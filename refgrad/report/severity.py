@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from refgrad.errors import UserError
-from refgrad.grading.judging.evidence import Entry, Uncoupled, Unsent
+from refgrad.grading.judging.evidence import Entry, Shape, Uncoupled, Unsent
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.interpreter import ScenarioEvaluationError, float64_values
 from refgrad.scenario import Grad, Jvp, Scenario, parse
@@ -75,10 +75,16 @@ def steps_of(verdict: Verdict) -> tuple[object, ...]:
 
 
 def shapes_of(verdict: Verdict) -> Mapping[str, tuple[int, ...]]:
-    """Return the shapes of what a verdict's scenario defines, those of leaves alone where it cannot be evaluated."""
+    """Return the shapes of what a verdict's scenario defines, those of leaves alone where it cannot be evaluated.
+
+    A verdict on a wrong shape gives those of leaves, too: the engine's others are not known.
+    """
     scenario = scenario_of(verdict)
     if scenario is None:
         return {}
+    if verdict.evidence is not None and isinstance(verdict.evidence.fact, Shape):
+        wrong = verdict.evidence.fact.subject.name
+        return {leaf.name: leaf.value.shape for leaf in scenario.leaves if leaf.name != wrong}
     try:
         return {name: value.shape for name, value in float64_values(scenario).items()}
     except ScenarioEvaluationError:

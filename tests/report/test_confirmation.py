@@ -158,7 +158,6 @@ def leads(node: str, *parents: str) -> Parents:
         (Measured(quantity="time"), "print('fast')\n", "not confirmed"),
         (DEEP, "raise RecursionError\n", "confirmed"),
         (DEEP, "raise MemoryError\n", "not confirmed"),
-        (Died(), "import os\nos.abort()\n", "confirmed"),
         (RAISED, "import os\nos.abort()\n", "not confirmed"),
         (Remark(text="something else"), NUMBERS, "not confirmed"),
         (Remark(text="something else"), "import nothing_that_exists as n\nn.f()\n", "could not be run"),
@@ -174,6 +173,15 @@ def test_an_error_that_does_not_come_is_confirmed_by_a_program_that_ends() -> No
     fact = Silence(due=("freed-graph",))
     assert confirm(script(fact, "x = 1\n", SILENT)).answer == "confirmed"
     assert confirm(script(fact, "raise ValueError\n", SILENT)).answer == "not confirmed"
+
+
+@pytest.mark.parametrize("evidence", [Evidence(Died(), 4), None], ids=["of a step", "of a measurement"])
+def test_a_crash_is_confirmed_by_a_process_that_dies(evidence: Evidence | None) -> None:
+    crash = script(ENTRY, "import os\nos.abort()\n")
+    found = replace(crash, verdict=replace(crash.verdict, verdict="crashed", evidence=evidence))
+    assert confirm(found).answer == "confirmed"
+    lives = replace(found, verdict=replace(found.verdict, reproduction="x = 1\n"))
+    assert confirm(lives).answer == "not confirmed"
 
 
 def test_a_report_without_evidence_is_not_confirmed() -> None:

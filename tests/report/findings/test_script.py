@@ -151,6 +151,12 @@ def test_committed_programs_import_what_they_use_and_nothing_else() -> None:
 
 
 @pytest.mark.whole
+def test_committed_programs_look_at_what_the_engine_gave() -> None:
+    literal = re.compile(r"^ *got = ([-+.\d(]|None|\[\])[^a-z]*$", re.MULTILINE)
+    assert [found.text for found in committed() if found.language == "python" and literal.search(found.text)] == []
+
+
+@pytest.mark.whole
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["autograd", "mygrad", "micrograd"])
