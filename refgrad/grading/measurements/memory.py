@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from refgrad.native.library import Library, function
+from refgrad.native.observation import Observation
 
 MEGABYTE: Final = 1 << 20
 
@@ -67,8 +68,13 @@ def measuring(meter: Meter, text: str) -> str:
 
 def measured(library: Library, meter: Meter, text: str, *sizes: int) -> list[Any]:
     """Run code that measures, and return what each call of its function ``attempt`` gives."""
+    return [seen.data for seen in run_measuring(library, meter, text, *sizes)]
+
+
+def run_measuring(library: Library, meter: Meter, text: str, *sizes: int) -> list[Observation]:
+    """Run code that measures, and return what is seen of each call of its function ``attempt``, its time included."""
     after = "tracemalloc.stop()" if meter.name == "traced" else ""
-    return [seen.data for seen in library.run(measuring(meter, text), *sizes, after=after)]
+    return library.run(measuring(meter, text), *sizes, after=after)
 
 
 def with_garbage(meter: Meter) -> Meter:

@@ -1,6 +1,6 @@
 """The actions after which an engine must have released a graph.
 
-The graph is a chain of ``steps`` products of an array of ones with itself, and its sum: every step saves an array.
+The graph is a chain of ``steps`` products with an array of ones, and its sum: every step saves an array.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
-from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced, measured
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced, measured, run_measuring
 from refgrad.grading.measurements.repetitions import REPETITIONS, Repetition
 from refgrad.grading.measurements.shown import Shown
 from refgrad.grading.measurements.subject import forward_text, leaf_lines, program_of
@@ -108,8 +108,8 @@ class _Trial:
         return program_of(self.library, meter, self.text, f"attempt({self.iterations // ROUNDS})")
 
     def seconds(self, meter: Meter) -> float:
-        """Return how long a few iterations take, in each round one of them."""
-        (seen,) = self.library.run(f"{meter.imports}\n{meter.text}\n{self.text}", WARM_UP)
+        """Return how long a few iterations take while they are measured, in each round one of them."""
+        (seen,) = run_measuring(self.library, meter, self.text, WARM_UP)
         return seen.seconds / WARM_UP
 
     @property

@@ -13,9 +13,13 @@ def leaf_lines(library: Library, size: str) -> list[str]:
 
 
 def forward_text(library: Library, operator: str, steps: int) -> str:
-    """Return the function that applies an operator to an operand and itself, so many times, and sums up."""
+    """Return the function that applies an operator to what it gave before and its operand, so many times, and sums up.
+
+    No result is used twice: that takes a walk along every path a time which says nothing of memory.
+    """
     last = "return y" if library.engine.adapter.scalars_only else f"return {library.apply('sum', 'y')}"
-    return function("function(y)", [f"for _ in range({steps}):", f"    y = {library.apply(operator, 'y', 'y')}", last])
+    step = f"    y = {library.apply(operator, 'y', 'x')}"
+    return function("function(x)", ["y = x", f"for _ in range({steps}):", step, last])
 
 
 def program_of(library: Library, meter: Meter, text: str, call: str) -> str:
