@@ -44,6 +44,11 @@ class Row:
         return " ".join(sorted({cell.state for cell in self.cells}))
 
 
+def widest_first(reports: Sequence[Graded]) -> list[Graded]:
+    """Return reports by how many operators their engines offer, so that tables begin with what has most to say."""
+    return sorted(reports, key=lambda report: -len({v.operator for v in report.verdicts if v.verdict != "unsupported"}))
+
+
 def operators_of(reports: Sequence[Graded]) -> list[Row]:
     """Return a row an operator, in the order of the suite, with the worst verdict of each engine."""
     names = dict.fromkeys(v.operator for report in reports for v in report.verdicts if v.operator)

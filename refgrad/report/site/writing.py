@@ -41,7 +41,7 @@ from refgrad.report.site.issue import (
 )
 from refgrad.report.site.names import Names
 from refgrad.report.site.plots import plot_of, read_accuracy, worst
-from refgrad.report.site.tables import conventions_of, operators_of
+from refgrad.report.site.tables import conventions_of, operators_of, widest_first
 
 
 def write_site(folder: Path, target: Path, earlier: Sequence[Path] = (), docs: Path | None = None) -> list[Path]:
@@ -55,8 +55,9 @@ def write_site(folder: Path, target: Path, earlier: Sequence[Path] = (), docs: P
     reports = read_folder(folder)
     writer = _Writer(reports, target)
     writer.page("index.html", "index", title="What refgrad found", **_overview(reports))
-    writer.page("operators.html", "operators", title="Operators", rows=operators_of(reports))
-    writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(reports))
+    wide = widest_first(reports)
+    writer.page("operators.html", "operators", title="Operators", rows=operators_of(wide), reports=wide)
+    writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(wide), reports=wide)
     if errors := [(each, worst(each)) for each in read_accuracy(folder)]:
         bars = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in errors]
         writer.page("accuracy.html", "accuracy", title="Accuracy", plots=bars)
@@ -71,8 +72,8 @@ def write_site(folder: Path, target: Path, earlier: Sequence[Path] = (), docs: P
     writer.menu = [template for template, _ in writer.pages.values()]
     for report in reports:
         writer.engine(report)
-    for row in operators_of(reports):
-        writer.operator(row.name)
+    for row in operators_of(wide):
+        writer.operator(row.name, wide)
     for document in documents:
         writer.page(writer.document_page(document.path), "document", title=document.title, document=document)
     return writer.write()
@@ -91,7 +92,6 @@ class _Writer:
     """Collects pages, and writes them when all names are known."""
 
     def __init__(self, reports: Sequence[Graded], target: Path) -> None:
-        self.reports = reports
         self.target = target
         self.names = Names()
         self.menu: list[str] = []
@@ -144,10 +144,10 @@ class _Writer:
             meaning=operator_said(found.verdict), ending=ending_of(found),
         )  # fmt: skip
 
-    def operator(self, name: str) -> None:
+    def operator(self, name: str, reports: Sequence[Graded]) -> None:
         """Add the page of an operator: what it is, and how each engine does in each chapter."""
         row = operator_table().get(name)
-        by_report = [{v.chapter: v for v in report.verdicts if v.operator == name} for report in self.reports]
+        by_report = [{v.chapter: v for v in report.verdicts if v.operator == name} for report in reports]
         chapters = list(dict.fromkeys(chapter for found in by_report for chapter in found))
         self.page(
             self.operator_page(name),
@@ -155,6 +155,7 @@ class _Writer:
             title=name,
             row=None if row is None else _told(row),
             chapters=chapters,
+            reports=reports,
             by_report=by_report,
         )
 
