@@ -103,8 +103,11 @@ def _without_others(document: Mapping[str, Any], kept: set[str]) -> dict[str, An
 
 
 def engines_in(folder: Path) -> list[Versions]:
-    """Return the versions of each engine of which the folder has any, by the names of the engines."""
-    return [Versions.of(path) for path in sorted(folder.iterdir()) if path.is_dir()]
+    """Return the versions of each engine of which the folder has any, by the names of the engines.
+
+    Hidden folders are none: ``.ci/grade_engines`` keeps environments in one.
+    """
+    return [Versions.of(path) for path in sorted(folder.iterdir()) if path.is_dir() and path.name[0] != "."]
 
 
 def page(engines: Sequence[Versions], environments: Path) -> str:

@@ -49,6 +49,7 @@ def changes(versions: Versions) -> list[list[tuple[str, str, tuple[str | None, s
 
 
 def test_versions_follow_each_other_as_numbers_do(folder: Path) -> None:
+    (folder / ".environments" / NAME / "1.2").mkdir(parents=True)
     (versions,) = engines_in(folder)
     assert [stage.report.engine["version"] for stage in versions.stages] == list(VERSIONS)
     assert [[kind for kind, *_ in stage] for stage in changes(versions)] == [[], ["broken"], ["fixed"]]
