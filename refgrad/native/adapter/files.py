@@ -86,6 +86,9 @@ def _parsed(path: Path) -> Mapping[str, Any]:
         for name in document.get(where, ()):
             if name not in operator_table():
                 raise _error(path, f"{where}.{name}: {no_operator(name)}")
+    if "operators" in document:
+        rows = document["operators"].items()
+        document["operators"] = {name: [row] if isinstance(row, str) else row for name, row in rows}
     return document
 
 

@@ -40,5 +40,5 @@ ONE_A_WRITE: Final = members(dict.fromkeys(WRITES, TEXT))
 COARSER: Final = MappingProxyType({"type": "object", "additionalProperties": dict(DTYPE)})
 SPELLINGS: Final = MappingProxyType({
     "type": "object",
-    "additionalProperties": {"type": "array", "items": dict(TEXT), "minItems": 1, "uniqueItems": True},
+    "additionalProperties": {"type": ["array", "string"], "items": dict(TEXT), "minItems": 1, "uniqueItems": True},
 })

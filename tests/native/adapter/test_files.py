@@ -111,6 +111,10 @@ def test_the_first_spelling_of_a_row_is_the_main_one(table: dict[str, list[str]]
     assert adapter.aliases == {name: tuple(row[1:]) for name, row in table.items() if row[1:]}
 
 
+def test_a_single_spelling_needs_no_list(tmp_path: Path) -> None:
+    assert read(tmp_path, operators={"add": "{x} + {y}"}).operators == {"add": "{x} + {y}"}
+
+
 @given(below=tables(), above=tables())
 def test_a_row_replaces_that_of_a_family_and_the_others_stay(
     below: dict[str, list[str]], above: dict[str, list[str]], tmp_path_factory: Any
@@ -183,7 +187,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"leaf": 3}, 'leaf: 3 is not of type "string"'),
     ({"vjp": "vjp({function}, {primals})"}, "vjp: this kind of engine has no such field"),
     ({"operators": {"sume": ["{x}"]}}, "operators.sume: there is no such operator, did you mean 'sum'? see `refgrad"),
-    ({"operators": {"add": "{x} + {y}"}}, 'operators.add: "{x} + {y}" is not of type "array"'),
+    ({"operators": {"add": 1}}, 'operators.add: 1 is not of types "string", "array"'),
     (
         {"operators": {"add": ["{x} + {z}"]}},
         "adapter 'tiny': operators['add']: unknown placeholder {z}; it may use ['x', 'y']",
