@@ -56,8 +56,8 @@ class ContractCheck(DependentCheck):
 
     CHAPTER: ClassVar[str] = "contracts"
     CLAIM: ClassVar[str] = (
-        "its backward leaves operands and seeds as they are, gives the same when it is walked again, and no two "
-        "gradients share memory."
+        "its backward gives the right gradients each time it is walked, leaves operands and seeds as they are, and no "
+        "two gradients share memory."
     )
 
     def run(self, bench: Bench) -> Verdict:
