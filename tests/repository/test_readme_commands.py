@@ -1,6 +1,11 @@
 """CI runs the very commands that README.md gives."""
 
 import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -37,3 +42,13 @@ def test_a_command_that_is_marked_twice_is_an_error(readme_command: ModuleType) 
     block = "<!-- command: a -->\n```bash\none\n```\n"
     with pytest.raises(SystemExit, match="twice"):
         readme_command.commands(block + block)
+
+
+def test_the_report_that_readme_explains_is_what_grade_prints(tmp_path: Path) -> None:
+    pytest.importorskip("autograd", reason="needs refgrad[autograd]")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"what `(refgrad grade autograd .*)` prints", text)
+    (report,) = re.findall(r"```\n(wrong: .*?)```", text, re.DOTALL)
+    run = [sys.executable, "-m", *shlex.split(command)]
+    printed = subprocess.run(run, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert report in printed.stdout

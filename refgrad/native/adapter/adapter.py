@@ -79,8 +79,9 @@ class Adapter:
         default_factory=dict,
         metadata=plain(
             values.SPELLINGS,
-            "One row an operator: its spelling, or several, the main one first. Each application in a scenario uses one "
-            "of them; the first, where it matters what is saved for a backward. In Python the field holds the first alone.",
+            "One row an operator: its spelling, or several, the main one first. Each application in a scenario uses "
+            "one of them; the first, where it matters what is saved for a backward. In Python the field holds the "
+            "first alone.",
             '{ add = ["me.add({x}, {y})", "{x} + {y}"] }',
         ),
     )
