@@ -44,6 +44,7 @@ def test_a_command_that_is_marked_twice_is_an_error(readme_command: ModuleType) 
         readme_command.commands(block + block)
 
 
+@pytest.mark.engines
 def test_the_report_that_readme_explains_is_what_grade_prints(tmp_path: Path) -> None:
     pytest.importorskip("autograd", reason="needs refgrad[autograd]")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
