@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 import mpmath
 import numpy as np
@@ -32,6 +32,9 @@ SIZES = (2.0**-600, 2.0**-40, 29.0, 800.0, 2.0**23 + 1, 2.0**52 + 1)
 EDGES = (*HALVES, *SIZES, *(-x for x in SIZES))
 ORDERS = (0.0, 1.0, 3.0)
 STEP = 2.0**-100
+
+MAGNIFIED: Final = 100
+"""So many times a rounding of float32 reaches the fifth digit, which its column is asked for."""
 
 
 @cache
@@ -85,6 +88,13 @@ def is_singular(name: str, point: Point) -> bool:
     return any(slope(name, p, point) is None for p in row.parameters if p not in row.whole)
 
 
+def magnifies(name: str, point: Point, value: Any) -> bool:
+    """Whether a value changes by far more than its operands do, each by its own measure: next to a zero, mostly."""
+    row = FUNCTIONS[name]
+    slopes = [(x, slope(name, p, point)) for p, x in zip(row.parameters, point, strict=True) if p not in row.whole]
+    return any(rate is not None and abs(x * rate) > MAGNIFIED * abs(value) for x, rate in slopes)
+
+
 @pytest.mark.parametrize(("name", "system"), CELLS)
 def test_a_column_has_the_value_of_the_function_at_edges_of_its_domain(name: str, system: str) -> None:
     column = SYSTEMS[system]
@@ -109,11 +119,19 @@ def test_all_columns_have_the_value_of_the_function_at_ordinary_points(name: str
     point = data.draw(ordinary(name))
     expected = truth(name, point)
     for system, column in SYSTEMS.items():
-        if name in column.absent:
+        if name in column.absent or (system == "float32" and expected and magnifies(name, point, expected)):
             continue
         found = column.value(name, point)
         unknown = system == "series" and found is None and is_singular(name, point)
         assert unknown or column.agrees(found, expected), f"{system}: {found}, not {expected}"
+
+
+def test_float32_is_right_next_to_a_zero_as_far_as_it_can_be() -> None:
+    point = (3.0, 6.984375)
+    expected = truth("sphericalj", point)
+    assert magnifies("sphericalj", point, expected)
+    found = SYSTEMS["float32"].value("sphericalj", point)
+    assert abs(found - expected) < abs(6.984375 * slope("sphericalj", "x", point)) * 2.0**-24
 
 
 @pytest.mark.parametrize(("name", "parameter"), SLOPES)
