@@ -56,7 +56,8 @@ def write_site(folder: Path, target: Path, earlier: Sequence[Path] = (), docs: P
     writer = _Writer(reports, target)
     writer.page("index.html", "index", title="What refgrad found", **_overview(reports))
     wide = widest_first(reports)
-    writer.page("operators.html", "operators", title="Operators", rows=operators_of(wide), reports=wide)
+    operators = operators_of(wide)
+    writer.page("operators.html", "operators", title="Operators", rows=operators, reports=wide)
     writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(wide), reports=wide)
     if errors := [(each, worst(each)) for each in read_accuracy(folder)]:
         bars = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in errors]
@@ -72,7 +73,7 @@ def write_site(folder: Path, target: Path, earlier: Sequence[Path] = (), docs: P
     writer.menu = [template for template, _ in writer.pages.values()]
     for report in reports:
         writer.engine(report)
-    for row in operators_of(wide):
+    for row in operators:
         writer.operator(row.name, wide)
     for document in documents:
         writer.page(writer.document_page(document.path), "document", title=document.title, document=document)
