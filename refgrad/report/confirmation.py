@@ -109,7 +109,7 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
         shown = f"{plain}the process died of signal {-run.returncode}"
         return Confirmation(script, _confirmed(script.verdict.verdict == "crashed"), shown)
     if run.returncode and output.error is None:
-        fact = None if script.verdict.evidence is None else script.verdict.evidence.fact
+        fact = script.verdict.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
         shown = f"{plain}the process ended with the status {run.returncode}"
         return Confirmation(script, _confirmed(ended), shown)
@@ -134,8 +134,8 @@ def _read(printed: str) -> tuple[str, Output]:
 
 def _answer(script: Script, output: Output) -> Answer:
     """Compare what a program showed with the evidence."""
-    evidence = script.verdict.evidence
-    due = _error(None if evidence is None else evidence.fact)
+    fact = script.verdict.fact
+    due = _error(fact)
     if output.error is not None and output.error.type in NOT_RUN and (due is None or due.type != output.error.type):
         return "could not be run"
     if due is not None:
@@ -143,7 +143,7 @@ def _answer(script: Script, output: Output) -> Answer:
     failed = output.error is not None and output.error.type == "AssertionError"
     if output.error is not None and not (failed and script.asserting):
         return "not confirmed"
-    shown = None if evidence is None else holds(evidence.fact, output)
+    shown = None if fact is None else holds(fact, output)
     if script.asserting:  # where no single number is told, that it fails is all
         return _confirmed(failed and shown is not False)
     return _confirmed(shown is True)
@@ -151,7 +151,7 @@ def _answer(script: Script, output: Output) -> Answer:
 
 def _is_about_time(script: Script) -> bool:
     """Whether a finding is that the engine does not answer, or that its time grows too fast."""
-    fact = None if script.verdict.evidence is None else script.verdict.evidence.fact
+    fact = script.verdict.fact
     return script.verdict.verdict == "hung" or (isinstance(fact, Measured) and fact.quantity == "time")
 
 

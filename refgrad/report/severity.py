@@ -47,7 +47,7 @@ def severity(verdict: Verdict) -> Severity | None:
         return None
     if verdict.verdict in BY_OUTCOME:
         return BY_OUTCOME[verdict.verdict]
-    fact = None if verdict.evidence is None else verdict.evidence.fact
+    fact = verdict.fact
     if isinstance(fact, Uncoupled | Unsent):
         return _order(verdict)
     if isinstance(fact, Entry):
@@ -62,7 +62,7 @@ def _order(verdict: Verdict) -> Severity:
 
 def _differentiates(verdict: Verdict) -> bool:
     """Whether the value that is looked at last is itself a derivative."""
-    fact = verdict.evidence.fact if verdict.evidence else None
+    fact = verdict.fact
     return isinstance(fact, Entry) and any(
         isinstance(step, Grad | Jvp) and step.name == fact.subject.name for step in steps_of(verdict)
     )
@@ -82,8 +82,8 @@ def shapes_of(verdict: Verdict) -> Mapping[str, tuple[int, ...]]:
     scenario = scenario_of(verdict)
     if scenario is None:
         return {}
-    if verdict.evidence is not None and isinstance(verdict.evidence.fact, Shape):
-        wrong = verdict.evidence.fact.subject.name
+    if isinstance(verdict.fact, Shape):
+        wrong = verdict.fact.subject.name
         return {leaf.name: leaf.value.shape for leaf in scenario.leaves if leaf.name != wrong}
     try:
         return {name: value.shape for name, value in float64_values(scenario).items()}

@@ -95,6 +95,11 @@ class Verdict:
         """Whether the engine is at fault."""
         return self.verdict in FAILURES
 
+    @property
+    def fact(self) -> Fact | None:
+        """What its evidence shows, if there is any."""
+        return None if self.evidence is None else self.evidence.fact
+
     def to_json(self) -> dict[str, Any]:
         """Return the row of a report, without members that say nothing, and statements that no more is said of."""
         row = asdict(self) | {"evidence": _row(self.evidence), "further": [_shown_row(each) for each in self.further]}

@@ -102,7 +102,7 @@ def _groups(findings: Sequence[Script]) -> list[list[Script]]:
 def links(finding: Script) -> Iterator[Link]:
     """Yield what a finding may have in common with others."""
     verdict = finding.verdict
-    fact = verdict.evidence.fact if verdict.evidence else None
+    fact = verdict.fact
     operator = _operator(verdict)
     if isinstance(fact, Dtype):
         yield "dtype", f"{fact.seen} in place of {fact.expected}"
@@ -192,7 +192,7 @@ def _functions(finding: Script, operator: str) -> Iterator[str]:
 
 def _rank(finding: Script) -> tuple[int, float, int]:
     """Order findings so that the worst number comes first, and of those the shortest program."""
-    fact = finding.verdict.evidence.fact if finding.verdict.evidence else None
+    fact = finding.verdict.fact
     error = float(fact.relative_error) if isinstance(fact, Entry) else 0.0
     told = min(error, 1.0) if error == error else 1.0  # noqa: PLR0124 (NaN is as wrong as can be)
     return SEVERITIES.index(finding.severity or SEVERITIES[-1]), -told, len(finding.program)

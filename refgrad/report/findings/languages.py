@@ -126,7 +126,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
 
 def asserting(verdict: Verdict, language: str) -> str | None:
     """Return a program that ends with an assertion, or with the error of an engine, None for what it cannot assert."""
-    fact = None if verdict.evidence is None else verdict.evidence.fact
+    fact = verdict.fact
     written = LANGUAGES[language]
     lines = verdict.reproduction.rstrip().splitlines()
     if isinstance(fact, Error) and not fact.expected:  # the program ends with it

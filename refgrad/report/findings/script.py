@@ -92,7 +92,7 @@ class Script:
         """The program as a user of the library would write it; one of Python that is odd is left as it is."""
         text = self.asserting or self.verdict.reproduction
         if self.language != "python":
-            fact = None if self.verdict.evidence is None else self.verdict.evidence.fact
+            fact = self.verdict.fact
             return without_unused(text, self.language, asserts=isinstance(fact, Entry | Uncoupled))
         try:
             return tidied(pieces(text), shapes_of(self.verdict))
@@ -109,7 +109,7 @@ class Script:
     @property
     def needs(self) -> str:
         """What a run of the program needs, so that it fails in each."""
-        fact = None if self.verdict.evidence is None else self.verdict.evidence.fact
+        fact = self.verdict.fact
         return UNWRITTEN if isinstance(fact, Entry) and fact.remark == "unwritten" else ""
 
     def _remarks(self) -> Iterator[str]:

@@ -48,7 +48,7 @@ UNWRITTEN: Final = ", which it reads from memory that nothing was written to"
 
 def sentence(verdict: Verdict, title: str) -> str:
     """Return the sentence for a verdict on the engine of this title (its name and version)."""
-    fact = None if verdict.evidence is None else verdict.evidence.fact
+    fact = verdict.fact
     scenario = scenario_of(verdict)
     if fact is None or scenario is None:
         asked = f"{verdict.statement} " if verdict.verdict == "hung" else ""  # the message says how long alone

@@ -85,7 +85,7 @@ def _kind(old: Verdict | None, new: Verdict | None) -> Kind | None:
 
 def _error(verdict: Verdict) -> float:
     """Return how far the entry that a verdict shows is off, in what rounding explains, or NaN if it shows none."""
-    fact = verdict.evidence.fact if verdict.evidence else None
+    fact = verdict.fact
     error = float(fact.budgets) if isinstance(fact, Entry) else math.nan
     return error if math.isfinite(error) and error > 0 else math.nan
 

@@ -55,7 +55,7 @@ def title_of(found: Script) -> str:
 
 def _kind_of(found: Script) -> str:
     """Return how bad a finding is, by the fact that shows it where that says more."""
-    fact = None if found.verdict.evidence is None else found.verdict.evidence.fact
+    fact = found.verdict.fact
     if isinstance(fact, Entry) and found.severity == "missing":
         return "Gradient is nan" if fact.observed == "nan" else "Wrong gradient"
     if isinstance(fact, Error) and not fact.expected:
@@ -71,13 +71,13 @@ def operator_said(verdict: Verdict) -> str:
 
 def edge_said(verdict: Verdict) -> str:
     """Say why a number is due where a formula does not tell; nothing where it does."""
-    fact = None if verdict.evidence is None else verdict.evidence.fact
+    fact = verdict.fact
     return f"At this point: {fact.reason.rstrip('.')}." if isinstance(fact, Entry) and fact.remark == "limit" else ""
 
 
 def ending_of(found: Script) -> str:
     """Say how the program of a finding ends."""
-    fact = None if found.verdict.evidence is None else found.verdict.evidence.fact
+    fact = found.verdict.fact
     if found.verdict.verdict in {"crashed", "hung"} and not isinstance(fact, Error):
         return "ends its process, or does not answer"
     if isinstance(fact, Error) or (isinstance(fact, Absent) and fact.error is not None):

@@ -95,7 +95,7 @@ def _choice(verdict: Verdict | None) -> Cell:
     """Return which end of the legal interval was chosen."""
     if verdict is None:
         return Cell(None)
-    fact = verdict.evidence.fact if verdict.evidence else None
+    fact = verdict.fact
     if verdict.verdict != "convention" or not isinstance(fact, Entry):
         return Cell(verdict.verdict, int(verdict.failed), verdict.verdict)
     seen, low, high = float(fact.observed), float(fact.lower), float(fact.upper)

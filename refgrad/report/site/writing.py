@@ -136,7 +136,7 @@ class _Writer:
 
     def finding(self, report: Graded, cause: Cause, found: Script) -> None:
         """Add the page of a finding."""
-        fact = found.verdict.evidence.fact if found.verdict.evidence else None
+        fact = found.verdict.fact
         subject = getattr(getattr(fact, "subject", None), "name", "")
         self.page(
             self.finding_page(report, found.verdict.id), "finding", title=f"{report.title}: {title_of(found)}",
