@@ -12,7 +12,6 @@ from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError, read_known_failures
 from tests.pytest_plugin.conftest import Folder
 
-TODAY = datetime.now(UTC).date()
 RELU = '[[known_failure]]\nid = "edges/relu"\nreason = "a choice"\n'
 MULTIPLY = '[[known_failure]]\nid = "operators/multiply"\nreason = "lopsided"\n'
 ADD = '[[known_failure]]\nid = "operators/add"\nreason = "gone by now"\n'
@@ -44,10 +43,11 @@ def test_a_known_failure_of_which_nothing_is_left_is_told(tmp_path: Path, outcom
 
 @pytest.mark.parametrize(("days", "counts"), [(-1, False), (0, True), (1, True)])
 def test_a_known_failure_counts_to_the_end_of_its_last_day(tmp_path: Path, days: int, *, counts: bool) -> None:
-    found = known(tmp_path, RELU + f"expires = {TODAY + timedelta(days)}\n")
+    last = datetime.now(UTC).date() + timedelta(days)
+    found = known(tmp_path, RELU + f"expires = {last}\n")
     assert bool(found.excuse(verdict("wrong"))) is counts
     assert [told.split(":")[0] for told in found.objections([verdict("wrong")])] == (
-        [] if counts else [f"the known failure edges/relu expired on {TODAY + timedelta(days)}"]
+        [] if counts else [f"the known failure edges/relu expired on {last}"]
     )
     assert "is passed now" in found.objection(verdict("passed"))
 
