@@ -54,6 +54,11 @@ def _writing(line: str) -> str:
     return f"for number in range(3, 64):\n    try:\n        {written}\n    except OSError:\n        pass"
 
 
+def leaving_a_child(noted: str = "") -> str:
+    """Start a child that holds the pipes, run a line that may name it, and end without it."""
+    return f"child = subprocess.Popen({[*LEFT_BEHIND]}, close_fds=False)\n{noted}\nos._exit(1)"
+
+
 LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     # The process ends.
     "leaves with status 0": ("os._exit(0)", "crashed"),
@@ -65,10 +70,7 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     "becomes another program": ("os.execv('/bin/true', ['true'])", "crashed"),
     "sets an alarm that ends it": ("signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(5)", "crashed"),
     "closes every file": ("os.closerange(0, 256)", "crashed"),
-    "leaves a child that holds the pipes": (
-        f"subprocess.Popen({[*LEFT_BEHIND]}, close_fds=False)\nos._exit(1)",
-        "crashed",
-    ),
+    "leaves a child that holds the pipes": (leaving_a_child(), "crashed"),
     # It does not answer.
     "never ends": ("while True:\n    pass", "hung"),
     "sleeps": ("time.sleep(1000)", "hung"),

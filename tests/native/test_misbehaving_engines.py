@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +19,7 @@ from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
 from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
-from tests.native.misbehaving_engines import LEFT_BEHIND, MISBEHAVIOURS, Misbehaviour
+from tests.native.misbehaving_engines import LEFT_BEHIND, MISBEHAVIOURS, Misbehaviour, leaving_a_child
 
 pytestmark = pytest.mark.disturbed
 
@@ -27,6 +28,8 @@ CRASHES = 1
 """The processes that a search spends here: what is behind the first crash is the same crash."""
 PATIENCE = 0.5
 """The seconds for a program of an engine that does not answer: the sine, which does, takes a five-hundredth of it."""
+KILLED_WITHIN = 10.0
+"""The seconds in which a killed child must be gone: it would sleep six times as long by itself."""
 CHECKS = {check.id: check for check in all_checks()}
 
 
@@ -69,16 +72,25 @@ def test_a_check_spends_one_process_before_its_search_and_one_behind_it(name: st
         assert bench.engine.runner.endings <= 2 + most
 
 
-def test_nothing_is_left_running() -> None:
-    (child,) = (each for each in MISBEHAVIOURS if each.name == "leaves a child that holds the pipes")
-    before = processes()
-    with running(child) as bench:
-        outcome(bench, CHECKS["operators/exp"])
-    assert not {pid for pid in processes() - before if command_of(pid) == LEFT_BEHIND}
+def test_nothing_is_left_running(tmp_path: Path) -> None:
+    """Other workers run the same engine at the same time, so each child that this one starts is written down."""
+    started = tmp_path / "children"
+    lines = leaving_a_child(f"open({str(started)!r}, 'a').write(f'{{child.pid}}\\n')")
+    with running(Misbehaviour("leaves children that are written down", lines, "crashed")) as bench:
+        assert outcome(bench, CHECKS["operators/exp"]) == "crashed"
+    children = [int(pid) for pid in started.read_text(encoding="utf-8").split()]
+    assert children
+    assert not [pid for pid in children if outlives(pid)]
 
 
-def processes() -> set[int]:
-    return {int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()}
+def outlives(pid: int) -> bool:
+    """Whether a child still runs some seconds after the end of its engine: a kill is not done when it is asked for."""
+    deadline = time.monotonic() + KILLED_WITHIN
+    while command_of(pid) == LEFT_BEHIND:
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def command_of(pid: int) -> tuple[str, ...]:
