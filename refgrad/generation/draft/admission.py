@@ -24,6 +24,8 @@ Array = npt.NDArray[Any]
 MARGIN: Final = 1e-3
 """Values this near to a kink, or to one another where they tie, are drawn again unless they are meant to be there."""
 
+AGREEMENT: Final = 1e-9
+"""How far two ways of computing a composite may be apart, in units of its largest entry, or of 1 where that is less."""
 
 Inner: TypeAlias = tuple[Operator, list[Array], Mapping[str, Any], Array]
 """One of the applications that a composite consists of: operator, arrays, attributes and result."""
@@ -77,6 +79,18 @@ def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, 
         for entry in noted(operator, arrays, attributes).entries
         if entry.operator is not None
     ]
+
+
+def well_conditioned(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], result: Array) -> bool:
+    """Whether the steps by which engines compute a composite give this result of its own steps.
+
+    They do not for a matrix that is singular but for rounding: the steps of its inverse divide by what rounding left.
+    """
+    if operator.composite is None or operator.composite.computed is None or not result.size:
+        return True
+    computed = noted(operator, arrays, attributes, computed=True).result.array
+    apart = np.abs(computed.astype(float) - result)
+    return bool(np.all(apart <= AGREEMENT * max(1.0, float(np.abs(result).max()))))
 
 
 def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:

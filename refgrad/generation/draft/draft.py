@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.generation.choices import Choices
-from refgrad.generation.draft.admission import Array, distance_to_kink, in_domain, inside_of
+from refgrad.generation.draft.admission import Array, distance_to_kink, in_domain, inside_of, well_conditioned
 from refgrad.generation.draft.value import Definition, Value
 from refgrad.generation.profile import Profile
 from refgrad.interpreter import numpy_forward
@@ -98,8 +98,8 @@ class Draft:
     ) -> Value | None:
         """Return the operator's result, or None where it is refused.
 
-        Refused are shapes that do not fit, points outside of the domain or within ``margin`` of a kink, results that
-        are too large, not finite or of too high a rank.
+        Refused are shapes that do not fit, points outside of the domain or within ``margin`` of a kink, matrices that
+        are singular but for rounding, and results that are too large, not finite or of too high a rank.
         """
         arrays = [argument.array for argument in arguments]
         bound = operator.bind({name: _native(value) for name, value in attributes.items()})
@@ -109,6 +109,8 @@ class Draft:
                 return None
             computed = bool(inside) and bool(np.isfinite(inside[-1][3]).all())
             array = inside[-1][3] if computed else np.asarray(numpy_forward(operator)(*arrays, **bound))
+            if computed and not well_conditioned(operator, arrays, bound, array):
+                return None
         except (ValueError, IndexError, TypeError):
             return None
         fresh = [value.array for value in arguments if value.step is None]
