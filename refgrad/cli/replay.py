@@ -35,7 +35,7 @@ def replay_check(name: str, options: GradeOptions) -> Status:
             verdict = session.verdict(check)
         finally:
             session.end()
-    click.echo(f"{plan.title}\n{plain_text(failure_text(verdict), MOST)}")
+    click.echo(f"{plan.title}\n{plain_text(failure_text(plan.script(verdict)), MOST)}")
     return Status.FAILED if verdict.failed else Status.PASSED
 
 

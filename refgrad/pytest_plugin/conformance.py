@@ -20,6 +20,7 @@ from refgrad.native.engine import launch
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
+from refgrad.report.findings import Script
 from refgrad.report.narration import failure_text
 
 PROPERTY: Final = "refgrad"
@@ -37,25 +38,26 @@ LONGEST_TRACEBACK: Final = 20_000
 
 
 class CheckFailedError(Exception):
-    """Carries the verdict of a check that failed to the report of its item.
+    """Carries what was found of a check that failed to the report of its item.
 
     ``waiting`` is the id of the check that was to be run and has nothing to say, because the other one failed.
     ``objection`` is what is wrong with what is known of the check.
     """
 
-    def __init__(self, verdict: Verdict, waiting: str = "", objection: str = "") -> None:
-        super().__init__(verdict.message)
-        self.verdict = verdict
+    def __init__(self, found: Script, waiting: str = "", objection: str = "") -> None:
+        super().__init__(found.verdict.message)
+        self.found = found
         self.waiting = waiting
         self.objection = objection
 
     @property
     def text(self) -> str:
         """What is said of it."""
-        if not self.verdict.failed:
+        verdict = self.found.verdict
+        if not verdict.failed:
             return self.objection
-        told = "\n".join(part for part in (self.objection, failure_text(self.verdict)) if part)
-        return f"{self.waiting} waits for {self.verdict.id}, which was not selected:\n{told}" if self.waiting else told
+        told = "\n".join(part for part in (self.objection, failure_text(self.found)) if part)
+        return f"{self.waiting} waits for {verdict.id}, which was not selected:\n{told}" if self.waiting else told
 
 
 class EngineSession:
@@ -129,7 +131,7 @@ class CheckItem(pytest.Item):
         self._attach(verdict)
         objection = self._known.objection(verdict)
         if objection or self._fails(verdict):
-            raise CheckFailedError(verdict, objection=objection)
+            raise CheckFailedError(self.engine.plan.script(verdict), objection=objection)
         if excuse := verdict.failed and self._known.excuse(verdict):
             pytest.xfail(excuse)
         if verdict.failed:
@@ -148,7 +150,7 @@ class CheckItem(pytest.Item):
             verdict = self.engine.verdict(check_named(verdict.cause))
             self._attach(verdict)
             if self._fails(verdict):
-                raise CheckFailedError(verdict, self.check.id)
+                raise CheckFailedError(self.engine.plan.script(verdict), self.check.id)
 
     @property
     def _known(self) -> KnownFailures:

@@ -24,6 +24,7 @@ from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.report.document import describe_engine, document_path
+from refgrad.report.findings import Script
 
 
 class PlanError(UserError):
@@ -77,6 +78,11 @@ class Plan:
         version = engine_version(self.adapter, self.isolation.python)
         engine = self.adapter.name if version == "unknown" else f"{self.adapter.name} {version}"
         return f"{engine}, profile {self.settings.profile}, seed {self.settings.seed}"
+
+    def script(self, verdict: Verdict) -> Script:
+        """Return the sentence and the program for what was found of this plan's engine."""
+        version = engine_version(self.adapter, self.isolation.python)
+        return Script(self.adapter.name, version, verdict, language=self.adapter.language)
 
     @property
     def header(self) -> dict[str, Any]:

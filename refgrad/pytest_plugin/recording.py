@@ -18,6 +18,7 @@ from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.report.ci.github import error_lines, step_summary
 from refgrad.report.document import ReportError, build_document, write_document
+from refgrad.report.findings import Script
 
 CANNOT_START = 3
 """The exit status of a session whose engine cannot be started."""
@@ -160,8 +161,8 @@ class Recorder:
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path:
             return
-        found, known = self.found, self.plan.known_failures
-        text = step_summary(self.plan.title, found, known.unexpected(found), known.objections(found))
+        found = self.found
+        text = step_summary(self.plan.title, found, self._unexpected(), self.plan.known_failures.objections(found))
         try:
             with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
@@ -171,8 +172,11 @@ class Recorder:
     def annotations(self) -> Iterator[str]:
         """Yield the lines from which GitHub Actions makes errors, where it runs this."""
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            found, known = self.found, self.plan.known_failures
-            yield from error_lines(self.plan.title, known.unexpected(found), known.objections(found))
+            objections = self.plan.known_failures.objections(self.found)
+            yield from error_lines(self.plan.title, self._unexpected(), objections)
+
+    def _unexpected(self) -> list[Script]:
+        return [self.plan.script(verdict) for verdict in self.plan.known_failures.unexpected(self.found)]
 
     def _status(self, session: pytest.Session) -> int:
         """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""

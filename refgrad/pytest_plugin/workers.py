@@ -96,7 +96,7 @@ class WorkerSupervision:
                 return
         verdict = _crashed(check)
         report.user_properties.append(as_property(verdict))
-        report.longrepr = failure_text(verdict)
+        report.longrepr = failure_text(self.recorder.plan.script(verdict))
         excuse = self.recorder.plan.known_failures.excuse(verdict)
         if excuse or verdict.level != "MUST":
             report.outcome, report.wasxfail = "skipped", excuse or verdict.message

@@ -1,4 +1,4 @@
-"""What is said of one verdict, wherever a person reads it: its message, its scenario, and a program to paste."""
+"""What is said of one verdict, wherever a person reads it: a sentence, a program, and the scenario behind them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from textwrap import indent
 from typing import Final
 
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.report.findings import Script
 
 MARGIN: Final = "    "
 
@@ -19,12 +20,21 @@ def headline(verdict: Verdict) -> str:
     return f"{verdict.verdict}: {verdict.id} ({verdict.level})"
 
 
-def failure_text(verdict: Verdict) -> str:
-    """Return everything that is known of a check that failed; parts that a verdict lacks are left out."""
-    parts = [headline(verdict), verdict.statement, verdict.message]
+def finding(script: Script) -> str:
+    """Return what was found: for a failure of a scenario what is right and what the engine gives, else the message."""
+    verdict = script.verdict
+    return script.sentence if verdict.failed and verdict.scenario else verdict.message
+
+
+def failure_text(script: Script) -> str:
+    """Return everything that is known of a verdict; parts that it lacks are left out."""
+    verdict = script.verdict
+    statement = f"violated: {verdict.statement}" if verdict.failed else verdict.statement
+    parts = [headline(verdict), finding(script), statement]
     text = "\n".join(part for part in parts if part)
-    if verdict.scenario:
-        text += f"\n\nscenario {verdict.scenario_id}:\n{indent(verdict.scenario.rstrip(), MARGIN)}"
     if verdict.reproduction:
-        text += f"\n\nreproduction:\n{indent(verdict.reproduction.rstrip(), MARGIN)}"
+        text += f"\n\nprogram:\n{indent(script.program.rstrip(), MARGIN)}"
+        text += f"\n{script.needs}" if script.needs else ""
+    if verdict.scenario:
+        text += f"\n\nscenario {verdict.scenario_id}:\n{indent(verdict.scenario.rstrip(), MARGIN)}\n{verdict.message}"
     return COMMAND.sub(r"\1\\", text)

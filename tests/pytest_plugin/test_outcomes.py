@@ -112,7 +112,7 @@ def test_github_is_told_what_failed_where_it_runs_the_session(folder: Folder, mo
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     result = folder.grade("WRONG", *chosen)
-    result.stdout.fnmatch_lines(["::error title=wrong%2C profile smoke*wrong%3A operators/multiply (MUST)::step *"])
+    result.stdout.fnmatch_lines(["::error title=wrong%2C profile smoke*wrong%3A operators/multiply (MUST)::The *"])
     folder.grade("RIGHT", *chosen)
     summary = (folder.path / "summary.md").read_text(encoding="utf-8")
     assert re.findall("^### (.*?),", summary, re.MULTILINE) == ["wrong", "right"]

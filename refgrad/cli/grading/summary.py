@@ -17,6 +17,7 @@ from rich.text import Text
 
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.pytest_plugin.plan import Plan
+from refgrad.report.findings import Script
 from refgrad.report.narration import failure_text
 
 SHOWN: Final = 10
@@ -48,7 +49,7 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
         console.print()
     failed = plan.known_failures.unexpected(verdicts)
     for verdict in failed[:SHOWN]:
-        _failure(console, verdict)
+        _failure(console, plan.script(verdict))
     if failed:
         _line(console, Text(f"{_again(plan, failed[0])}  # runs one of them again\n", style="dim"))
     if failed[SHOWN:]:
@@ -80,8 +81,8 @@ def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
     return table
 
 
-def _failure(console: Console, verdict: Verdict) -> None:
-    head, _, rest = failure_text(verdict).partition("\n")
+def _failure(console: Console, found: Script) -> None:
+    head, _, rest = failure_text(found).partition("\n")
     _line(console, Text(head, style="bold red"))
     _line(console, Text(indent(rest, "  ") + "\n"))
 

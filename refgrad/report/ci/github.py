@@ -14,7 +14,8 @@ from typing import Final
 
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
 from refgrad.native.text import plain_line, plain_text
-from refgrad.report.narration import failure_text, headline
+from refgrad.report.findings import Script
+from refgrad.report.narration import failure_text, finding, headline
 
 MOST_ANNOTATIONS: Final = 10
 """GitHub shows no more errors of a step."""
@@ -26,9 +27,9 @@ MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
 """Characters by which Markdown might begin something, a link to a person or an issue among them."""
 
 
-def error_lines(title: str, unexpected: Sequence[Verdict], objections: Sequence[str]) -> Iterator[str]:
+def error_lines(title: str, unexpected: Sequence[Script], objections: Sequence[str]) -> Iterator[str]:
     """Yield a line for each failure, and for each mistake in what is known, that makes GitHub show an error."""
-    told = [(headline(verdict), verdict.message or verdict.statement) for verdict in unexpected]
+    told = [(headline(each.verdict), finding(each) or each.verdict.statement) for each in unexpected]
     told += [("known failures", objection) for objection in objections]
     for head, message in told[:MOST_ANNOTATIONS]:
         name = _escaped(plain_line(f"{title}: {head}")).replace(":", "%3A").replace(",", "%2C")
@@ -40,7 +41,7 @@ def _escaped(text: str) -> str:
 
 
 def step_summary(
-    title: str, verdicts: Sequence[Verdict], unexpected: Sequence[Verdict], objections: Sequence[str]
+    title: str, verdicts: Sequence[Verdict], unexpected: Sequence[Script], objections: Sequence[str]
 ) -> str:
     """Return what is told below a run: a table of outcomes, and each failure that is not known with its program."""
     counted = Counter(verdict.verdict for verdict in verdicts)
@@ -51,8 +52,8 @@ def step_summary(
     lines += [f"| {' | '.join(str(counted[outcome]) for outcome in outcomes)} |", ""] if outcomes else []
     lines += [f"Known failures: {known}.", ""] if known else []
     lines += [line for objection in objections for line in (f"- {_text(objection)}", "")]
-    for verdict in unexpected[:MOST_FINDINGS]:
-        head, _, rest = plain_text(failure_text(verdict)).partition("\n")
+    for each in unexpected[:MOST_FINDINGS]:
+        head, _, rest = plain_text(failure_text(each)).partition("\n")
         lines += [f"<details><summary>{_text(head)}</summary>", "", f"<pre>{escape(rest)}</pre>", "</details>", ""]
     if more := unexpected[MOST_FINDINGS:]:
         lines += [f"... and {len(more)} more.", ""]

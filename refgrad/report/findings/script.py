@@ -102,8 +102,8 @@ class Script:
     @property
     def text(self) -> str:
         """The program behind a head that says what is wrong."""
-        plain = self.asserting or "print(" not in self.program or self.language != "python"
-        digits = "" if plain else EVERY_DIGIT
+        numbers = isinstance(self.verdict.fact, Entry) and self.language == "python" and "print(" in self.program
+        digits = EVERY_DIGIT if numbers and not self.asserting else ""
         return "\n".join(self._remarks()) + f"\n\n{digits}{self.program}"
 
     @property

@@ -8,7 +8,9 @@ from html.parser import HTMLParser
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.ci.github import error_lines, step_summary
+from refgrad.report.findings import Script
 from tests.report.example import VERDICTS, verdict
 from tests.report.site import hostile
 from tests.snapshots.placement import PlainText
@@ -17,33 +19,39 @@ HOSTILE = [each for each in hostile.verdicts() if each.failed]
 MENTION = "::error::owned %0A @someone #12 [a](javascript:owned) ![b](c) https://example.org `code` | *x* _y_\r\n::set"
 
 
+def script(found: Verdict) -> Script:
+    return Script("example", "1.0", found)
+
+
 @pytest.fixture
 def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(PlainText)
 
 
 def test_a_failure_is_an_error_of_one_line(snapshot: SnapshotAssertion) -> None:
-    failed = [VERDICTS[1], VERDICTS[4]]
+    failed = [script(VERDICTS[1]), script(VERDICTS[4])]
     lines = list(error_lines("example 1.0, seed 3", failed, ["the known failure a/b is passed now: why"]))
     assert "\n".join(lines) + "\n" == snapshot
 
 
 def test_a_summary_counts_and_shows_what_is_not_known(snapshot: SnapshotAssertion) -> None:
-    told = step_summary("example 1.0, seed 3", VERDICTS, [VERDICTS[4]], ["the known failure a/b is passed now: why"])
+    told = step_summary(
+        "example 1.0, seed 3", VERDICTS, [script(VERDICTS[4])], ["the known failure a/b is passed now: why"]
+    )
     assert told == snapshot
 
 
 def test_there_are_no_more_annotations_than_github_shows_and_no_more_findings_than_can_be_read() -> None:
     many = [verdict(f"a/{number}", "wrong", "m", shown=True) for number in range(30)]
-    assert len(list(error_lines("t", many, ["o"]))) == 10
-    told = step_summary("t", many, many, [])
+    assert len(list(error_lines("t", list(map(script, many)), ["o"]))) == 10
+    told = step_summary("t", many, list(map(script, many)), [])
     assert told.count("<details>") == 20
     assert "... and 10 more." in told
 
 
 @pytest.mark.parametrize("text", [MENTION, hostile.ATTACK])
 def test_an_annotation_is_one_command_whatever_is_in_it(text: str) -> None:
-    [line] = error_lines(text, [verdict("a/b", "wrong", text)], [])
+    [line] = error_lines(text, [script(verdict("a/b", "wrong", text))], [])
     assert "\n" not in line
     assert "\r" not in line
     match = re.fullmatch(r"::error title=([^:,]*)::(.*)", line)
@@ -68,7 +76,7 @@ class Tags(HTMLParser):
 @pytest.mark.parametrize("text", [MENTION, hostile.ATTACK])
 def test_a_summary_is_text_whatever_is_in_it(text: str) -> None:
     shown = [verdict("a/b", "wrong", text, shown=True), *HOSTILE]
-    told = step_summary(text, shown, shown, [text])
+    told = step_summary(text, shown, list(map(script, shown)), [text])
     tags = Tags()
     tags.feed(told)
     assert (tags.seen, tags.attributes) == ({"details", "summary", "pre"}, [])
