@@ -6,15 +6,16 @@ What computes nothing that is shown goes, and functions within functions stand f
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from refgrad.report.findings.tidying.gradients import AT_ONCE, vjp_of, with_gradients
 from refgrad.report.findings.tidying.pieces import IMPORTS, Piece
+from refgrad.report.findings.tidying.pullbacks import without_pullbacks
 from refgrad.report.findings.tidying.statements import (
     Body,
+    Filling,
     calls_in,
     changed,
     free_names,
@@ -41,7 +42,7 @@ def natural(program: Sequence[Piece]) -> list[Piece]:
     found = _simplified(given, inside=True)
     if at_once and any(_is_nested(node) for node in found):
         found = _simplified(given, inside=False)
-    return [pieces.get(id(node)) or Piece.new(node) for node in _renamed(found)]
+    return [pieces.get(id(node)) or Piece.new(node) for node in without_pullbacks(_renamed(found))]
 
 
 def _differentiates(program: Body) -> bool:
@@ -123,7 +124,7 @@ def _standing_alone(body: Body) -> list[ast.stmt]:
     names: dict[str, ast.expr] = {}
     kept: list[ast.stmt] = []
     for node in result:
-        new = changed(node, _Renaming(names))
+        new = changed(node, Filling(names))
         if isinstance(new, ast.FunctionDef):
             text = ast.dump(ast.Module([new.args, *new.body], []))  # type: ignore[list-item]
             called = _called(new)
@@ -163,17 +164,6 @@ def _called(function: ast.FunctionDef) -> ast.expr | None:
 
 
 _PLAIN: Final = (ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.Tuple, ast.Load)
-
-
-class _Renaming(ast.NodeTransformer):
-    """Puts expressions in place of names that are read."""
-
-    def __init__(self, names: Mapping[str, ast.expr]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Return what stands for the name."""
-        return copy.deepcopy(self.names.get(node.id, node))
 
 
 def _renamed(program: Body) -> list[ast.stmt]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from typing import Final
 
 from refgrad.report.findings.tidying.folding import Folding, Unknown, truth
 from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
+from refgrad.report.findings.tidying.statements import Filling, fresh_name
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
 SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)
@@ -153,7 +153,7 @@ def _filled_in(parameters: ast.arguments, given: Sequence[ast.expr], body: Seque
     inner = {each.arg for part in body for each in ast.walk(part) if isinstance(each, ast.arg)}
     if inner & {each.id for part in given for each in ast.walk(part) if isinstance(each, ast.Name)}:
         return None
-    filling = _Filling(dict(zip(names, given, strict=True)))
+    filling = Filling(dict(zip(names, given, strict=True)))
     text = [ast.fix_missing_locations(filling.visit(copy.deepcopy(part))) for part in body]
     folded = [ast.fix_missing_locations(Folding().visit(each)) for part in text for each in _decided(part)]
     for argument in given:
@@ -213,7 +213,7 @@ def _without_names_of_literals(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield statements with names and literals in place of what is but another name for them."""
     known: dict[str, ast.expr] = {}
     for statement in body:
-        match _Filling(known).visit(statement):
+        match Filling(known).visit(statement):
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Constant() as value):
                 known[name] = value
             case other:
@@ -255,15 +255,8 @@ def _assigned(body: list[ast.stmt], targets: Sequence[ast.expr], taken: set[str]
     own = {each.id for part in before for each in ast.walk(part) if isinstance(each, ast.Name) and _stores(each)}
     if renamed.keys() - own:
         return None
-    renamed |= {name: _fresh(name, taken) for name in sorted(own - renamed.keys())}
-    return [_Filling(renamed).visit(each) for each in [*before, *results]]
-
-
-def _fresh(name: str, taken: set[str]) -> ast.Name:
-    """Return a name that stands for nothing else, from now on for this."""
-    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    taken.add(found := next(each for each in names if each not in taken))
-    return ast.Name(found, ast.Load())
+    renamed |= {name: ast.Name(fresh_name(name, taken), ast.Load()) for name in sorted(own - renamed.keys())}
+    return [Filling(renamed).visit(each) for each in [*before, *results]]
 
 
 def _pairs(targets: Sequence[ast.expr], value: ast.expr | None) -> list[tuple[ast.expr, ast.expr]]:
@@ -304,14 +297,3 @@ def _called(piece: Piece, name: str, function: ast.Lambda) -> Piece | None:
     node = inlining.visit(copy.deepcopy(piece.node))
     new = Piece.new(Folding().visit(ast.fix_missing_locations(node)), piece.remark)
     return new if inlining.done and not mentions([new], name) else None
-
-
-@dataclass
-class _Filling(ast.NodeTransformer):
-    """Puts expressions in the places of names."""
-
-    filled: Mapping[str, ast.expr] = field(default_factory=dict)
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return what stands for a name."""
-        return copy.deepcopy(self.filled.get(node.id, node))
