@@ -1,7 +1,7 @@
 """Leaves out what a program in another language than Python does not use: imports, helpers, results, and refusals.
 
 A program is read by its lines: a helper begins with one of its own and ends with the next one that ends it, and what
-stands in a block is indented. A helper that does nothing but return its only argument is left out of its calls.
+stands in a block is indented.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Final
+
+from refgrad.report.findings.tidying.javascript import with_helpers_in_place, with_short_functions
 
 NEVER: Final = re.compile(r"(?!)(?P<name>)")
 
@@ -42,6 +44,8 @@ FORMS: Final[Mapping[str, Forms]] = MappingProxyType({
     "cpp": Forms(result=re.compile(r" *(?:Tensor|auto) (?P<name>\w+) = (?!.*\{$)")),
     "java": Forms(
         imports=re.compile(r"import [\w.]+\.(?P<name>\w+);$"),
+        helper=re.compile(r"    static .*?\b(?P<name>\w+)\(.*$(?<!;)"),
+        ends="    }",
         result=re.compile(r" *var (?P<name>\w+) = (?!.*\{$)"),
     ),
     "r": Forms(
@@ -61,12 +65,16 @@ def without_unused(program: str, language: str, *, asserts: bool) -> str:
     lines = [line for line in program.splitlines() if not forms.refusal.match(line)]
     if len(lines) > MOST_LINES:
         return program
-    lines = _inlined(lines, forms)
+    if language == "javascript":
+        lines = with_helpers_in_place(lines)
     tape = replace(forms, result=NEVER)
     before: list[str] = []
     while lines != before:
         before, lines = lines, list(_used(lines, forms if FUNCTION.search(program) else tape, asserts=asserts))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).lstrip("\n")) + "\n"
+    if language == "javascript":
+        lines = list(with_short_functions(lines))
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).lstrip("\n")) + "\n"
+    return re.sub(r"\n{2,}(?=\}$)", "\n", text, flags=re.MULTILINE)
 
 
 def _used(lines: Sequence[str], forms: Forms, *, asserts: bool) -> Iterator[str]:
@@ -119,32 +127,6 @@ def _visible(behind: Sequence[str], line: str, name: str, forms: Forms) -> Itera
             yield each
 
 
-def _inlined(lines: Sequence[str], forms: Forms) -> list[str]:
-    """Return lines without helpers that return their only argument as it is."""
-    for number, line in enumerate(lines):
-        match = forms.helper.match(line)
-        argument = re.fullmatch(r".*\((\w+)\) \{", line)
-        if match and argument and [each.strip() for each in lines[number + 1 : number + 3]] == [
-            f"return {argument[1]};", forms.ends
-        ]:  # fmt: skip
-            rest = [*lines[:number], *lines[_end(lines, number, forms) :]]
-            return _inlined([_without_calls(each, match["name"]) for each in rest], forms)
-    return list(lines)
-
-
-def _without_calls(line: str, name: str) -> str:
-    """Return a line with what a function is called with in place of its calls."""
-    while match := re.search(rf"\b{name}\(", line):
-        depth, end = 1, match.end()
-        while depth and end < len(line):
-            depth += {"(": 1, ")": -1}.get(line[end], 0)
-            end += 1
-        if depth:  # it goes on behind the line
-            return line
-        line = line[: match.start()] + line[match.end() : end - 1] + line[end:]
-    return line
-
-
 def _end(lines: Sequence[str], number: int, forms: Forms) -> int:
     """Return the number of the line behind a helper."""
     if lines[number].endswith(forms.ends):
@@ -153,7 +135,8 @@ def _end(lines: Sequence[str], number: int, forms: Forms) -> int:
 
 
 def _mentions(lines: Sequence[str] | Iterator[str], name: str) -> bool:
-    return any(re.search(rf"(?<![\w.$\"]){name}\b", line) for line in lines)
+    """Whether lines name something: by itself, or as a part of a class."""
+    return any(re.search(rf"(?:(?<![\w.$\"])|\b[A-Z]\w*\.){name}\b", line) for line in lines)
 
 
 def _margin(line: str) -> int:

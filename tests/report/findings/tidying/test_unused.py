@@ -49,12 +49,43 @@ def test_a_result_goes_where_a_function_is_differentiated_and_no_error_is_to_be_
 def test_a_helper_that_is_called_stays_with_what_it_calls() -> None:
     used = without_unused(SCRIPT.replace("neg(a)", "idle(a)"), "javascript", asserts=False)
     assert "function shaped(x) {  // a remark\n  return reshape(x, [1]);\n}\n" in used
-    assert "function idle(x) {" in used
+    assert "var b = shaped(a);\n" in used
 
 
 def test_a_call_that_ends_on_another_line_is_left_as_it_is() -> None:
     broken = SCRIPT.replace("entries([f(1.5), -0.5]), true);", "entries([\n1.5]), true);")
     assert "var a = tensor(entries([\n1.5]), true);" in without_unused(broken, "javascript", asserts=True)
+
+
+JAVA = """\
+import java.util.List;
+import java.util.Map;
+
+final class Forward {
+    static double number(double value) {
+        return value;
+    }
+
+    static Map.Entry<Double, Double> pair(
+            double value, List<Double> others) {
+        return Map.entry(value, others.get(0));
+    }
+}
+
+class Finding {
+    public static void main(String[] arguments) {
+        double got = Forward.number(1.5);
+    }
+}
+"""
+
+
+def test_a_method_that_nothing_calls_goes_with_the_imports_that_it_alone_uses() -> None:
+    assert without_unused(JAVA, "java", asserts=True) == (
+        "final class Forward {\n    static double number(double value) {\n        return value;\n    }\n}\n\n"
+        "class Finding {\n    public static void main(String[] arguments) {\n"
+        "        double got = Forward.number(1.5);\n    }\n}\n"
+    )
 
 
 BLOCK = """\
