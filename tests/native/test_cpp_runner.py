@@ -39,6 +39,21 @@ inline Tensor root(Tensor x) {
   return {std::sqrt(x.number), x.slope / (2 * std::sqrt(x.number))};
 }
 
+struct Factor {
+  double number;
+  explicit Factor(double number) : number(number) {}
+  ~Factor() { number = NAN; }
+};
+struct Scaled {  // an expression that refers to what it is made of, as libraries of templates give it
+  const Factor& factor;
+  const Tensor& x;
+  operator Tensor() const { return {factor.number * x.number, factor.number * x.slope}; }
+};
+inline Scaled operator*(const Factor& factor, const Tensor& x) { return {factor, x}; }
+
+inline int touched = 0;
+inline void touch() { ++touched; }
+
 template <class Function> std::pair<Tensor, Pullback> vjp(Function function, std::vector<Tensor> x) {
   std::vector<double> slopes;
   for (auto& one : x) {
@@ -60,7 +75,13 @@ ADAPTER = FunctionalAdapter(
     leaf="Tensor{{{scalar}, 0.0}}",
     value="value({x})",
     vjp="vjp({function}, {primals})",
-    operators={"add": "plus({x}, {y})", "sin": "sine({x})", "cos": "wrong({x})", "sqrt": "root({x})"},
+    operators={
+        "add": "plus({x}, {y})",
+        "sin": "sine({x})",
+        "cos": "wrong({x})",
+        "sqrt": "root({x})",
+        "negative": "Factor(-1.0) * {x}",
+    },
     scalars_only=True,
 )
 GRADIENT = "x = leaf float64[] {0x1p+1} requires_grad\ny = %s\nbackward y\nread value y\nread grad x\n"
@@ -73,7 +94,9 @@ def engine() -> Iterator[Engine]:
     runner.stop()
 
 
-@pytest.mark.parametrize(("applied", "outcome"), [("sin x", "passed"), ("add x x", "passed"), ("cos x", "wrong")])
+@pytest.mark.parametrize(
+    ("applied", "outcome"), [("sin x", "passed"), ("add x x", "passed"), ("cos x", "wrong"), ("negative x", "passed")]
+)
 def test_what_is_right_passes_and_what_is_wrong_is_found(engine: Engine, applied: str, outcome: str) -> None:
     assert examine(parse(GRADIENT % applied), engine).outcome == outcome
 
@@ -87,6 +110,13 @@ def test_an_exception_of_cpp_is_an_observation(engine: Engine) -> None:
     finding = examine(parse(GRADIENT % "sqrt x"), engine)
     assert finding.outcome == "unexpected-error"
     assert "std::domain_error: too large" in finding.message
+
+
+def test_an_expression_may_give_nothing_a_number_or_a_truth_value() -> None:
+    session = Compiled(SETUP)
+    assert session.evaluate("touch()", {}) is None
+    assert session.evaluate("touched", {}) == 1.0
+    assert session.evaluate("touched > 0", {}) is True
 
 
 def test_its_reproduction_is_cpp(engine: Engine) -> None:

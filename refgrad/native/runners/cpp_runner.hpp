@@ -45,9 +45,15 @@ template <class T> int outs(Out* all, const T& one) {
   return ONE;
 }
 
-template <class F> int guarded(Out* all, char* type, char* message, F f) {
+// What stands behind an expression and a comma: one that gives nothing has a result then, and what any other one is made
+// of lives until its result is read. Libraries give expressions that refer to their operands.
+struct Behind {};
+template <class T> T&& operator,(T&& found, Behind) { return std::forward<T>(found); }
+inline int outs(Out*, Behind) { return 0; }
+
+template <class F> int guarded(char* type, char* message, F f) {
   try {
-    if constexpr (std::is_void_v<decltype(f())>) { f(); return 0; } else return outs(all, f());
+    return f();
   } catch (const std::exception& error) {
     int status;
     char* name = abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status);

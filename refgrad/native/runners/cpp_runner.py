@@ -151,7 +151,10 @@ class Compiled(python_runner.Session):
 
     def function_of(self, expression: str, declared: str) -> Callable[..., int]:
         """Return an expression as a function that takes its arguments, and is told where results go."""
-        body = "%s\n  return guarded(results, kind, message, [&] { return %s; });" % (declared, expression)
+        body = "%s\n  return guarded(kind, message, [&] { return outs(results, ((%s), Behind{})); });" % (
+            declared,
+            expression,
+        )
         if body not in self.functions:
             path = os.path.join(self.folder, hashlib.sha256(body.encode()).hexdigest()[:16])
             if not os.path.exists(path + ".so"):
