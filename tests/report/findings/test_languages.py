@@ -11,7 +11,7 @@ from refgrad.report.findings import Script, scripts
 from refgrad.report.findings.languages import LANGUAGES
 
 REPORTS = Path(__file__).parents[3] / "reports"
-ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "cppad", "eigen", "commons-math", "r-deriv")
+ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "ceres", "cppad", "eigen", "sacado", "commons-math", "r-deriv")
 
 
 def committed() -> list[Script]:
