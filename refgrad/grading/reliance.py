@@ -21,7 +21,7 @@ from refgrad.grading.checks.isolation.alone import (
     without_constants,
 )
 from refgrad.grading.checks.isolation.ingredients import starts_at_leaf
-from refgrad.grading.checks.isolation.seedless import without_seeds
+from refgrad.grading.checks.isolation.seedless import WEIGHT, without_seeds
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
@@ -75,6 +75,11 @@ class Reliance:
             operators = trial.scenario.operators
             tried[operators] = tried.get(operators, True) and trial.right
         return "seed" in self.engine.adapter.features and (not tried or any(tried.values()))
+
+    @cached_property
+    def weighs(self) -> bool:
+        """Whether outputs can be weighted where no seeds are taken: by a product that is not wrong by itself."""
+        return WEIGHT in self.engine.operators and not self._is_faulty(WEIGHT)
 
     @cached_property
     def watches_seeds(self) -> bool:
@@ -143,7 +148,7 @@ class Reliance:
 
     def seeded(self, scenario: Scenario) -> Scenario:
         """Return the scenario, without seeds if they cannot be relied on."""
-        return scenario if self.takes_seeds else without_seeds(scenario)
+        return scenario if self.takes_seeds else without_seeds(scenario, weighs=self.weighs)
 
     def reliable_on(self, behaviours: str, operators: frozenset[str]) -> bool:
         """Whether it shows them in those scenarios of a behaviour that use these operators."""

@@ -185,6 +185,8 @@ class Search:
         self.said[finding.outcome] = finding
         if not finding.failed or not self.bench.reliance.runnable(scenario):
             return False
+        if self.check.operator_name not in {"", *scenario.operators}:  # what is tried with an operator is not its fault
+            return False
         if self.check.excuses(scenario, finding, self.bench):
             self.excused += 1
             return False

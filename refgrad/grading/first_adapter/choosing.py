@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Final
 
 from refgrad.errors import UserError
@@ -46,6 +47,9 @@ MOST_OF_IT: Final = 0.4
 LONGEST: Final = 300
 """The characters that are kept of what a library said."""
 
+NARROW: Final[Texts] = MappingProxyType({"dtype": "float32", "dtypes": ("float32",)})
+"""What an adapter says of a library in single precision alone."""
+
 MOST_SPELLINGS: Final = 2
 """So many spellings of one operator are kept: those of one function by other words say nothing new."""
 
@@ -66,6 +70,16 @@ class Chosen:
     instead: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """A library with the spellings of its operators, and the ``family`` and ``unlike`` of what is chosen."""
+
+    bench: Workbench
+    texts: Mapping[str, list[str]]
+    family: str
+    unlike: Mapping[str, str]
+
+
 def choose(library: Library, asking: Asking) -> Chosen:
     """Start a library and choose the templates of its adapter; those that are given are not asked for.
 
@@ -80,12 +94,15 @@ def choose(library: Library, asking: Asking) -> Chosen:
     if not kinds:
         raise UserError(_unread(bench))
     bench = bench.knowing(scalars_only=kinds == [NUMBER])
-    family, inherited = _family(bench, modules, kinds)
-    own = asking.operators
-    right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}))
-    spelled = {**right, **inherited, **own}
-    bench = _with_spellings(bench, spelled)
-    bench = _differentiating(bench, library, kinds, asking)
+    spelling = _spelling(bench, modules, kinds, asking)
+    ways = _ways(spelling.bench, modules, kinds, asking)
+    if not any(ways):  # some keep gradients, and numbers, in single precision alone, whatever a tensor is made of
+        leaf = bench.adapter.leaf.replace("{array}", "{array}.astype(np.float32)")
+        narrow = _spelling(bench.knowing(leaf=leaf, **NARROW), modules, kinds, asking)
+        if any(narrow_ways := _ways(narrow.bench, modules, kinds, asking)):
+            spelling, ways = narrow, narrow_ways
+    own, spelled = asking.operators, spelling.texts
+    bench = _differentiating(spelling.bench, library, kinds, asking, ways)
     bench = bench.knowing(**asking.templates(type(bench.adapter)))
     bench = with_dtypes(with_policy(bench))
     bench = without_what_fails(with_optional(bench, modules), modules, kinds, asking)
@@ -100,7 +117,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
     instead = next((plain_line(said, LONGEST) for said, _ in came.most_common(1)), "")
-    return Chosen(bench, modules, family, unlike, untaught, instead)
+    return Chosen(bench, modules, spelling.family, spelling.unlike, untaught, instead)
 
 
 def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
@@ -109,7 +126,7 @@ def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> W
     pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", VALUES)]
     best = best_of(bench, pairs, Workbench.kinds_read_back)
     if not best:
-        narrow = ({**pair, "dtype": "float32", "dtypes": ("float32",)} for pair in pairs)
+        narrow = ({**pair, **NARROW} for pair in pairs)
         best = best_of(bench, narrow, Workbench.kinds_read_back)
     leaf = asking.chosen("leaf", best.get("leaf"))
     value = asking.chosen("value", best.get("value"))
@@ -122,6 +139,15 @@ def _unread(bench: Workbench) -> str:
     finding = bench.found(Scenario((leaf, Read("value", "x"))))
     said = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
     return f"no tensor comes back with leaf = {bench.adapter.leaf} and value = {bench.adapter.value}: {said}"
+
+
+def _spelling(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> _Spelling:
+    """Choose how operators are spelled."""
+    family, inherited = _family(bench, modules, kinds)
+    own = asking.operators
+    right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}))
+    texts = {**right, **inherited, **own}
+    return _Spelling(_with_spellings(bench, texts), texts, family, unlike)
 
 
 def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
@@ -175,14 +201,11 @@ def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> W
     )
 
 
-def _differentiating(bench: Workbench, library: Library, kinds: Sequence[str], asking: Asking) -> Workbench:
+def _differentiating(
+    bench: Workbench, library: Library, kinds: Sequence[str], asking: Asking, ways: tuple[Texts, Texts]
+) -> Workbench:
     """Choose how gradients come about: by a tape, or else by a pullback."""
-    works, modules = partial(Workbench.kinds_differentiated, kinds=kinds), library.own_modules(bench)
-    taped = best_of(bench, _tapes(bench, modules, asking), works)
-    seeds = dict.fromkeys(["{array}", bench.adapter.leaf])
-    pulled_by = asking.among("vjp", with_module(PULLBACKS, modules))
-    pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
-    pulled = {} if taped else best_of(bench.functional(), pullbacks, works)
+    taped, pulled = ways
     if not (taped or pulled or "kind" in asking.given):
         library.refuse_what_is_empty(bench)
     kind = asking.chosen("kind", "tape" if taped else "functional" if pulled else None)
@@ -192,7 +215,18 @@ def _differentiating(bench: Workbench, library: Library, kinds: Sequence[str], a
     found = {name: asking.chosen(name, taped.get(name)) for name in ("backward", "gradient")}
     bench = bench.knowing(**found, seed=taped.get("seed", asking.given.get("seed", bench.adapter.seed)))
     resets = ({"zero_grad": text} for text in asking.among("zero_grad", ZERO_GRADS))
-    return bench.knowing(**best_of(bench, resets, partial(works, reset=True)))
+    works = partial(Workbench.kinds_differentiated, kinds=kinds, reset=True)
+    return bench.knowing(**best_of(bench, resets, works))
+
+
+def _ways(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> tuple[Texts, Texts]:
+    """Return the best tape, or else the best pullback."""
+    works = partial(Workbench.kinds_differentiated, kinds=kinds)
+    taped = best_of(bench, _tapes(bench, modules, asking), works)
+    seeds = dict.fromkeys(["{array}", bench.adapter.leaf])
+    pulled_by = asking.among("vjp", with_module(PULLBACKS, modules))
+    pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
+    return taped, {} if taped else best_of(bench.functional(), pullbacks, works)
 
 
 def _tapes(bench: Workbench, modules: Sequence[str], asking: Asking) -> Iterator[Texts]:

@@ -17,7 +17,7 @@ class Shown:
 
     A message says nothing that depends on how fast or how busy the machine was. What was measured does, ``figures``,
     ``growth`` and ``held``, the bytes that were held after so many iterations: reports do not have it. ``fact`` is what
-    a message says, as data, where its program shows that.
+    a message says, as data, where its program shows that. What is wrong may be the fault of one of the ``operators``.
     """
 
     outcome: Outcome
@@ -29,3 +29,4 @@ class Shown:
     growth: Growth | None = None
     held: Mapping[int, int] = field(default_factory=dict)
     fact: Fact | None = None
+    operators: tuple[str, ...] = ()

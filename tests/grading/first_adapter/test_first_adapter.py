@@ -50,6 +50,14 @@ def test_tensors_are_made_and_read_and_differentiated_as_the_library_does(engine
     assert adapter.zero_grad == "setattr({leaf}, 'grad', None)"
 
 
+def test_a_library_that_keeps_gradients_in_single_precision_is_one_of_float32() -> None:
+    module = "tests.grading.first_adapter.narrow_tape"
+    adapter = choose(Library("narrow", (module,), sys.executable), Asking(found, {})).bench.adapter
+    assert isinstance(adapter, TapeAdapter)
+    assert (adapter.dtype, adapter.leaf) == ("float32", f"{module}.Tensor({{array}}.astype(np.float32))")
+    assert {"add": "{x} + {y}", "exp": "{x}.exp()"}.items() <= adapter.operators.items()
+
+
 def test_the_policy_is_what_the_library_keeps(engine: Engine) -> None:
     policy = engine.adapter.policy
     assert (policy.frees, policy.implicit_seed, policy.accumulates) == ("never", "ones", "adds")

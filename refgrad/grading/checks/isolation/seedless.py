@@ -1,34 +1,44 @@
 """Scenarios with seeds, put to an engine that takes none, or ignores them.
 
 ``seed · Jacobian`` is the gradient of the sum of the output weighted with the seed, so each seeded backward becomes one
-from such a sum: the rules still meet cotangents of any size and sign.
+from such a sum: the rules still meet cotangents of any size and sign. Where products cannot be relied on, nothing is
+weighted, and the cotangents are ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Scenario, Step
 
+WEIGHT: Final = "multiply"
+"""The operator by which outputs are weighted."""
 
-def without_seeds(scenario: Scenario) -> Scenario:
-    """Return a scenario with the same gradients whose backward calls start from scalars, without seeds."""
+
+def without_seeds(scenario: Scenario, *, weighs: bool = True) -> Scenario:
+    """Return a scenario with the same gradients whose backward calls start from scalars, without seeds.
+
+    If it ``weighs`` nothing, the gradients are those for seeds of ones.
+    """
     taken = set(scenario.definitions)
-    return Scenario(tuple(new for step in scenario.steps for new in _weighted(step, taken)))
+    return Scenario(tuple(new for step in scenario.steps for new in _seedless(step, taken, weighs=weighs)))
 
 
-def _weighted(step: Step, taken: set[str]) -> Iterator[Step]:
+def _seedless(step: Step, taken: set[str], *, weighs: bool) -> Iterator[Step]:
     if not isinstance(step, Backward | Grad) or step.seed is None:
         yield step
         return
-    weights, weighted = _fresh("weights", taken), _fresh("weighted", taken)
-    yield Leaf(weights, step.seed, requires_grad=False)
-    yield Apply(weighted, "multiply", (step.output, weights))
-    output = weighted
+    output = step.output
+    if weighs:
+        weights, output = _fresh("weights", taken), _fresh("weighted", taken)
+        yield Leaf(weights, step.seed, requires_grad=False)
+        yield Apply(output, WEIGHT, (step.output, weights))
     if step.seed.shape != ():
-        output = _fresh("total", taken)
-        yield Apply(output, "sum", (weighted,))
+        total = _fresh("total", taken)
+        yield Apply(total, "sum", (output,))
+        output = total
     yield replace(step, output=output, seed=None)
 
 

@@ -62,8 +62,7 @@ class BehaviourCheck(Check):
         finding = worst(trial.finding for trial in counted)
         blamed = [trial.blamed for trial in trials if trial.blamed]
         if blamed and not finding.failed:
-            remark = Remark(text=f"cannot be judged: {blamed[0]} fails by itself")
-            return bench.verdict(self, "inconclusive", remark, cause=blamed[0], examples=len(trials))
+            return self._blamed(bench, blamed[0], examples=len(trials))
         if finding.outcome == "passed":
             return bench.verdict(self, "passed", examples=len(trials))
         scenario = next(trial.scenario for trial in counted if trial.finding is finding)
@@ -72,9 +71,16 @@ class BehaviourCheck(Check):
             shown = run_again(scenario, finding, bench, lambda: bench.examine(scenario, self).failed)
         return bench.shown(self, shown, examples=len(trials))
 
+    def _blamed(self, bench: Bench, cause: str, examples: int) -> Verdict:
+        remark = Remark(text=f"cannot be judged: {cause} fails by itself")
+        return bench.verdict(self, "inconclusive", remark, cause=cause, examples=examples)
+
     def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
         """Take the measurement; its program is the reproduction, made to show what was found."""
         shown = take_measurement(bench.engine, measurement, bench.settings)
+        verdicts = (verdict_on(bench, operator_table()[name]) for name in shown.operators)
+        if blamed := next((verdict.id for verdict in verdicts if is_broken(verdict)), ""):
+            return self._blamed(bench, blamed, examples=shown.examples)
         if shown.scenario is None:
             verdict = bench.verdict(self, shown.outcome, examples=shown.examples)
         else:

@@ -81,7 +81,7 @@ def _shown(exercise: Exercise, library: Library) -> Shown:
     if not faults:
         return Shown("passed", f"{exercise.what}: all numbers are right")
     outcome, told = min(faults, key=lambda fault: OUTCOMES.index(fault[0]))
-    return Shown(outcome, f"{exercise.what}: {told}", _program(text, library))
+    return Shown(outcome, f"{exercise.what}: {told}", _program(text, library), operators=exercise.operators)
 
 
 def _program(text: str, library: Library) -> str:
@@ -108,7 +108,8 @@ def _raised(exercise: Exercise, error: RaisedError, program: str) -> Shown:
     if "NotImplementedError" in error.bases:
         raise error
     fact = Error(error=Raised(error.type, str(error).removeprefix(f"{error.type}: "), tuple(error.bases)))
-    return Shown("unexpected-error", f"{exercise.what}: raised {error}", program, fact=fact)
+    told = f"{exercise.what}: raised {error}"
+    return Shown("unexpected-error", told, program, fact=fact, operators=exercise.operators)
 
 
 Counts = Sequence[tuple[float | None, int]]
