@@ -124,16 +124,20 @@ class _Expanding:
         filling = self._names(helper) | {helper.function: function, helper.primals: primals}
         if output != "_":
             filling[helper.output] = ast.Name(output, ast.Load())
-        first = filled(helper.before, filling)
-        then = [*helper.behind, ast.Expr(helper.gradients)]
-        seed = call.args[0]
-        if sum(isinstance(each, ast.Name) and each.id == helper.seed for part in then for each in ast.walk(part)) > 1:
-            named = self.fresh(helper.seed)
-            first.append(ast.Assign([ast.Name(named, ast.Store())], seed))
-            seed = ast.Name(named, ast.Load())
-        *then, shown = filled(then, filling | {helper.seed: seed})
+        *then, shown = self._behind(helper, call.args[0], filling)
         assert isinstance(shown, ast.Expr)
-        return [*first, *before, *then, _Calls(call, shown.value).visit(last), *behind[number + 1 :]]
+        pulled = _Calls(call, shown.value).visit(last)
+        return [*filled(helper.before, filling), *before, *then, pulled, *behind[number + 1 :]]
+
+    def _behind(self, helper: _Helper, seed: ast.expr, filling: Mapping[str, ast.expr]) -> list[ast.stmt]:
+        """Return what a pullback does with a seed, which has a name if it is used more than once, and what it gives."""
+        body = [*helper.behind, ast.Expr(helper.gradients)]
+        used = sum(isinstance(each, ast.Name) and each.id == helper.seed for part in body for each in ast.walk(part))
+        if used <= 1:
+            return filled(body, {**filling, helper.seed: seed})
+        named = ast.Name(self.fresh(helper.seed), ast.Load())
+        assigned = ast.Assign([ast.Name(named.id, ast.Store())], seed)
+        return [ast.fix_missing_locations(assigned), *filled(body, {**filling, helper.seed: named})]
 
     def _names(self, helper: _Helper) -> dict[str, ast.expr]:
         own = {name for part in (*helper.before, *helper.behind) for name in bound_in(part)}

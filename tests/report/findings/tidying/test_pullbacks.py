@@ -25,6 +25,15 @@ def vjp(function, primals):
     return output, pullback
 
 """
+TWICE = """\
+def vjp(function, primals):
+    output = function(*primals)
+    def pullback(seed):
+        found = lib.gradient(output, primals, seed)
+        return [each * seed / seed for each in found]
+    return output, pullback
+
+"""
 LEAVES = """\
 def vjp(function, primals):
     fresh = [lib.number(x) for x in primals]
@@ -128,6 +137,13 @@ def test_a_pullback_that_is_not_called_once_stays(rest: str) -> None:
     assert written(program) == ast.unparse(ast.parse(program))
 
 
+def test_a_seed_that_is_used_twice_is_computed_once_where_the_pullback_was_called() -> None:
+    program = "a = lib.symbol('a')\n_, pullback = vjp(lib.number, [a])\nb = 2 * a\n[g] = pullback(b + 1)\nlib.show(g)\n"
+    new = written(TWICE + program)
+    assert "b = 2 * a\nseed = b + 1\n" in new
+    assert shown(new) == shown(TWICE + program)
+
+
 def test_a_function_that_is_named_twice_stays() -> None:
     program = "def f(a):\n    return a * a\na = lib.symbol('a')\n_, pullback = vjp(f, [a])\n[g] = pullback(1)\n"
     new = written(TAPE + program + "lib.show(g + f(a))\n")
@@ -162,7 +178,7 @@ def programs(draw: st.DrawFn) -> str:
         f"[{result}] = pullback({leaves[-1]})",
         f"lib.show({result} * {leaves[0]})",
     ]
-    return draw(st.sampled_from([TAPE, LEAVES])) + "\n".join(lines) + "\n"
+    return draw(st.sampled_from([TAPE, LEAVES, TWICE])) + "\n".join(lines) + "\n"
 
 
 @given(programs())
