@@ -173,7 +173,8 @@ def _place(subject: Subject, discrepancy: Discrepancy) -> str:
 def _leaf(subject: Subject, i: int, point: Arrays) -> str:
     given = subject.inputs[i]
     if given.array is None:
-        return repr(given.given) if isinstance(given.given, PLAIN) else f"leaves[{i}]"
+        plain = repr(given.given) if isinstance(given.given, PLAIN) else subject.library.code(given.given)
+        return plain or f"leaves[{i}]"
     checked = i in subject.positions
     array = as_given(point[subject.positions.index(i)] if checked else given.array, given.kind)
     otherwise = f"inputs[{i}]" if subject.is_flat else f"leaves[{i}]"

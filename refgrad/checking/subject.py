@@ -161,8 +161,7 @@ class Subject:
         floats = (float,) if self.library.counts_floats else ()
         found = tuple(leaf for leaf in leaves if isinstance(leaf, floats) or self.library.is_tensor(leaf))
         if not found:
-            kinds = type(leaves[0]).__name__ if leaves else "empty"
-            raise SubjectError(f"output 0 is {kinds}, not a tensor")
+            raise SubjectError(f"output 0 is {_name(leaves[0]) if leaves else 'empty'}, not a tensor")
         if self.output_places and len(found) != len(self.output_places):
             raise SubjectError("the function returns another number of tensors in another call", cause="changes")
         if not self.output_places:
@@ -179,6 +178,12 @@ class Subject:
     def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
         """Run the function forward, so that its outputs can be run backward."""
         return pullback_of(self, point, watching)
+
+
+def _name(leaf: Any) -> str:
+    """Say what a leaf is that is no tensor of numbers."""
+    name, dtype = type(leaf).__name__, getattr(leaf, "dtype", None)
+    return name if dtype is None else f"{name} of dtype {dtype}"
 
 
 @contextmanager

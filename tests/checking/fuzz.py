@@ -21,7 +21,10 @@ NUMBERS = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e300, 1e-300, 6e4, 1e-8]),
 )
 SHAPES = st.sampled_from([(), (1,), (3,), (2, 2), (0,), (2, 0), (1, 3)])
-OTHERS = st.sampled_from([None, "mean", 2, 1.5, 1j, True, object(), [], {}, (), np.float32(2), np.arange(3), range(2)])
+OTHERS = st.sampled_from([
+    None, "mean", 2, 1.5, 1j, True, object(), [], {}, (), np.float32(2), np.arange(3), range(2), memoryview(b"abc"),
+    np.array([object()]), np.array(["mean"]), np.array("2026-11-24", "M8[D]"), np.zeros(1, "f8, i4"), np.str_("mean"),
+])  # fmt: skip
 
 OPTIONS = st.fixed_dictionaries(
     {"budget": st.sampled_from([0.5, 0.5, 0.0])},
@@ -74,6 +77,11 @@ def warning(x: Any) -> Any:
     """A function that warns."""
     warnings.warn("careful", stacklevel=1)
     return x * 2
+
+
+def objects(x: Any) -> Any:
+    """A function that returns an array that holds no numbers."""
+    return np.array([x.shape, {}], dtype=object)
 
 
 COUNTS = [0]

@@ -20,6 +20,7 @@ from tests.checking.fuzz import (
     counting,
     inputs_of,
     names_of,
+    objects,
     raising,
     warning,
 )
@@ -89,6 +90,7 @@ ONE: dict[str, Function] = {
     "half detached": lambda x: x * x.detach(),
     "number": lambda x: x.sum().item(),
     "nothing": lambda _: None,
+    "objects": objects,
     "words": lambda _: "words",
     "numpy": lambda x: x.detach().numpy(),
     "several": lambda x: (x, [x.exp(), {"a": x.sum()}], None, 3),

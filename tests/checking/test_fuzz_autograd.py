@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.checking.fuzz import (
@@ -19,6 +19,7 @@ from tests.checking.fuzz import (
     counting,
     inputs_of,
     names_of,
+    objects,
     raising,
     warning,
 )
@@ -72,6 +73,7 @@ ONE: dict[str, Function] = {
     "half stopped": lambda x: x * autograd.tracer.getval(x),
     "a number": float,
     "nothing": lambda _: None,
+    "objects": objects,
     "words": lambda _: "words",
     "plain numpy": lambda x: np.asarray(x) * 2,
     "several": lambda x: (x, [anp.exp(x), {"a": anp.sum(x)}], None, 3),
@@ -102,6 +104,7 @@ ONE: dict[str, Function] = {
 
 
 @SETTINGS
+@example(names=["generator", "stopped"], inputs=np.array(0.0), options={"budget": 0.5})
 @given(names=names_of(ONE), inputs=inputs_of(tensors()), options=OPTIONS)
 def test_nothing_but_a_report_comes_out(names: list[str], inputs: Any, options: Any) -> None:
     function = composed(ONE, names, lambda value: isinstance(value, np.ndarray | np.generic) or hasattr(value, "_node"))

@@ -20,6 +20,7 @@ from tests.checking.fuzz import (
     counting,
     inputs_of,
     names_of,
+    objects,
     raising,
     warning,
 )
@@ -40,9 +41,10 @@ def _double_precision() -> Iterator[None]:
 
 @st.composite
 def tensors(draw: Any) -> Any:
-    """Draw an array of JAX or of numpy."""
+    """Draw an array of JAX or of numpy, or a key of random numbers."""
     array = draw(arrays(DTYPES))
-    return jnp.asarray(array) if draw(st.booleans()) else array
+    sort = draw(st.sampled_from(["jax", "jax", "numpy", "numpy", "key"]))
+    return jax.random.key(0) if sort == "key" else jnp.asarray(array) if sort == "jax" else array
 
 
 def ruled(rule: Function) -> Function:
@@ -69,6 +71,7 @@ ONE: dict[str, Function] = {
     "compiled": jax.jit(lambda x: jnp.sin(x) * 2),
     "a number": float,
     "nothing": lambda _: None,
+    "objects": objects,
     "words": lambda _: "words",
     "numpy": np.asarray,
     "several": lambda x: (x, [jnp.exp(x), {"a": jnp.sum(x)}], None, 3),
@@ -78,6 +81,7 @@ ONE: dict[str, Function] = {
     "loop": lambda x: jax.lax.fori_loop(0, 2, lambda _, y: y * x, x),
     "noise of numpy": lambda x: x * np.random.rand(),  # noqa: NPY002 (as people do)
     "noise of a key": lambda x: x * jax.random.uniform(jax.random.key(0), jnp.shape(x)),
+    "a key": lambda _: jax.random.key(0),
     "callback": lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(jnp.shape(x), x.dtype), x),
     "gradient inside": jax.grad(lambda x: jnp.sum(x**3).real),
     "matrix": lambda x: x @ x,

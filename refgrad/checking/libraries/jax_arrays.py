@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, Library
-from refgrad.checking.libraries.numbers import Array, Kind, as_given
+from refgrad.checking.libraries.numbers import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
 
@@ -22,8 +22,8 @@ class JaxArrays(Library):
         self.arrays = (np.ndarray, engine.namespace["jax"].Array, np.generic)
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether something is an array."""
-        return isinstance(value, self.arrays)
+        """Whether something is an array of numbers."""
+        return isinstance(value, self.arrays) and is_numeric(value.dtype)
 
     def kind(self, tensor: Any) -> Kind:
         """Return the dtype."""
@@ -33,6 +33,16 @@ class JaxArrays(Library):
         """Return the values; those of bfloat16 and float16 in float32."""
         array = np.asarray(tensor)
         return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
+
+    def code(self, value: Any) -> str:
+        """Return code for a key of random numbers."""
+        jax = self.engine.namespace["jax"]
+        if not isinstance(value, jax.Array):
+            return ""
+        data = np.asarray(jax.random.key_data(value))
+        return (
+            f"jax.random.wrap_key_data(np.array({data.tolist()}, dtype=np.uint32), impl={jax.random.key_impl(value)!r})"
+        )
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new array."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from refgrad.checking.libraries.numbers import Array, Kind, as_given, as_real
+from refgrad.checking.libraries.numbers import Array, Kind, as_given, as_real, is_numeric
 from refgrad.native import calls
 from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
@@ -59,12 +59,14 @@ class Library:
         """Whether the gradient by a complex number is the conjugate of the direction in which the output grows."""
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether something is a tensor, or as good as one."""
-        return isinstance(value, np.ndarray) or hasattr(value, "shape") or hasattr(value, "data")
+        """Whether something is a tensor of numbers, or as good as one."""
+        if isinstance(value, np.ndarray | np.generic):
+            return is_numeric(value.dtype)
+        return hasattr(value, "shape") or hasattr(value, "data")
 
     def kind(self, tensor: Any) -> Kind:
         """Return what the entries of a tensor are."""
-        return Kind(self.values(tensor).dtype.name)
+        return Kind(self.numbers(tensor).dtype.name)
 
     def values(self, tensor: Any) -> Array:
         """Return the values of a tensor, which may be its own memory."""
@@ -72,9 +74,26 @@ class Library:
             return np.asarray(tensor)
         return np.asarray(self.engine.evaluate(calls.value(self.engine.adapter, "tensor"), tensor=tensor))
 
+    def numbers(self, tensor: Any) -> Array:
+        """Return the values of what a function takes or returns. Raises SubjectError where they are not numbers."""
+        name = type(tensor).__name__
+        try:
+            values = self.values(tensor)
+        except Exception as error:
+            raised = f"{type(error).__name__}: {error}"
+            raise SubjectError(f"an object of type {name} cannot be read as a tensor: {raised}") from error
+        if not is_numeric(values.dtype):
+            raise SubjectError(f"an object of type {name} holds values of dtype {values.dtype}, not numbers")
+        return values
+
     def read(self, tensor: Any) -> Array:
-        """Return a copy of a tensor's values as real numbers."""
-        return as_real(self.values(tensor))
+        """Return a copy of a tensor's values as real numbers. Raises SubjectError where they are not numbers."""
+        return as_real(self.numbers(tensor))
+
+    def code(self, value: Any) -> str:
+        """Return code for something that is no tensor of numbers, nothing where there is none."""
+        del value
+        return ""
 
     def requires_grad(self, tensor: Any) -> bool:
         """Whether a tensor says that it is to be differentiated by; what says nothing is."""

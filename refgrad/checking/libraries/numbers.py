@@ -40,6 +40,13 @@ class Kind:
         return COMPLEX_PARTS.get(self.dtype, self.dtype)
 
 
+def is_numeric(dtype: Any) -> bool:
+    """Whether a dtype is one of numbers that numpy can hold: not of objects, texts, times, records or random keys."""
+    if not isinstance(dtype, np.dtype):
+        return False
+    return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.type is not np.void)  # V: bfloat16 and its like
+
+
 def as_real(array: Array) -> Array:
     """Return a copy in which a complex array has another axis, for the real and the imaginary part."""
     if array.dtype.kind != "c":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, Library, Source, UnsupportedError
-from refgrad.checking.libraries.numbers import Array, Kind, as_given
+from refgrad.checking.libraries.numbers import Array, Kind, as_given, is_numeric
 from refgrad.checking.libraries.torch_raised import raised_mode
 from refgrad.native.engine import Engine
 
@@ -34,14 +34,13 @@ class TorchTensors(Library):
         self.conjugates = False
         self.counts_floats = False
         self.own_source = Source(self._generator_state, self._set_generator_state)
-        self.tensors = (self.torch.Tensor, np.ndarray)
         self.halves = frozenset({self.torch.bfloat16, self.torch.float16})
         self.plain: dict[Any, Kind] = {}
         """The kinds of tensors whose entries lie in order, by their dtypes."""
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether something is a tensor, or an array that becomes one."""
-        return isinstance(value, self.tensors)
+        """Whether something is a tensor, or an array of numbers that becomes one."""
+        return isinstance(value, self.torch.Tensor) or (isinstance(value, np.ndarray) and is_numeric(value.dtype))
 
     def kind(self, tensor: Any) -> Kind:
         """Return the dtype, and the strides of a tensor whose entries do not lie in order.

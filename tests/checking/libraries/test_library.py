@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
+from refgrad import check_gradients
 from refgrad.checking.libraries.library import Library, UnsupportedError
 from refgrad.native.engine import start
 from tests.native.reference import ADAPTER
@@ -12,3 +16,52 @@ from tests.native.reference import ADAPTER
 def test_second_derivatives_are_refused_where_nothing_is_known_of_them() -> None:
     with pytest.raises(UnsupportedError, match="second derivatives of refgrad are not checked"):
         Library(start(ADAPTER)).gradient_function(lambda x: x, 1)
+
+
+class Own:
+    """Something with values that the engine cannot read."""
+
+    data = None
+
+
+class Held:
+    """A tensor of the reference engine by its looks, whose values are what it is told."""
+
+    shape = (1,)
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def detach(self) -> Held:
+        """Return itself."""
+        return self
+
+    def numpy(self) -> Any:
+        """Return the values."""
+        return self.values
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (np.array([object()]), "output 0 is ndarray of dtype object, not a tensor"),
+        (np.array(["a"]), "output 0 is ndarray of dtype <U1, not a tensor"),
+        (np.str_("a"), "output 0 is str_ of dtype <U1, not a tensor"),
+        (np.array(0, "M8[s]"), "output 0 is ndarray of dtype datetime64[s], not a tensor"),
+        (np.zeros(1, [("a", float)]), "output 0 is ndarray of dtype [('a', '<f8')], not a tensor"),
+        (Held(np.array([{}])), "an object of type Held holds values of dtype object, not numbers"),
+        (
+            Own(),
+            "an object of type Own cannot be read as a tensor: AttributeError: 'Own' object has no attribute 'detach'",
+        ),
+    ],
+    ids=["objects", "texts", "a text", "a time", "records", "a tensor of objects", "no tensor"],
+)
+def test_outputs_that_hold_no_numbers_are_told(output: Any, told: str) -> None:
+    report = check_gradients(lambda _: output, np.ones(1), "refgrad", raise_exception=False, strict=False)
+    assert (report.outcome, report.cause, str(report)) == ("inconclusive", "raises", told)
+
+
+def test_an_array_of_objects_among_the_outputs_is_left_out() -> None:
+    report = check_gradients(lambda x: (x * 2, np.array([object()])), np.ones(1), "refgrad")
+    assert report.outcome == "right"
