@@ -88,8 +88,9 @@ def new(  # noqa: PLR0913 (one an option)
 
 def _asked(field: str, found: str | None) -> str:
     hint = "" if found else f" (such as {_example(field)})"
-    answer: str = click.prompt(f"{field}, {MEANINGS[field]}{hint}", default=found, err=True)
-    return answer
+    text = f"{field}, {MEANINGS[field]}{hint}"
+    answer: str = click.prompt(text, default=found or "", show_default=bool(found), err=True)
+    return answer or _found(field, None)
 
 
 def _found(field: str, found: str | None) -> str:

@@ -32,6 +32,9 @@ it, whose traces go when their addresses are used again. Those of torch.func com
 iterations, and to 30 in each further 200.
 """
 
+CONFIRMATIONS: Final[Mapping[str, int]] = MappingProxyType({"traced": 1, "resident": 3})
+"""How many times memory must grow again, by each meter: what else the process does moves its resident set."""
+
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
 """Seconds of processor time that iterations may take: a slow engine does fewer of them."""
 
@@ -87,8 +90,11 @@ class _Trial:
         each = affordable(self.iterations, self.limit, seconds)
         readings = self.readings(meter, each)
         growth = least_growth(readings, each)
-        if is_leak(growth, meter, each):
-            each = max(each, affordable(self.iterations * LONGER, min(self.limit * LONGER, MOST_SECONDS), seconds))
+        longer = max(each, affordable(self.iterations * LONGER, min(self.limit * LONGER, MOST_SECONDS), seconds))
+        for _ in range(CONFIRMATIONS[meter.name]):
+            if not is_leak(growth, meter, each):
+                break
+            each = longer
             readings = self.readings(meter, each)
             growth = min(growth, least_growth(readings, each))
         held = {each * number: held for number, held in enumerate(readings, 1)}

@@ -44,6 +44,13 @@ def test_what_cannot_be_found_is_told_with_an_example(terminal: Terminal, file: 
     assert not file.exists()
 
 
+def test_nothing_answered_where_nothing_was_found_is_told_as_well(terminal: Terminal, file: Path) -> None:
+    arguments = ("new", "textwrap", "--output", str(file), "--set", "leaf=[{array}]")
+    result = terminal.invoke(*arguments, standard_input="\n" * 2)
+    assert result.exit_code == 2
+    assert "nothing that was tried works for value; say it with --set 'value=...', as" in result.stderr
+
+
 @pytest.mark.parametrize("arguments", [("./fake.js",), (MODULE, "--set", "language=javascript")])
 def test_another_language_than_python_leads_to_the_guide(terminal: Terminal, arguments: tuple[str, ...]) -> None:
     result = terminal.invoke("new", *arguments, "--yes")

@@ -13,7 +13,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Shown, repetition, take_measurement
-from refgrad.grading.measurements.memory import RESIDENT, TRACED, is_traced
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced
 from refgrad.grading.measurements.release import measure_weak_reference
 from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
 from refgrad.native.adapter import find_adapter
@@ -149,3 +149,21 @@ def test_tensors_that_cannot_be_referred_to_weakly_are_nothing_to_measure() -> N
     numbers = Engine(replace(ADAPTER, operators={**ADAPTER.operators, **changes}))
     found = measure_weak_reference(numbers, {}, Settings("smoke"))
     assert (found.outcome, found.message) == ("unsupported", "there are no weak references to the engine's tensors")
+
+
+@pytest.mark.parametrize(("meter", "times", "outcome"), [
+    (TRACED, 0, "passed"), (TRACED, 1, "passed"), (TRACED, 2, "wrong"),
+    (RESIDENT, 0, "passed"), (RESIDENT, 3, "passed"), (RESIDENT, 4, "wrong"),
+])  # fmt: skip
+def test_memory_that_stops_growing_when_it_is_looked_at_again_is_no_leak(
+    meter: Meter, times: int, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = iter([True] * times)
+
+    def measured(_library: Library, used: Meter, _text: str, *sizes: int) -> list[list[int]]:
+        grown = 4096 * sizes[-1] if used is meter and next(growing, False) else 0
+        return [[grown * number for number in range(repetition.ROUNDS)] for _ in sizes]
+
+    monkeypatch.setattr(repetition, "measured", measured)
+    monkeypatch.setattr(repetition, "is_traced", lambda *_: False)
+    assert shown(start(ADAPTER), "training_does_not_grow").outcome == outcome
