@@ -27,9 +27,6 @@ PRINTED_ENTRIES = 64
 SHORT_SEED = 12
 """Up to this many entries a seed is printed in full."""
 
-PLAIN = (bool, int, float, str, type(None))
-"""What is printed as it is."""
-
 NEAR = 1e-6
 """How near a ratio has to be to a telling number."""
 
@@ -173,8 +170,7 @@ def _place(subject: Subject, discrepancy: Discrepancy) -> str:
 def _leaf(subject: Subject, i: int, point: Arrays) -> str:
     given = subject.inputs[i]
     if given.array is None:
-        plain = repr(given.given) if isinstance(given.given, PLAIN) else subject.library.code(given.given)
-        return plain or f"leaves[{i}]"
+        return subject.library.code(given.given) or f"leaves[{i}]"
     checked = i in subject.positions
     array = as_given(point[subject.positions.index(i)] if checked else given.array, given.kind)
     otherwise = f"inputs[{i}]" if subject.is_flat else f"leaves[{i}]"

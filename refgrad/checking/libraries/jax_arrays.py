@@ -35,10 +35,10 @@ class JaxArrays(Library):
         return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
 
     def code(self, value: Any) -> str:
-        """Return code for a key of random numbers."""
+        """Return code for a key of random numbers, too."""
         jax = self.engine.namespace["jax"]
         if not isinstance(value, jax.Array):
-            return ""
+            return super().code(value)
         data = np.asarray(jax.random.key_data(value))
         return (
             f"jax.random.wrap_key_data(np.array({data.tolist()}, dtype=np.uint32), impl={jax.random.key_impl(value)!r})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
 
 Function = Callable[..., Any]
+
+PLAIN: Final = (bool, int, float, str, type(None))
+"""The types of values whose ``repr`` is code."""
 
 
 class SubjectError(Exception):
@@ -76,14 +79,13 @@ class Library:
 
     def numbers(self, tensor: Any) -> Array:
         """Return the values of what a function takes or returns. Raises SubjectError where they are not numbers."""
-        name = type(tensor).__name__
+        what = f"an object of type {type(tensor).__name__}"
         try:
             values = self.values(tensor)
         except Exception as error:
-            raised = f"{type(error).__name__}: {error}"
-            raise SubjectError(f"an object of type {name} cannot be read as a tensor: {raised}") from error
+            raise SubjectError(f"{what} cannot be read as a tensor: {type(error).__name__}: {error}") from error
         if not is_numeric(values.dtype):
-            raise SubjectError(f"an object of type {name} holds values of dtype {values.dtype}, not numbers")
+            raise SubjectError(f"{what} holds values of dtype {values.dtype}, not numbers")
         return values
 
     def read(self, tensor: Any) -> Array:
@@ -92,8 +94,7 @@ class Library:
 
     def code(self, value: Any) -> str:
         """Return code for something that is no tensor of numbers, nothing where there is none."""
-        del value
-        return ""
+        return repr(value) if isinstance(value, PLAIN) else ""
 
     def requires_grad(self, tensor: Any) -> bool:
         """Whether a tensor says that it is to be differentiated by; what says nothing is."""
