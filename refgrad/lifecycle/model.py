@@ -289,6 +289,16 @@ class Model(FlagRules):
         node.may_be_constant = all(self.may_be_constant(parent) for parent in node.parents)
         self.graph.nodes[new] = node
 
+    def is_own_affair(self, tensor: Tensor) -> bool:
+        """Whether the policy leaves it to the engine which gradient a tensor has."""
+        match self.policy.keeps:
+            case "leaves":
+                return False
+            case "all":
+                return tensor.node is None or tensor.view
+            case "open":
+                return tensor.node is None or not tensor.is_leaf
+
     def read(self, step: Read) -> Prediction:  # noqa: PLR0911 (one return for each thing that can be read)
         """Show something."""
         if step.what == "hook":
@@ -299,8 +309,7 @@ class Model(FlagRules):
             case "value":
                 return Value(tensor.name, "" if tensor.value == tensor.name else tensor.value)
             case "grad":
-                everywhere = self.policy.keeps == "all"
-                return Open() if everywhere and (tensor.node is None or tensor.view) else tensor.shown()
+                return Open() if self.is_own_affair(tensor) else tensor.shown()
             case _ if self.may_be_constant(tensor.node):
                 return Open()
             case "requires_grad":

@@ -52,6 +52,14 @@ def test_where_all_keep_gradients_constants_and_views_may_have_some() -> None:
     assert last("a = reshape x shape=()\nbackward a\nread grad a", keeping) == Open()
 
 
+def test_where_that_is_open_leaves_alone_are_held_to_their_gradients() -> None:
+    keeping = Policy(keeps="open")
+    steps = "a = multiply x y\nb = multiply x y\nl = add a b\nbackward l\nread grad "
+    assert last(f"{steps}a", keeping) == last(f"{steps}k", keeping) == Open()
+    assert isinstance(last(f"{steps}x", keeping), Gradient)
+    assert last("a = negative x\nbackward a\nread grad y", keeping) == NoGradient("y")
+
+
 def test_a_gradient_is_that_of_the_last_backward_where_it_is_replaced() -> None:
     steps = "a = multiply x y\nb = multiply x k\nbackward a\nbackward b\nread grad x"
     both, second = last(steps), last(steps, Policy(accumulates="replaces"))

@@ -1,4 +1,4 @@
-"""Meters of the memory of a process, and whether what an engine computes is part of what Python knows of.
+"""Meters of the memory of a process.
 
 Numpy tells :mod:`tracemalloc` of its arrays, so that engines which use it are measured to the byte. Others are measured
 by the resident set of the process, once the C library has given back what is free.
@@ -81,19 +81,3 @@ def with_garbage(meter: Meter) -> Meter:
     """Return a meter to which what the garbage collector would free is held."""
     imports, text = f"{meter.imports}\n\ngc.disable()", meter.text.replace("    gc.collect()\n", "")
     return replace(meter, imports=imports, text=text)
-
-
-def is_traced(library: Library, operator: str) -> bool:
-    """Whether Python knows of the arrays that an engine computes: those of scalar engines are Python's own numbers."""
-    if library.engine.adapter.scalars_only:
-        return True
-    leaf, result = library.leaf(f"np.ones({MEGABYTE // 8})"), library.apply(operator, "x", "x")
-    lines = [
-        f"x = {leaf}",
-        "before = held()",
-        f"y = {result}",
-        "grown = held() - before",
-        "return grown, y is not None",
-    ]
-    ((grown, _),) = measured(library, TRACED, function("attempt()", lines))
-    return bool(grown > MEGABYTE // 2)

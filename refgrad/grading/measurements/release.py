@@ -8,18 +8,15 @@ from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
-from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced, measured, with_garbage
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, measured, with_garbage
 from refgrad.grading.measurements.releases import RELEASES, Release
 from refgrad.grading.measurements.shown import Shown
-from refgrad.grading.measurements.subject import forward_text, leaf_lines, program_of
+from refgrad.grading.measurements.subject import SCALAR_STEPS, built, forward_text, is_traced, leaf_lines, program_of
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 
 STEPS: Final = 16
 """How many arrays a graph saves."""
-
-SCALAR_STEPS: Final = 200
-"""How many nodes a graph of scalars has, so that it is seen."""
 
 SHARE: Final = 4
 """What is left may be this part of what the graph held: four arrays of sixteen, where one, the gradient, may stay."""
@@ -38,7 +35,10 @@ def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) 
     lacking = library.lacks(operators, release.features) or _lacking(release, library)
     if lacking:
         return Shown("unsupported", f"the engine has no {lacking}")
-    return _trial(release, library).judged()
+    trial = _trial(release, library)
+    if trial.scalars and trial.meter.name != "traced":
+        return Shown("inconclusive", "Python does not know of the graph, which is too small to be seen otherwise")
+    return trial.judged()
 
 
 def release_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
@@ -91,14 +91,13 @@ class _Trial:
     def text(self) -> str:
         """The functions that the program consists of."""
         library, release = self.library, self.release
-        built = "loss = function(x)" if library.tape else f"loss, pullback = {library.vjp('function', '[x]')}"
         action = release.tape if library.tape else release.functional
         assert action is not None
         lines = [
             *([] if self.scalars else [f"size = {self.meter.array // 8}"]),
             *leaf_lines(library, "size"),
             "before = held()",
-            built,
+            built(library),
             f"{library.value('loss')}  # wait for it",
             "graph = held() - before",
             *action(library),

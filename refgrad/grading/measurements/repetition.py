@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
-from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced, measured, run_measuring
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, measured, run_measuring
 from refgrad.grading.measurements.repetitions import REPETITIONS, Repetition
 from refgrad.grading.measurements.shown import Shown
-from refgrad.grading.measurements.subject import forward_text, leaf_lines, program_of
+from refgrad.grading.measurements.subject import forward_text, is_traced, leaf_lines, program_of
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, function
 

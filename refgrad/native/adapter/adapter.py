@@ -87,7 +87,7 @@ class Adapter:
     )
     aliases: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
-        metadata=plain(None, "In Python, the further spellings of operators that `operators` or `alike` spell."),
+        metadata=plain(None, "In Python, the further spellings of operators, behind those of `operators` or `alike`."),
     )
     alike: tuple[str, ...] = field(
         default=(),

@@ -44,13 +44,11 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
     """
     names = [name for operator in operator_table().values() for name in (operator.name, *operator.aliases)]
     found = members(adapter.alike, names) if adapter.alike else {}
-    spelled = {
-        name: (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, found)
-        for name, operator in operator_table().items()
-    }
-    return MappingProxyType({
-        name: tuple(dict.fromkeys((*texts, *adapter.aliases.get(name, ())))) for name, texts in spelled.items() if texts
-    })
+    spelled: dict[str, tuple[str, ...]] = {}
+    for name, operator in operator_table().items():
+        first = (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, found)
+        spelled[name] = tuple(dict.fromkeys((*first, *adapter.aliases.get(name, ()))))
+    return MappingProxyType({name: texts for name, texts in spelled.items() if texts})
 
 
 def _alike(operator: Operator, adapter: AnyAdapter, members: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:

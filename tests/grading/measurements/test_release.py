@@ -13,9 +13,10 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Shown, repetition, take_measurement
-from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, is_traced
+from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter
 from refgrad.grading.measurements.release import measure_weak_reference
 from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
+from refgrad.grading.measurements.subject import is_traced
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
@@ -85,6 +86,31 @@ def test_what_is_left_of_a_graph_of_scalars_counts_if_it_grows_with_the_graph(ke
         scalars_only=True,
     )
     assert shown(Engine(adapter), "graphs_die_with_their_output").outcome == outcome
+
+
+UNSEEN = """
+tape = bytearray(1 << 16)
+wrappers = []
+def noted(x):  # what is recorded is not for Python to see, but for wrappers that are kept for further use
+    tape[0] = 1
+    if len(wrappers) < 1700:
+        wrappers.append([0] * 9)
+    return x
+"""
+
+
+def test_nothing_is_said_of_graphs_of_scalars_that_python_does_not_know_of() -> None:
+    adapter = replace(
+        ADAPTER,
+        setup=f"{ADAPTER.setup}{UNSEEN}",
+        leaf="torch.tensor({scalar}, requires_grad={requires_grad})",
+        operators={"multiply": "noted({x})", "add": "{x} + {y}"},
+        scalars_only=True,
+    )
+    found = shown(Engine(adapter), "graphs_die_with_their_output")
+    assert (found.outcome, "does not know of the graph" in found.message) == ("inconclusive", True)
+    assert not is_traced(Library(Engine(adapter)), "multiply")
+    assert is_traced(Library(Engine(adapter)), "add")
 
 
 def test_every_behaviour_is_broken_by_one_of_these() -> None:

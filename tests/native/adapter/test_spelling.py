@@ -94,9 +94,9 @@ def test_a_reproduction_shows_the_spelling_that_is_run(seed: int) -> None:
     assert f"{step.name} = {engine.spelling(step, scenario).format(x=operand)}\n" in reproduce(scenario, engine)
 
 
-def test_an_alias_alone_offers_nothing() -> None:
+def test_aliases_stand_behind_the_main_spelling_if_there_is_one() -> None:
     engine = Engine(tiny_adapter(aliases={"square": ("{x} * {x}",), "add": ("{y} + {x}", "{x} + {y}")}))
-    assert not engine.offers(operator_table()["square"])
+    assert engine.spellings["square"] == ("{x} * {x}",)
     assert engine.spellings["add"] == ("{x} + {y}", "{y} + {x}")
 
 
@@ -117,6 +117,15 @@ lib = SimpleNamespace(abs=sine, absolute=other, arcsin=sine, asin=sine)
     engine = Engine(tiny_adapter(setup=setup, alike=("lib",)))
     assert engine.spellings["abs"] == ("lib.abs({x})", "lib.absolute({x})")
     assert engine.spellings["arcsin"] == ("lib.arcsin({x})",)
+
+
+def test_what_a_library_does_not_call_alike_has_its_other_spellings() -> None:
+    aliases = {"add": ("{x} + {y}",), "exp": ("{x}.exp()",)}
+    without = Engine(tiny_adapter(operators={}, aliases=aliases))
+    assert dict(without.spellings) == aliases
+    setup = "from types import SimpleNamespace\nlib = SimpleNamespace(add=lambda x, y: x + y)"
+    engine = Engine(tiny_adapter(setup=setup, alike=("lib",), operators={}, aliases=aliases))
+    assert dict(engine.spellings) == {"add": ("lib.add({x}, {y})", "{x} + {y}"), "exp": ("{x}.exp()",)}
 
 
 @pytest.mark.parametrize(
