@@ -130,7 +130,7 @@ class Search:
             tried += more
             if counterexample is not None:
                 return self._all(counterexample, tried)
-            if self.is_decided or (number > 0 and not self.decided) or not self.outcomes["inconclusive"]:
+            if self.is_decided or not (self.decided or (number == 0 and self.outcomes["inconclusive"])):
                 break
         return Found(tried, outcome=self.outcome, fact=self.fact)
 

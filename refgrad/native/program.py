@@ -68,6 +68,9 @@ PULLS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
 })
 """By language, how a pullback is called, and the first of what it gives; other languages do it as Python does."""
 
+PLUS: Final = "{x} + {y}"
+"""How Python adds gradients, unless an adapter says that its tensors do not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -329,14 +332,17 @@ class _FunctionalWriter(_Writer):
     def total(self, leaf: str, more: str) -> Call:
         """Return the sum of a leaf's gradients so far and a further one.
 
-        Other languages than Python call the engine's own, since tensors may have no operators, and bind it to a
-        variable of its own, since those of some languages cannot be bound twice.
+        Tensors of Python are added by ``+``, unless the adapter spells ``add`` and in other ways alone. Other languages
+        call the engine's own, since tensors may have no operators, and bind it to a variable of its own, since those of
+        some languages cannot be bound twice.
         """
         total = self.gradients[leaf]
+        spelled = [*filter(None, [self.adapter.operators.get("add")]), *self.adapter.aliases.get("add", ())]
         if self.adapter.language == "python":
-            return Call("{total} + {more}", {"total": Name(total), "more": Name(more)}, (total,))
+            added = spelled[0] if spelled and PLUS not in spelled else PLUS
+            return call(added, total, x=Name(total), y=Name(more))
         self.gradients[leaf] = self.fresh(f"total_of_{leaf}")
-        return call(self.adapter.operators["add"], self.gradients[leaf], x=Name(total), y=Name(more))
+        return call(spelled[0], self.gradients[leaf], x=Name(total), y=Name(more))
 
     def gradient(self, name: str) -> Show:
         if name not in self.gradients:

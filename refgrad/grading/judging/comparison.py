@@ -89,8 +89,7 @@ def compare_array(subject: Subject, observation: Observation, due: Due) -> Findi
     odd = _odd_dtype(subject, array, observation.dtype, due)
     if odd is not None:
         return Finding("wrong", odd)
-    if array.shape == (1,) and due.adapter.least_axes and not due.certified().shape:
-        array = array.reshape(())
+    array = _without_further_axes(array, due)
     judgement = _judge(array, due)
     if judgement.outcome == "passed":
         return Finding("passed")
@@ -98,6 +97,15 @@ def compare_array(subject: Subject, observation: Observation, due: Due) -> Findi
         return Finding(judgement.outcome, Shape(subject=subject, seen=array.shape, expected=due.certified().shape))
     finding = _of_entry(subject, judgement, judgement.entry, due)
     return _in_other_order(finding, array, due) if finding.outcome == "wrong" else finding
+
+
+def _without_further_axes(array: Array, due: Due) -> Array:
+    """Return an array without the axes of length one that an engine has in front because it cannot have fewer."""
+    least = due.adapter.least_axes
+    if not least or array.ndim != least:
+        return array
+    shape = due.certified().shape
+    return array.reshape(shape) if array.shape == (1,) * (least - len(shape)) + shape else array
 
 
 def _compare_nothing(subject: Subject, due: Due) -> Finding:

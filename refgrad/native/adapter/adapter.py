@@ -113,7 +113,7 @@ class Adapter:
         default=0,
         metadata=plain(
             values.COUNT,
-            "The fewest axes that a tensor has; where it is 1, what is due without axes has one of length one.",
+            "The fewest axes that a tensor has, up to 2; what is due with fewer has axes of length one in front.",
             "1",
         ),
     )

@@ -28,7 +28,7 @@ def members(schemas: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
 
 TEXT: Final = MappingProxyType({"type": "string"})
 LANGUAGE: Final = MappingProxyType({"enum": ["python", "javascript", "cpp", "java", "r"]})
-COUNT: Final = MappingProxyType({"enum": [0, 1]})
+COUNT: Final = MappingProxyType({"enum": [0, 1, 2]})
 FLAG: Final = MappingProxyType({"type": "boolean"})
 WORDS: Final = MappingProxyType({"type": "array", "items": dict(TEXT), "uniqueItems": True})
 DTYPE: Final = MappingProxyType({"enum": list(FORMATS)})

@@ -22,7 +22,7 @@ from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
-from refgrad.scenario import Scenario
+from refgrad.scenario import Leaf, Scenario
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
@@ -66,16 +66,17 @@ def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
     tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})
     if not tried:
         return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
-    seen = [_Seen(scenario, examine(scenario, bench.engine)) for scenario in tried]
+    every = [_Seen(scenario, examine(scenario, bench.engine)) for scenario in tried]
+    seen = [each for each in every if not each.lacks_array] or every
     odd = next((each for each in seen if each.finding.outcome != "passed"), None)
     if odd is not None and declared:
         remedy = f"if there is none, {_said(name, adapter, there=False)}"
         return _refuted(bench, check, odd, f"{name} is declared, but {odd.place}; {remedy}")
     if odd is None and not declared:
         told = f"{name} is there, and not declared: {_said(name, adapter, there=True)}"
-        return _undeclared(bench, check, told, tried)
+        return _undeclared(bench, check, told, [each.scenario for each in seen])
     fact = None if declared else Remark(text=f"{name} is not there, as declared")
-    return bench.verdict(check, "passed", fact, examples=len(tried))
+    return bench.verdict(check, "passed", fact, examples=len(seen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,11 @@ class _Seen:
         """Where it showed that, and what."""
         evidence = self.finding.evidence
         return "" if evidence is None else message(evidence, self.scenario)
+
+    @property
+    def lacks_array(self) -> bool:
+        """Whether the engine refuses to make a leaf, as one that has matrices alone does with vectors."""
+        return self.finding.outcome == "unsupported" and isinstance(self.scenario.steps[self.finding.step], Leaf)
 
 
 def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict:
@@ -166,4 +172,4 @@ def _tells(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bo
     due = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
     needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}
     offered = needed <= adapter.features and scenario.operators <= engine.operators.keys()
-    return offered and not due & adapter.lacks
+    return offered and not due & adapter.lacks and not _Seen(scenario, examine(scenario, engine)).lacks_array

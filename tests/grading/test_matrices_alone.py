@@ -1,0 +1,77 @@
+"""An engine that has matrices alone is graded by matrices, and what it refuses does not count against it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.settings import Settings
+from refgrad.native.adapter import FunctionalAdapter
+from refgrad.native.engine import Engine
+from tests.grading.broken import verdict
+
+SETUP = """
+import numpy as np
+from tests.native import tiny_matrices as tm
+
+def stretched_wrong(x, y):
+    both = tm.multiply(x, y)
+    rule = both.rule
+    both.rule = lambda g: [c * (1.5 if c.shape != g.shape else 1.0) for c in rule(g)]
+    return both
+"""
+
+
+def matrices(**changes: Any) -> Bench:
+    fields: dict[str, Any] = {
+        "name": "matrices",
+        "setup": SETUP,
+        "least_axes": 2,
+        "leaf": "tm.matrix({array})",
+        "seed": "tm.matrix({array})",
+        "value": "{x}.array",
+        "vjp": "tm.vjp({function}, {primals})",
+        "operators": {
+            "add": "tm.add({x}, {y})",
+            "multiply": "tm.multiply({x}, {y})",
+            "matmul": "tm.product({x}, {y})",
+            "sum": "tm.total({x}, {axis})",
+        },
+    }
+    return Bench(Engine(FunctionalAdapter(**(fields | changes))), Settings(profile="smoke"))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "operators/add",
+        "operators/multiply",
+        "operators/matmul",
+        "operators/sum",
+        "contracts/matmul",
+        "graphs/several_backwards",
+        "claims/arrays",
+        "claims/float64",
+        "claims/retain_graph",
+    ],
+)
+def test_what_it_has_is_decided_and_passes(check: str) -> None:
+    found = verdict(matrices(), check)
+    assert (found.verdict, found.message.partition(" ")[2] in {"", "unsupported"}) == ("passed", True)
+
+
+def test_what_is_wrong_of_some_matrices_is_found() -> None:
+    broken = {"multiply": "stretched_wrong({x}, {y})", "sum": "tm.total({x}, {axis})"}
+    assert verdict(matrices(operators=broken), "operators/multiply").verdict == "wrong"
+
+
+def test_that_there_are_no_arrays_at_all_is_told_of_an_adapter_that_says_so() -> None:
+    found = verdict(matrices(leaf="tm.matrix({array}.sum().reshape(1))"), "claims/arrays")
+    assert found.verdict == "missing"
+    assert "scalars_only = true" in found.message
+
+
+def test_a_number_is_a_matrix_of_one_entry_only_where_the_adapter_says_so() -> None:
+    assert verdict(matrices(least_axes=0), "operators/sum").verdict == "wrong"
