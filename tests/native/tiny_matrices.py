@@ -1,4 +1,4 @@
-"""A library that has matrices alone, for the tests of engines without other arrays: a number is a matrix of one entry."""
+"""A library that has matrices alone, for the tests of engines without other arrays."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def vjp(function: Callable[..., Matrix], primals: Sequence[Matrix]) -> tuple[Mat
 
 def _like(cotangent: Array, x: Matrix) -> Array:
     axes = tuple(axis for axis in (0, 1) if x.array.shape[axis] == 1)
-    return cotangent.sum(axes, keepdims=True)
+    summed: Array = cotangent.sum(axes, keepdims=True)
+    return summed
 
 
 def _ordered(output: Matrix) -> list[Matrix]:
