@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine, Isolation, LocalRunner, ProcessRunner, launch, observe, prepare
 from refgrad.native.library import Library
 from refgrad.native.observation import Ending
@@ -146,3 +147,25 @@ def test_threads_of_an_engine_sleep_while_they_wait_unless_the_user_chose(
     (shown,) = Library(Engine(runner.adapter, runner)).run(WAITING, 1)
     runner.stop()
     assert shown.data == (chosen or "passive")
+
+
+def errors(adapter: TapeAdapter, times: int) -> list[str]:
+    """Return the errors of all steps of a program that is run several times in one process."""
+    runner = ProcessRunner(adapter)
+    engine = Engine(adapter, runner)
+    try:
+        ran = [engine.run(engine.program(scenario("exp", number))) for number in range(times)]
+    finally:
+        runner.stop()
+    return [str(step.error) for steps in ran for step in steps if step.error is not None]
+
+
+def test_a_library_that_raises_the_recursion_limit_when_it_is_imported_keeps_it() -> None:
+    setup = SETUP.format(body="    def deep(n): return n and deep(n - 1)\n    deep(2000)")
+    adapter = tiny_adapter(setup=f"import sys\nsys.setrecursionlimit(3000)\n{setup}", operators={"exp": "exp({x})"})
+    assert errors(adapter, 3) == []
+
+
+def test_the_functions_of_a_setup_are_found_in_their_module() -> None:
+    setup = SETUP.format(body="    assert sys.modules[exp.__module__].exp is exp")
+    assert errors(tiny_adapter(setup=setup, operators={"exp": "exp({x})"}), 1) == []

@@ -14,6 +14,7 @@ import os
 import struct
 import sys
 import time
+import types
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Type
 
@@ -27,6 +28,9 @@ Json = Dict[str, Any]
 Names = Dict[str, Any]
 
 PROTOCOL = 1
+PROGRAM = "__refgrad_program__"
+"""The module that the setup and the programs are part of, as those that run alone are part of ``__main__``."""
+
 LONGEST_MESSAGE = 2000
 """Characters of an exception's message that are kept: some libraries print whole arrays in it."""
 
@@ -72,7 +76,9 @@ class Session:
     ) -> None:
         """Run the setup. Raises whatever it raises. ``caught`` are the exceptions that a step may show."""
         self.caught = caught
-        self.namespace: Names = {"__name__": "__refgrad_program__"}
+        module = types.ModuleType(PROGRAM)
+        sys.modules[PROGRAM] = module  # where dataclasses, pickle and compilers look for what a function is part of
+        self.namespace: Names = vars(module)
         if numpy is not None:
             self.namespace["np"] = numpy
         exec(compile(setup, "<setup of %s>" % name, "exec", dont_inherit=True), self.namespace)
@@ -514,6 +520,7 @@ class Server:
         self.session = Session(hello["setup"], hello["name"], hello.get("forget"))
         if self.apart:
             self.session.set_apart()
+        self.limit = sys.getrecursionlimit()  # some libraries raise it when they are imported
         limit_memory(hello.get("memory"))
         modules = [module for module in (sys.modules["builtins"], numpy) if module is not None]
         self.watched = [(module, dict(vars(module))) for module in modules]
