@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -91,7 +92,11 @@ class Trial:
         """How to mend it."""
         if self.necessary:
             return NOTHING_LEFT
-        return remedy(self.finding, self.kind, operator=all(name.startswith("operators.") for name in self.fields))
+        if all(name.startswith("operators.") for name in self.fields):
+            return remedy(self.finding, self.kind, OTHER_MEANING, UNTAUGHT)
+        if any(isinstance(step, Backward) for step in self.scenario.steps):
+            return remedy(self.finding, self.kind, OTHER_GRADIENT, NO_GRADIENT)
+        return remedy(self.finding, self.kind, f"{self.kind} must come back as it was given: {SHAPES}", NO_GRADIENT)
 
 
 def examined(name: str, python: str) -> list[Trial]:
@@ -251,25 +256,41 @@ OTHER_MEANING: Final = (
     "attribute means, or another function of that name (then `unlike`)"
 )
 NOTHING_LEFT: Final = "every kind of array is refused, or is taken to be: `leaf` and `value` must work for one of them"
+UNTAUGHT: Final = (
+    "if the library gives it no gradient, take the spelling out, or put the operator into `unlike`; if it should, "
+    "leave that for a report to tell"
+)
+OTHER_GRADIENT: Final = "the gradient is another one than is due: mend `backward`, `gradient`, `seed` or `vjp`"
+NO_GRADIENT: Final = "no gradient, or one that is not a number, came back: mend `backward`, `gradient` or `vjp`"
 SHAPES: Final = "mend `leaf`, `constant`, `value` or `seed`, which may lose the shape or the dtype"
 
 
-def remedy(finding: Finding, kind: str, *, operator: bool) -> str:
-    """Say how to mend what a trial found."""
+def remedy(finding: Finding, kind: str, other: str, absent: str) -> str:
+    """Say how to mend what a trial found: an error, ``other`` arrays than are due, or what is ``absent``."""
     error = getattr(finding.fact, "error", None)
     if error is not None:
         return _of_error(error)
     if finding.outcome in {"crashed", "hung"}:
         return f"run the program by itself; if {kind} is more than the library takes, raise NotImplementedError for it"
-    if finding.outcome == "missing":
-        without = "take the spelling out, or put the operator into `unlike`, if the library gives it no gradient"
-        return without if operator else "no gradient, or one that is not a number, came back: mend `gradient`"
-    return OTHER_MEANING if operator else f"{kind} must come back as it was given: {SHAPES}"
+    return absent if finding.outcome == "missing" else other
 
 
 def _of_error(error: Raised) -> str:
     known = next((advice for pattern, advice in MENDING if re.search(pattern, error.text)), None)
+    if known is not None:
+        return known
     first = error.message.strip().partition("\n")[0][:60]
     refusal = re.sub(r"([][().*+?^$|{}\\])", r"\\\1", f"{error.type}: {first}")
-    offered = f"if it says that it does not offer this, add '{refusal}' to `refusals`"
-    return f"{known}; {offered}" if known else offered
+    literal = f"'{refusal}'" if "'" not in refusal else json.dumps(refusal, ensure_ascii=False)
+    return (
+        "if the library should do this, leave it for a report to tell; if it says that it does not offer this, "
+        f"`refusals = [{literal}]`"
+    )
+
+
+def without_arrays(engine: Engine) -> str:
+    """Say why gradients of arrays cannot be tried, if they cannot."""
+    features = engine.adapter.features
+    if "arrays" not in features or "seed" in features or "sum" in engine.operators:
+        return ""
+    return "no seed is taken and no `sum` is spelled, so that gradients of arrays cannot be tried: spell one of them"

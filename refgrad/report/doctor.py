@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from refgrad.grading.trials import Trial
+from refgrad.grading.trials import Trial, without_arrays
 from refgrad.native.languages import language_of
 from refgrad.native.text import plain_line, plain_text
 
@@ -20,7 +20,9 @@ def doctor_text(name: str, trials: Sequence[Trial], *, program: bool, python: st
     failing = [trial for trial in trials if trial.failed]
     groups = [list(group) for _, group in groupby(failing, key=lambda trial: tuple(trial.fields.items()))]
     lines = [line for group in groups for line in _group(group, program=program)]
-    return "\n".join([*lines, _summary(name, trials, len(groups)), _next(name, python, failed=bool(groups))])
+    untried = without_arrays(trials[0].engine) if trials else ""
+    notes = [f"note: {untried}"] if untried else []
+    return "\n".join([*lines, _summary(name, trials, len(groups)), *notes, _next(name, python, failed=bool(groups))])
 
 
 def _group(group: Sequence[Trial], *, program: bool) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import pytest
 
-from refgrad.grading.trials import Trial, examined, trials
+from refgrad.grading.trials import Trial, examined, trials, without_arrays
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import Backward
@@ -52,8 +53,21 @@ def test_a_leaf_that_loses_numbers_is_told_first_and_operators_are_not_blamed() 
 def test_a_gradient_that_is_not_read_is_told_of_the_gradient() -> None:
     found = failing(gradient="None")
     assert {"gradient", "backward"} <= set(found[0].fields)
-    assert "mend `gradient`" in found[0].remedy
+    assert "mend `backward`, `gradient`" in found[0].remedy
     assert all(not set(trial.fields) <= {"operators.add", "operators.multiply"} for trial in found)
+
+
+def test_a_gradient_of_the_other_sign_is_told_of_what_makes_gradients() -> None:
+    found = failing(gradient="{leaf}.grad if {leaf}.grad is None else -{leaf}.grad.numpy()")
+    assert "mend `backward`, `gradient`" in found[0].remedy
+
+
+def test_that_no_gradient_of_an_array_can_be_tried_is_noted() -> None:
+    fields: Any = {"backward": "{output}.backward()", "alike": (), "aliases": {}}
+    known = replace(ADAPTER, operators={"add": "{x} + {y}"}, **fields)
+    assert "no `sum` is spelled" in without_arrays(Engine(known))
+    summing = replace(known, operators={**known.operators, "sum": "{x}.sum()"})
+    assert without_arrays(Engine(summing)) == without_arrays(Engine(ADAPTER)) == ""
 
 
 def test_an_operator_with_a_wrong_gradient_is_told_alone_where_another_one_has_a_right_one() -> None:
@@ -98,7 +112,15 @@ def test_an_error_that_the_adapter_declares_as_a_refusal_is_none_to_be_mended() 
 
 def test_an_error_is_made_a_pattern_that_finds_it() -> None:
     trial = failing(aliases={"multiply": ("[][{x}.ndim + 9]",)})[0]
-    assert "add 'IndexError: list index out of range' to `refusals`" in trial.remedy
+    assert trial.remedy.endswith("`refusals = ['IndexError: list index out of range']`")
+
+
+def test_a_pattern_with_a_quotation_mark_is_one_of_toml_too() -> None:
+    spelling = "getattr({x}, 'nothing', None)[0]"
+    trial = failing(aliases={"multiply": (spelling,)})[0]
+    (pattern,) = tomllib.loads(trial.remedy.rpartition(", `")[2].rstrip("`"))["refusals"]
+    assert "'NoneType'" in pattern
+    assert not failing(aliases={"multiply": (spelling,)}, refusals=(pattern,))
 
 
 def test_an_engine_of_scalars_is_tried_on_numbers_alone() -> None:

@@ -61,6 +61,7 @@ def new(  # noqa: PLR0913 (one an option)
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.library import Library
     from refgrad.grading.first_adapter.writing import engine_file
+    from refgrad.grading.trials import without_arrays
     from refgrad.report.doctor import grading
 
     with told_in_one_line():
@@ -76,10 +77,12 @@ def new(  # noqa: PLR0913 (one an option)
     operators = len(chosen.bench.engine.operators)
     click.echo(f"{path}: {len(text.splitlines())} lines, {operators} operators")
     for operator, text in chosen.unlike.items():
-        click.echo(f"left out: operators/{operator}: `{text}` gives other numbers")
+        click.echo(f"left out: operators/{operator}: `{text}` gives other numbers or shapes")
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
         click.echo(f"  of most, this came back: {chosen.instead}")
+    if untried := without_arrays(chosen.bench.engine):
+        click.echo(f"note: {untried}")
     elsewhere = f" --python {python}" if python else ""
     shown = path if path.is_absolute() else f"./{path}"
     click.echo(f"next: refgrad doctor {shown}{elsewhere}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -54,6 +55,9 @@ MOST_SPELLINGS: Final = 2
 """So many spellings of one operator are kept: those of one function by other words say nothing new."""
 
 
+_NUMBER_READ: Final = Scenario((Leaf("x", Constant.of(KINDS[NUMBER]), requires_grad=True), Read("value", "x")))
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A library with an adapter that spells each operator itself, its modules, and the family that it may extend.
@@ -89,7 +93,8 @@ def choose(library: Library, asking: Asking) -> Chosen:
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
     bench = Workbench(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
     modules = library.own_modules(bench)
-    bench = _with_tensors(bench, modules, asking)
+    with told_with(lambda: _of_a_tensor(bench, modules, asking)):
+        bench = _with_tensors(bench, modules, asking)
     kinds = bench.kinds_read_back()
     if not kinds:
         raise UserError(_unread(bench))
@@ -102,7 +107,8 @@ def choose(library: Library, asking: Asking) -> Chosen:
         if any(narrow_ways := _ways(narrow.bench, modules, kinds, asking)):
             spelling, ways = narrow, narrow_ways
     own, spelled = asking.operators, spelling.texts
-    bench = _differentiating(spelling.bench, library, kinds, asking, ways)
+    with told_with(lambda: _of_a_gradient(spelling.bench, modules, asking)):
+        bench = _differentiating(spelling.bench, library, kinds, asking, ways)
     bench = bench.knowing(**asking.templates(type(bench.adapter)))
     bench = with_dtypes(with_policy(bench))
     bench = without_what_fails(with_optional(bench, modules), modules, kinds, asking)
@@ -133,10 +139,39 @@ def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> W
     return bench.knowing(**{**best, "leaf": leaf, "value": value})
 
 
+@contextmanager
+def told_with(why: Callable[[], str]) -> Iterator[None]:
+    """Say behind an error that nothing was found what came of what was tried first, or is given."""
+    try:
+        yield
+    except UserError as error:
+        try:
+            said = why()
+        except UserError as refused:  # what is given is no template
+            said = str(refused)
+        raise UserError(f"{error}; {said}" if said else str(error)) from error
+
+
+def _of_a_tensor(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
+    """Say what came of a number by the first of the templates, or by the first that makes a tensor."""
+    made = asking.among("leaf", leaves(bench.members(modules, MAKERS))) or [PLAIN_LEAF]
+    value = asking.among("value", VALUES)[0]
+    tried = [bench.knowing(leaf=leaf, value=value) for leaf in made]
+    return _unread(next((each for each in tried if each.found(_NUMBER_READ).step > 1), tried[0]))
+
+
+def _of_a_gradient(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
+    """Say what came of the gradient of a number by the first of the templates of a tape."""
+    tape = next(_tapes(bench, modules, asking), None)
+    if tape is None:
+        return ""
+    said = bench.knowing(**tape).said_of_gradient()
+    return said and f"with backward = {tape['backward']} and gradient = {tape['gradient']}: {plain_line(said, LONGEST)}"
+
+
 def _unread(bench: Workbench) -> str:
     """Say what became of a number."""
-    leaf = Leaf("x", Constant.of(KINDS["a number"]), requires_grad=True)
-    finding = bench.found(Scenario((leaf, Read("value", "x"))))
+    finding = bench.found(_NUMBER_READ)
     said = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
     return f"no tensor comes back with leaf = {bench.adapter.leaf} and value = {bench.adapter.value}: {said}"
 

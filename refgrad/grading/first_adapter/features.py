@@ -11,7 +11,8 @@ from typing import get_args, get_type_hints
 from refgrad.grading.checks.statements.claims import Claim, all_claims
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.candidates import BACKWARDS, OPTIONAL, with_module
-from refgrad.grading.first_adapter.trying import Workbench, best_of
+from refgrad.grading.first_adapter.trying import BY_POLICY, RIGHT, Workbench, best_of
+from refgrad.grading.judging.evidence import Entry
 from refgrad.lifecycle import Policy, required_features
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 
@@ -86,11 +87,21 @@ def _with_plainer_backward(
 def _lacking(bench: Workbench) -> set[str]:
     """Return the features that follow from the templates and do not show; of others nothing is known.
 
-    What does not show because of another feature alone is there.
+    What does not show because of another feature alone is there, and so is what gives wrong numbers by the policy that
+    fits best: that is for a report to tell.
     """
     features = bench.adapter.features
     failed = {claim.name for claim in _claims(bench, features)} - set(_shown(bench, features))
-    return {name for name in failed if not _shows_alone(bench, name, failed)}
+    return {name for name in failed if not _shows_alone(bench, name, failed) and not _gives_numbers(bench, name)}
+
+
+def _gives_numbers(bench: Workbench, name: str) -> bool:
+    """Whether a feature that follows from the policy fails by wrong numbers alone."""
+    if name not in BY_POLICY:
+        return False
+    (claim,) = _claims(bench, [name])
+    findings = [bench.found(each) for each in claim.scenarios if bench.runnable(each)]
+    return all(isinstance(each.fact, Entry) for each in findings if each.outcome not in RIGHT)
 
 
 def _shows_alone(bench: Workbench, name: str, failed: AbstractSet[str]) -> bool:

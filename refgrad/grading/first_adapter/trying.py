@@ -123,6 +123,12 @@ class Workbench:
         seedless = (Scenario(without_seed(walk.steps)) for walk in self._walks(NUMBER, reset=reset))
         return [*found, f"{NUMBER} without a seed"] if NUMBER in found and any(map(self.shows, seedless)) else found
 
+    def said_of_gradient(self) -> str:
+        """Say what was wrong with the gradient of a number, by the first plain operator that there is."""
+        walk = next(self._walks(NUMBER, reset=False), None)
+        finding = None if walk is None else self.found(walk)
+        return "" if finding is None or finding.evidence is None else message(finding.evidence, walk)
+
     def _walks(self, kind: str, *, reset: bool) -> Iterator[Scenario]:
         leaf = Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
         for name in PLAIN:
@@ -153,20 +159,37 @@ class Workbench:
     def outcome(self, operator: Operator, text: str, kinds: Sequence[str]) -> Outcome:
         """Return what the values of a spelling are, or the first outcome that is another one than an error."""
         alone = Workbench(with_spellings(self.engine, {operator.name: text}))
-        right = 0
+        right, of_arrays = 0, operator.elementwise or kinds == [NUMBER]
         for tried, scenario in enumerate(small_corners(operator, kinds, self.engine), 1):
             outcome = alone.found(_values_alone(scenario)).outcome
-            right += outcome in RIGHT
-            if outcome not in RIGHT | REFUSED:
+            if outcome in RIGHT:
+                right += 1
+                of_arrays = of_arrays or any(leaf.value.shape for leaf in scenario.leaves)
+            elif outcome not in REFUSED:
                 return outcome
             if tried == PATIENT and not right:
                 break
-        return "passed" if right else "unsupported"
+        return "passed" if right and of_arrays else "unsupported"
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
-        """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report."""
+        """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report.
+
+        So is one that does not come back from a result of which the library says that it needs one.
+        """
         without = [finding.outcome in WITHOUT for finding in self._gradients(operator, text, kinds)]
-        return not all(without) or not without
+        return not all(without) or not without or self._is_recorded(operator, text, kinds)
+
+    def _is_recorded(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
+        """Whether the library says of some result of a spelling that it requires grad."""
+        if "read_requires_grad" not in self.adapter.features:
+            return False
+        alone = Workbench(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
+        made = (
+            Scenario(tuple(step for step in each.steps if isinstance(step, Leaf | Apply)))
+            for each in small_corners(operator, kinds, self.engine)
+        )
+        asked = (Scenario((*each.steps, Read("requires_grad", each.applications[-1].name))) for each in made)
+        return any(map(alone.shows, asked))
 
     def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
         """Return what came of the first gradient that did not come back."""

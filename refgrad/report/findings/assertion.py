@@ -39,7 +39,7 @@ from refgrad.report.findings.lines import (
     with_imports,
     without_looks,
 )
-from refgrad.report.findings.looks import bare, unmasked
+from refgrad.report.findings.looks import unmasked
 from refgrad.report.findings.measured import measured, noted
 from refgrad.report.findings.tidying import MOST_TEXT
 from refgrad.report.findings.tolerance import comparison
@@ -61,8 +61,11 @@ REASONS: Final = {
 """Why an error of a kind is due."""
 
 
-def asserting(verdict: Verdict) -> str | None:
-    """Return the program of a verdict with an assertion at its end, None for what no assertion can be made of."""
+def asserting(verdict: Verdict, *, known: bool = True) -> str | None:
+    """Return the program of a verdict with an assertion at its end, None for what no assertion can be made of.
+
+    ``known`` says that it is of a library whose engine file comes with refgrad.
+    """
     if not verdict.reproduction or len(verdict.reproduction) > MOST_TEXT:
         return None
     lines = verdict.reproduction.rstrip().splitlines()
@@ -71,7 +74,7 @@ def asserting(verdict: Verdict) -> str | None:
             text = noted(lines)
         else:
             _check_names(verdict.evidence.fact)
-            text = asserted(verdict.evidence.fact, Program(lines, verdict.evidence, scenario_of(verdict)))
+            text = asserted(verdict.evidence.fact, Program(lines, verdict.evidence, scenario_of(verdict), known))
         if text is not None:
             ast.parse(text)
     except (LookupError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -89,7 +92,7 @@ def asserted(fact: Fact, program: Program) -> str | None:  # noqa: ARG001 (there
 def _(fact: Entry, program: Program) -> str:
     number, (shown, *_), margin = program.look(what_of(fact.subject))
     index = f"[{', '.join(str(int(number)) for number in fact.index)}]" if fact.index else ""
-    array = f"{unmasked(shown)}[{fact.subject.call - 1}]" if fact.subject.of == "hook" else bare(shown)
+    array = f"{unmasked(shown)}[{fact.subject.call - 1}]" if fact.subject.of == "hook" else program.bare(shown)
     place = f" at {index}" if index else ""
     test, right = comparison(fact)
     said = f"{name_of(fact.subject)}{place} is {{got}}, but it should be {right}"
@@ -105,7 +108,7 @@ def _(fact: Dtype, program: Program) -> str | None:
         return None
     said = f"{name_of(fact.subject)} has the dtype {{got}}, but it should be {fact.expected}"
     test = f"got == {dtype_in(fact.expected, program)}"
-    return program.asserting(what_of(fact.subject), lambda _, dtype: bare(dtype), test, said)
+    return program.asserting(what_of(fact.subject), lambda _, dtype: program.bare(dtype), test, said)
 
 
 @asserted.register
@@ -113,7 +116,7 @@ def _(fact: Shape, program: Program) -> str:
     due = tuple(int(length) for length in fact.expected)
     said = f"{name_of(fact.subject)} has the shape {{got}}, but it should be {due}"
     return program.asserting(
-        what_of(fact.subject), lambda shown, *_: f"tuple({bare(shown)}.shape)", f"got == {due}", said
+        what_of(fact.subject), lambda shown, *_: f"tuple({program.bare(shown)}.shape)", f"got == {due}", said
     )
 
 
@@ -122,7 +125,7 @@ def _(fact: Absent, program: Program) -> str | None:
     if fact.error is not None:  # the program ends with it
         return without_looks(program)
     said = f"{name_of(fact.subject)} is missing"
-    return program.asserting(what_of(fact.subject), lambda shown, *_: bare(shown), "got is not None", said)
+    return program.asserting(what_of(fact.subject), lambda shown, *_: program.told(shown), "got is not None", said)
 
 
 @asserted.register
@@ -143,7 +146,7 @@ def _(fact: Died, program: Program) -> str | None:  # noqa: ARG001 (how it ended
     if not isinstance(step, Read):
         return without_looks(program)
     number, (shown, *_), margin = program.look(label_of(step))
-    return program.ended(number, margin, [f"print({bare(shown)})"])
+    return program.ended(number, margin, [f"print({program.bare(shown)})"])
 
 
 @asserted.register
@@ -169,7 +172,7 @@ def _(fact: Calls, program: Program) -> str:
 def _(fact: Unsent, program: Program) -> str:
     said = f"{fact.leaf} has the gradient {{got}}, but nothing was sent to it"
     test = "got is None or not np.any(np.asarray(got))"
-    text = program.asserting(f"gradient of {fact.leaf}", lambda shown, *_: bare(shown), test, said)
+    text = program.asserting(f"gradient of {fact.leaf}", lambda shown, *_: program.told(shown), test, said)
     return with_imports(text, ["import numpy as np"])
 
 
@@ -179,8 +182,8 @@ def _(fact: Uncoupled, program: Program) -> str:
     terms = []
     for moved in fact.direction:
         number, (shown, *_), margin = program.look(f"gradient of {moved.name}")
-        step = "" if moved.shape or float(moved.entries[0]) != 1 else f"float({bare(shown)})"
-        terms.append(step or f"float(np.vdot(np.asarray({bare(shown)}), np.array({moved.array.tolist()})))")
+        step = "" if moved.shape or float(moved.entries[0]) != 1 else f"float({program.bare(shown)})"
+        terms.append(step or f"float(np.vdot(np.asarray({program.bare(shown)}), np.array({moved.array.tolist()})))")
     low, high = float(fact.lower), float(fact.upper)
     right = f"{low}" if low == high else f"between {low} and {high}"
     test = f"abs(got - {low}) < 1e-6" if low == high else f"{low} - 1e-6 < got < {high} + 1e-6"
@@ -216,7 +219,7 @@ def _(fact: Silence, program: Program) -> str:
 def _(fact: Written, program: Program) -> str | None:  # noqa: ARG001 (the seeds of the program are looked at)
     looks = [number for number, line in enumerate(program.lines) if line.endswith("  # the seeds")]
     number, (shown, *_), margin = looks[-1], *program.look("the seeds")[1:]
-    seeds = [bare(each) for each in shown.elts] if isinstance(shown, ast.List) else []
+    seeds = [program.bare(each) for each in shown.elts] if isinstance(shown, ast.List) else []
     assigned = [line for line in program.lines if seeds and line.startswith(f"{_base(seeds[0])} = ")]
     if not assigned:
         return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from refgrad.grading.judging.evidence import Evidence, Subject
+from refgrad.report.findings.looks import bare, unmasked
 from refgrad.scenario import Read, Scenario
 
 LOOK: Final = re.compile(r"^(?P<margin> *)(?P<call>print\(.*\))  # (?P<what>.*)$")
@@ -21,11 +22,27 @@ PASSED_OVER: Final = re.compile(r"^( *)except Exception as error:\n\1    print\(
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The lines of a printed program, with the scenario that it came from, and the evidence that it is to show."""
+    """The lines of a printed program, with the scenario that it came from, and the evidence that it is to show.
+
+    ``known`` says that it is of a library whose engine file comes with refgrad.
+    """
 
     lines: Sequence[str]
     evidence: Evidence
     scenario: Scenario | None
+    known: bool = True
+
+    def bare(self, shown: ast.expr) -> str:
+        """Return the expression of a tensor that is looked at, which is there.
+
+        Of a library that is not known nobody can say what the functions do that read it, nor whether its tensors turn
+        into numbers without them: they stay.
+        """
+        return bare(shown) if self.known else unmasked(shown)
+
+    def told(self, shown: ast.expr) -> str:
+        """Return the expression of a tensor that is looked at, or of ``None``."""
+        return bare(shown) if self.known else ast.unparse(shown)
 
     def look(self, what: str) -> tuple[int, list[ast.expr], str]:
         """Return where the look is that showed the fact, what it prints, and its margin. Raises LookupError."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from refgrad.grading.judging.evidence import Entry, Uncoupled
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.engine_names import shipped_engines
 from refgrad.native.text import plain_line
 from refgrad.native.unwritten import FILLED
 from refgrad.report.document import verdicts_of
@@ -83,9 +84,9 @@ class Script:
     @cached_property
     def asserting(self) -> str | None:
         """The program that fails: with an assertion, an error, or its process; None for one that only prints."""
-        return (
-            asserting(self.verdict) if self.language == "python" else languages.asserting(self.verdict, self.language)
-        )
+        if self.language == "python":
+            return asserting(self.verdict, known=self.engine in shipped_engines())
+        return languages.asserting(self.verdict, self.language)
 
     @cached_property
     def program(self) -> str:

@@ -68,6 +68,21 @@ def test_a_module_without_anything_names_those_beneath(terminal: Terminal, file:
     assert (result.exit_code, result.stderr) == (2, f"Error: {told}\n")
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("leaf={module}.Nope({{array}})", "has no attribute 'Nope'"),
+        ("leaf={module}.Node({{arr}})", "unknown placeholder {arr}"),
+        ("value={{x}}.dat", "has no attribute 'dat'"),
+        ("gradient=-{{leaf}}.grad", "with backward = "),
+    ],
+)
+def test_what_came_of_a_template_that_is_given_is_told(terminal: Terminal, file: Path, given: str, told: str) -> None:
+    result = terminal.invoke("new", MODULE, "--output", str(file), "--yes", "--set", given.format(module=MODULE))
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
 def test_a_library_that_differentiates_nothing_leads_to_the_guide(terminal: Terminal, file: Path) -> None:
     result = terminal.invoke("new", "textwrap", "--output", str(file), "--yes")
     assert result.exit_code == 2

@@ -88,3 +88,12 @@ def test_a_library_without_seeds_is_found_to_be_one() -> None:
     assert adapter.zero_grad == "setattr({leaf}, 'grad', 0)"
     assert adapter.dtypes[:2] == ("float64", "float32")
     assert adapter.lacks == {"error:no-graph"}
+
+
+def test_a_kept_graph_that_gives_wrong_numbers_is_for_a_report_to_tell() -> None:
+    again = "def again(x):\n    x.times = getattr(x, 'times', 0) + 1\n    for _ in range(x.times): x.backward()\n"
+    setup, tape = f"import {MODULE}\n{again}", replace(TAPE, backward="again({output})", zero_grad=None)
+    wrong = left(replace(tape, setup=setup), {})
+    assert not wrong.lacks & {"retain_graph", "accumulate"}
+    raising = setup.replace("for _ in", "assert x.times == 1\n    for _ in")
+    assert "retain_graph" in left(replace(tape, setup=raising), {}).lacks

@@ -56,3 +56,22 @@ def test_a_gradient_that_is_right_for_arrays_without_entries_alone_is_none(gradi
     setup = f"{ADAPTER.setup}\nimport numpy as np\n"
     bench = Workbench(Engine(replace(ADAPTER, setup=setup, gradient=gradient)))
     assert len(bench.kinds_differentiated(KINDS)) == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [("torch.exp({x}.detach())", False), ("cut({x})", True), ("torch.exp({x}) * 2", True)],
+)
+def test_a_gradient_that_does_not_come_back_from_what_says_that_it_does_is_for_a_report(
+    text: str, *, kept: bool
+) -> None:
+    cut = "def cut(x):\n    y = torch.exp(x.detach())\n    y.requires_grad = x.requires_grad\n    return y\n"
+    bench = Workbench(Engine(replace(ADAPTER, setup=f"{ADAPTER.setup}\n{cut}")))
+    assert bench.differentiates(operator_table()["exp"], text, list(KINDS)) is kept
+
+
+def test_a_spelling_that_takes_numbers_alone_is_none_of_arrays() -> None:
+    bench = Workbench(Engine(ADAPTER))
+    text = "torch.sum({x}, {axis}, {keepdims}) if {x}.ndim == 0 else [][1]"
+    assert not bench.computes(operator_table()["sum"], text, list(KINDS))
+    assert bench.computes(operator_table()["sum"], "torch.sum({x}, {axis}, {keepdims})", list(KINDS))

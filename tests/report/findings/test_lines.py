@@ -42,3 +42,10 @@ def test_an_error_that_was_only_printed_is_passed_over() -> None:
     text = program.asserting("value of a", lambda shown, _: ast.unparse(shown), "got == 3", "a is {got}")
     assert text.startswith("try:\n    f(x)\nexcept Exception:\n    pass\na = 3\ngot = a\n")
     ast.parse(text)
+
+
+def test_what_reads_the_tensors_of_a_library_that_is_not_known_stays() -> None:
+    shown = ast.parse("None if a.grad is None else numbers(a.grad)", mode="eval").body
+    known, unknown = (Program(LINES, Evidence(entry("0.1")), None, known=known) for known in (True, False))
+    assert (known.bare(shown), known.told(shown)) == ("a.grad", "a.grad")
+    assert (unknown.bare(shown), unknown.told(shown)) == ("numbers(a.grad)", ast.unparse(shown))
