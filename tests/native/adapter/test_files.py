@@ -294,6 +294,8 @@ def test_no_engine_repeats_a_row_that_its_families_have(name: str, tmp_path: Pat
     own = document.pop("operators", {})
     if not own:
         return  # it has nothing to repeat
+    for other in (each for each in document.get("extends", ()) if each.startswith("./")):
+        (tmp_path / other).write_bytes((engines_directory() / other).read_bytes())
     full, inherited = read_adapter(shipped_engines()[name]), read_adapter(written(tmp_path, document))
     rows = [{o: (a.operators.get(o), a.aliases.get(o)) for o in own} for a in (full, inherited)]
     assert [operator for operator in own if rows[0][operator] == rows[1][operator]] == []
