@@ -73,5 +73,14 @@ def test_that_there_are_no_arrays_at_all_is_told_of_an_adapter_that_says_so() ->
     assert "scalars_only = true" in found.message
 
 
+def test_a_claim_that_needs_what_is_declared_as_lacking_is_decided() -> None:
+    assert (
+        verdict(matrices(scalars_only=True, leaf="tm.matrix({array}.reshape(()))"), "claims/arrays").verdict == "passed"
+    )
+    refused = {"add": "[][tm.add({x}, {y}) is None]", "multiply": "[][tm.multiply({x}, {y}) is None]"}
+    found = verdict(matrices(operators=refused, refusals=("IndexError: list index",)), "claims/arrays")
+    assert found.verdict == "missing"
+
+
 def test_a_number_is_a_matrix_of_one_entry_only_where_the_adapter_says_so() -> None:
     assert verdict(matrices(least_axes=0), "operators/sum").verdict == "wrong"

@@ -95,7 +95,8 @@ class _Seen:
     @property
     def lacks_array(self) -> bool:
         """Whether the engine refuses to make a leaf, as one that has matrices alone does with vectors."""
-        return self.finding.outcome == "unsupported" and isinstance(self.scenario.steps[self.finding.step], Leaf)
+        shown = self.scenario.steps[: self.finding.step][-1:]
+        return self.finding.outcome == "unsupported" and any(isinstance(step, Leaf) for step in shown)
 
 
 def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict:
