@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation.ingredients import rare_ingredients
-from refgrad.grading.judging.evidence import Died, Entry, Evidence, Fact, Tally
+from refgrad.grading.judging.evidence import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
 from refgrad.scenario import Scenario
 
@@ -111,6 +111,7 @@ class Search:
     said: dict[Outcome, Finding] = field(default_factory=dict, init=False)
     failed: dict[Scenario, Finding] = field(default_factory=dict, init=False)
     excused: int = field(default=0, init=False)
+    refused: int = field(default=0, init=False)
     endings: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -130,7 +131,8 @@ class Search:
             tried += more
             if counterexample is not None:
                 return self._all(counterexample, tried)
-            if self.is_decided or not (self.decided or (number == 0 and self.outcomes["inconclusive"])):
+            undecided = self.outcomes["inconclusive"] or self.refused
+            if self.is_decided or not undecided or (number > 0 and not self.decided):
                 break
         return Found(tried, outcome=self.outcome, fact=self.fact)
 
@@ -183,6 +185,7 @@ class Search:
         finding = self.bench.examine(scenario, self.check)
         self.outcomes[finding.outcome] += 1
         self.said[finding.outcome] = finding
+        self.refused += finding.outcome == "unsupported" and not isinstance(finding.fact, Lacks)
         if not finding.failed or not self.bench.reliance.runnable(scenario):
             return False
         if self.check.operator_name not in {"", *scenario.operators}:  # what is tried with an operator is not its fault

@@ -21,6 +21,7 @@ def engine(setup: str = "", **changes: Any) -> Engine:
     operators = {**ADAPTER.operators, **changes.pop("operators", {})}
     only = changes.pop("only", operators)
     operators = {name: text for name, text in operators.items() if name in only}
+    changes.setdefault("aliases", {name: texts for name, texts in ADAPTER.aliases.items() if name in only})
     return Engine(replace(ADAPTER, setup=SETUP + setup, operators=operators, **changes))
 
 

@@ -72,3 +72,22 @@ def test_a_fault_of_empty_arrays_is_avoided_where_scenarios_do_without_them() ->
     for check in DEPENDENT:
         found = verdict(engine, check.format("tanh"))
         assert (found.verdict, found.cause) == ("passed", "operators/tanh")
+
+
+ONCE = """
+def once(x, axes):
+    y, calls = torch.transpose(x, axes), []
+    def first_alone(cotangent):
+        calls.append(cotangent)
+        return cotangent * float(len(calls) == 1)
+    if y.requires_grad:
+        y.register_hook(first_alone)
+    return y
+"""
+
+
+@pytest.mark.parametrize("name", ["exp", "divide", "matmul", "sum"])
+def test_operators_that_are_applied_to_views_are_not_blamed_for_what_makes_the_views(name: str) -> None:
+    broken = bench(ONCE, operators={"transpose": "once({x}, {axes})"})
+    assert verdict(broken, "contracts/transpose").verdict == "wrong"
+    assert verdict(broken, f"contracts/{name}").verdict == "passed"

@@ -29,7 +29,7 @@ from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.grading.reliance import SEEDS_STAY
-from refgrad.operators import operator_table
+from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ NEEDED: Final = "multiply"
 
 WEIGHTED_GRADIENT: Final = 0.7
 """How often the first gradient of three is multiplied by a leaf."""
+
+OF_VIEWS: Final = 12
+"""How many scenarios are drawn, at least, of the operators by which operands of all others are views."""
 
 NEEDED_FEATURES: Final = ("accumulate", "retain_graph")
 
@@ -70,17 +73,23 @@ class ContractCheck(DependentCheck):
         cause = self._obstacle(bench)
         if cause:
             return bench.blocked(self, cause)
-        welcome = {other for other in sorted(SEEING) if sound(bench, operator_table()[other])}
+        welcome = {other for other in sorted(SEEING - {name}) if self._is_welcome(operator_table()[other], bench)}
         without = avoided(bench, self.operator)
         profile = bench.profile(operators=frozenset({name, NEEDED, *welcome}), **without.fields)
         verdict = bench.search(
             self,
             lambda seed: bench.reliance.seeded(contract_scenario(seed, name, profile)),
-            bench.settings.effort.per_contract,
+            max(bench.settings.effort.per_contract, OF_VIEWS if name in SEEING else 0),
             given=map(bench.reliance.seeded, self.always(contract_scenarios_of_ones, profile, bench)),
             cause=without.cause,
         )
         return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
+
+    def _is_welcome(self, other: Operator, bench: Bench) -> bool:
+        """Whether operands may be views by another operator: its own contract is tried without any, and holds."""
+        if self.operator.name in SEEING or not sound(bench, other):
+            return False
+        return bench.grade(ContractCheck(other)).verdict == "passed"
 
     def _obstacle(self, bench: Bench) -> str:
         cause = obstacle(bench, self.operator, ())

@@ -128,7 +128,9 @@ class Folding(ast.NodeTransformer):
             node.args = []
         typed = any(each.arg == "dtype" for each in node.keywords)
         listed = (
-            name == "tensor" or ast.unparse(node.func) in OF_LISTS or (typed and ast.unparse(node.func) in OF_TYPED)
+            (name == "tensor" and isinstance(node.func, ast.Attribute))
+            or ast.unparse(node.func) in OF_LISTS
+            or (typed and ast.unparse(node.func) in OF_TYPED)
         )
         if listed and node.args:
             node.args[0] = _list_of(node.args[0], typed=typed)

@@ -118,6 +118,8 @@ def test_another_last_bit_from_run_to_run_is_no_fault(operator: str, spelling: s
 
 def test_an_operator_is_not_repeated_by_what_the_engine_lacks() -> None:
     only = {"exp": ADAPTER.operators["exp"]}
-    adapter = replace(ADAPTER, operators=only, backward="{output}.backward()", lacks=ADAPTER.lacks | {"seed"})
+    adapter = replace(
+        ADAPTER, operators=only, aliases={}, backward="{output}.backward()", lacks=ADAPTER.lacks | {"seed"}
+    )
     found = verdict(Bench(Engine(adapter), Settings("smoke")), "operators/exp")
     assert (found.verdict, "operator sum" in found.message) == ("unsupported", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -79,9 +80,13 @@ def test_a_folded_expression_has_the_value_that_it_had(one: int, other: int, sig
     assert eval(folded(text)) == eval(text)
 
 
+def test_a_function_of_a_setup_that_is_called_tensor_is_given_what_it_was_given() -> None:
+    assert folded("tensor(np.array([1.0]))") == "tensor(np.array([1.0]))"
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_a_tensor_of_a_list_is_that_of_the_array(numbers: list[float]) -> None:
-    text = folded(f"tensor(np.array({numbers!r}), dtype=float)")
-    assert text.startswith("tensor([")
-    given_list = eval(text, {"tensor": np.asarray})
+    text = folded(f"me.tensor(np.array({numbers!r}), dtype=float)")
+    assert text.startswith("me.tensor([")
+    given_list = eval(text, {"me": SimpleNamespace(tensor=np.asarray)})
     assert given_list.tobytes() == np.array(numbers).tobytes()
