@@ -41,7 +41,8 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
             if confirmation.answer != "confirmed":
                 click.echo(f"{plain_line(script.verdict.id)}: {confirmation.answer}")
                 click.echo(f"  the report:  {script.sentence}")
-                click.echo("  its program: " + plain_text(confirmation.shown or "ends without an error").replace("\n", "\n               "))
+                shown = plain_text(confirmation.shown or "ends without an error")
+                click.echo("  its program: " + shown.replace("\n", "\n               "))
         if found and counts["could not be run"] == len(found) and found[0].language == "python":
             click.echo(NOTHING_RUN.format(path=plain_line(str(path))), err=True)
         odd += len(found) - counts["confirmed"]

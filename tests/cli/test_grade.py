@@ -73,7 +73,7 @@ def test_a_run_is_resumed_from_its_journal(terminal: Terminal) -> None:
     [
         (
             ("nope",),
-            "there is no engine 'nope'; there are: adolc, autograd, ",
+            "there is no engine 'nope'; there are: adolc, algopy, autograd, ",
         ),
         (("no_such_module:ADAPTER",), "'no_such_module:ADAPTER': the module cannot be imported: No module named"),
         (("toy:MISSING",), "'toy:MISSING': module 'toy' has no 'MISSING'"),

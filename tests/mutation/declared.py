@@ -129,7 +129,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/measurements/introspection.py::TRIES": "how often something is tried",
     f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
     f"{GRADING}/measurements/release.py::STEPS": "the size of the graphs of which the memory is measured",
-    f"{GRADING}/measurements/release.py::SCALAR_STEPS": "the size of the graphs of which the memory is measured",
+    f"{GRADING}/measurements/subject.py::SCALAR_STEPS": "the size of the graphs of which the memory is measured",
     f"{GRADING}/measurements/repetition.py::WARM_UP": "how many iterations are run before those that are measured",
     f"{GRADING}/measurements/repetition.py::LONGER": "how many iterations confirm a leak: more is slower",
     f"{GRADING}/measurements/memory.py::MEGABYTE": "the size of the arrays of which the memory is measured",

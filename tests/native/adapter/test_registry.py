@@ -138,9 +138,9 @@ def test_an_entry_point_does_not_take_the_name_of_a_shipped_engine(offered: list
     [
         (
             "torhc",
-            ("there is no engine 'torhc', did you mean 'torch'? there are: adolc, autograd, "),
+            ("there is no engine 'torhc', did you mean 'torch'? there are: adolc, algopy, autograd, "),
         ),
-        ("nobody", "there is no engine 'nobody'; there are: adolc, autograd, "),
+        ("nobody", "there is no engine 'nobody'; there are: adolc, algopy, autograd, "),
         (
             "no_such_module:ADAPTER",
             "'no_such_module:ADAPTER': the module cannot be imported: No module named 'no_such_module'",
