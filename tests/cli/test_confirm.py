@@ -55,3 +55,10 @@ def test_an_engine_that_is_not_installed_could_not_be_run(terminal: Terminal) ->
     hint = "nothing of example.json could be run: name the interpreter that has the engine with --python"
     assert result.stderr.splitlines()[1:] == [hint]
     assert result.exit_code == 1
+
+
+def test_a_program_that_shows_nothing_is_told_to_end_without_an_error(terminal: Terminal) -> None:
+    path = write_example(terminal.folder)
+    path.write_text(path.read_text().replace("print(", "str("))
+    result = terminal.invoke("confirm", "example.json")
+    assert "  its program: ends without an error" in result.stdout.splitlines()
