@@ -125,6 +125,7 @@ class Search:
             if self.fails(scenario):
                 return self._all(self.shrunk(scenario, self.fails), number, rest)
         self.outcomes.clear()
+        self.refused = 0
         tried = 0
         for number in range(ROUNDS):
             counterexample, more = self.drawn(self.fails, number * ANOTHER_SEED, self.examples)

@@ -73,7 +73,7 @@ class ContractCheck(DependentCheck):
         cause = self._obstacle(bench)
         if cause:
             return bench.blocked(self, cause)
-        welcome = {other for other in sorted(SEEING - {name}) if self._is_welcome(operator_table()[other], bench)}
+        welcome = {other for other in sorted(SEEING) if self._is_welcome(operator_table()[other], bench)}
         without = avoided(bench, self.operator)
         profile = bench.profile(operators=frozenset({name, NEEDED, *welcome}), **without.fields)
         verdict = bench.search(
