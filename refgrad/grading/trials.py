@@ -99,13 +99,13 @@ class Trial:
         return remedy(self.finding, self.kind, f"{self.kind} must come back as it was given: {SHAPES}", NO_GRADIENT)
 
 
-def examined(name: str, python: str) -> list[Trial]:
-    """Start an engine, in the interpreter that has it, and try the templates of its adapter.
+def examined(name: str, python: str) -> Iterator[Trial]:
+    """Start an engine, in the interpreter that has it, and try the templates of its adapter one after the other.
 
     Raises UserError where there is no such adapter, or the engine cannot be started.
     """
     engine = launch(find_adapter(name), Isolation(python=python, limits=Limits(program=PATIENCE)))
-    return list(trials(engine))
+    yield from trials(engine)
 
 
 def trials(engine: Engine) -> Iterator[Trial]:

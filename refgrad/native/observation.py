@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.native.statements import Wire
-from refgrad.native.text import plain_line, plain_text
+from refgrad.native.text import plain_line, plain_text, repeatable_text
 
 Array = npt.NDArray[Any]
 
@@ -117,7 +117,7 @@ def _read(answer: dict[str, Any]) -> Observation:  # noqa: PLR0911 (one return f
         )
     if "error" in answer:
         error = answer["error"]
-        message = plain_text(str(error["message"]))
+        message = plain_text(repeatable_text(str(error["message"])))
         return Observation(error=Raised(plain_line(str(error["type"])), message, tuple(map(str, error["bases"]))))
     if "flag" in answer:
         return Observation(np.asarray(bool(answer["flag"])))

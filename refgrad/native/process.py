@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import re
 import selectors
 import signal
 import struct
@@ -19,13 +18,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from refgrad.native.text import repeatable_text
 from refgrad.native.unwritten import FILLED
 
 STDERR_KEPT: Final = 4_000
 """Bytes of standard error that are kept: its end says why a process died."""
-
-INSTALLED: Final = re.compile(r"[^\s\"']*/(?=(?:site|dist)-packages/)")
-"""Where an engine is installed: that is of the machine, not of the engine."""
 
 LONGEST_LINE: Final = 1 << 28
 """Bytes of an answer beyond which a runner is taken to be flooding its pipe."""
@@ -229,7 +226,7 @@ class RunnerProcess:
         with suppress(OSError, ValueError):
             self._read(wait=0.0)
         self.kill()
-        return EndedError(outcome, detail, place, step, INSTALLED.sub("", self._stderr.decode("utf-8", "replace")))
+        return EndedError(outcome, detail, place, step, repeatable_text(self._stderr.decode("utf-8", "replace")))
 
     def kill(self) -> None:
         """End the process and all that it has started."""

@@ -2,7 +2,8 @@
 
 An exception's message, a name or a line of output may hold anything. In a terminal an escape sequence changes what
 stands around it, a bidirectional control character changes the order in which a line is read, and a lone surrogate
-cannot be encoded in a file.
+cannot be encoded in a file. A traceback that a message quotes names folders of the machine, and what Python prints of
+an object its address.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ UNSAFE: Final = re.compile(
     "\ud800-\udfff]"  # lone surrogates
 )
 
+INSTALLED: Final = re.compile(r"[^\s\"'(]*/(?=(?:(?:site|dist)-packages|node_modules)/)")
+"""Where an engine is installed: that is of the machine, not of the engine."""
+
+ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{8,}\b")
+"""Where an object stands in memory: that is of one run."""
+
 
 def plain_text(text: str, most: int = MOST_CHARACTERS) -> str:
     r"""Return a text of at most so many characters, in which control characters are written as ``\x1b`` or ``\u202e``.
@@ -32,6 +39,11 @@ def plain_text(text: str, most: int = MOST_CHARACTERS) -> str:
 def plain_line(text: str, most: int = MOST_CHARACTERS) -> str:
     """Return a plain text in one line: each run of white space is one space."""
     return " ".join(plain_text(text, most).split())
+
+
+def repeatable_text(text: str) -> str:
+    """Return a text without folders above ``site-packages/`` or ``node_modules/``, and without addresses in memory."""
+    return ADDRESS.sub("0x...", INSTALLED.sub("", text))
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,8 @@ from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce, start
 from refgrad.scenario import parse
 
-if shutil.which("node") is None:
+NODE = shutil.which("node")
+if NODE is None:
     pytest.skip("needs Node", allow_module_level=True)
 
 TAPE = Path(__file__).parent / "javascript" / "tape.js"
@@ -72,6 +74,19 @@ def test_its_reproduction_is_javascript(engine: Engine) -> None:
         "y.backward(-1.0);\n"
         "console.log(x.grad); // gradient of x\n"
     )
+
+
+def test_a_library_of_es_modules_can_be_required(tmp_path: Path) -> None:
+    asked = [NODE, "--print", "process.features.require_module === true"]
+    if subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip() != "true":
+        pytest.skip("this Node has no `require` of ES modules")
+    module = tmp_path / "tape.mjs"
+    module.write_text(f'import tape from "{TAPE}";\nexport const {{ leaf, exp }} = tape;\n')
+    modern = replace(ADAPTER, setup=f'var tape = require("{module}");', operators={"exp": "tape.exp({x})"})
+    scenario = parse("x = leaf float64[] {0x0p+0} requires_grad\ny = exp x\nbackward y\nread grad x\n")
+    shown = observe(scenario, start(modern))[-1].array
+    assert shown is not None
+    assert shown == 1
 
 
 def test_an_exception_of_javascript_is_an_observation(engine: Engine) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.native.text import plain_line, plain_text
+from refgrad.native.text import plain_line, plain_text, repeatable_text
 
 REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -69,3 +69,17 @@ def test_of_a_long_text_the_beginning_and_the_end_are_kept() -> None:
     assert plain.endswith(" last")
     assert " characters in all ...] " in plain
     assert len(json.dumps(plain)) < 8000
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ('File "a/lib/python3.11/site-packages/paddle/base.py", line 3', 'File "site-packages/paddle/base.py", line 3'),
+        ("/usr/lib/dist-packages/numpy: warning", "dist-packages/numpy: warning"),
+        ("at run (/usr/lib/node_modules/tfjs/tf.js:1:2)", "at run (node_modules/tfjs/tf.js:1:2)"),
+        ("<object object at 0x7faeda6ee980> is no array", "<object object at 0x...> is no array"),
+        ("3 / 4 and a/b is 0x1.921fb544p+1, not 0xff", "3 / 4 and a/b is 0x1.921fb544p+1, not 0xff"),
+    ],
+)
+def test_neither_folders_of_the_machine_nor_addresses_are_told(said: str, told: str) -> None:
+    assert repeatable_text(said) == told

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,6 +14,9 @@ from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.options import PYTHON
 from refgrad.cli.parameters import file_path
 from refgrad.errors import UserError
+
+if TYPE_CHECKING:
+    from refgrad.cli.progress import Doing
 
 EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 """What is shown of a field that is no field of adapters."""
@@ -57,6 +61,7 @@ def new(  # noqa: PLR0913 (one an option)
     minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
     imported.
     """
+    from refgrad.cli.progress import doing
     from refgrad.grading.first_adapter.asking import Asking, checked_modules, read_given
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.library import Library
@@ -69,8 +74,8 @@ def new(  # noqa: PLR0913 (one an option)
     path = output or Path(f"{called}.toml")
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
-    with told_in_one_line():
-        asking = Asking(_found if yes else _asked, read_given(given))
+    with told_in_one_line(), doing(f"starting {called}") as now:
+        asking = Asking(_found if yes else partial(_asked, now), read_given(given), now.tell)
         chosen = choose(Library(called, modules, python or sys.executable), asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
@@ -89,10 +94,11 @@ def new(  # noqa: PLR0913 (one an option)
     click.echo(f"then: {grading(str(shown), python)}")
 
 
-def _asked(field: str, found: str | None) -> str:
+def _asked(now: Doing, field: str, found: str | None) -> str:
     hint = "" if found else f" (such as {_example(field)})"
     text = f"{field}, {MEANINGS[field]}{hint}"
-    answer: str = click.prompt(text, default=found or "", show_default=bool(found), err=True)
+    with now.paused():
+        answer: str = click.prompt(text, default=found or "", show_default=bool(found), err=True)
     return answer or _found(field, None)
 
 

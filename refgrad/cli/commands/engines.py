@@ -68,13 +68,17 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     2 wrong usage, 3 an engine could not be started.
     """
     from refgrad.cli.failure import Status, told_in_one_line
+    from refgrad.cli.progress import doing
     from refgrad.grading.trials import examined
     from refgrad.report.doctor import doctor_text
 
     failed = False
     for name in engines:
-        with told_in_one_line():
-            trials = examined(name, python or sys.executable)
+        with told_in_one_line(), doing(f"starting {name}") as now:
+            trials = []
+            for trial in examined(name, python or sys.executable):
+                now.tell(f"tried {', '.join(trial.fields)} on {trial.kind}")
+                trials.append(trial)
         click.echo(doctor_text(name, trials, program=program, python=python))
         failed = failed or any(trial.failed for trial in trials)
     raise SystemExit(int(Status.FAILED if failed else Status.PASSED))

@@ -38,6 +38,10 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType({
 """Fields of adapters that are given otherwise, or not at all."""
 
 
+def _unheard(text: str) -> None:
+    """Take what is told where nobody listens."""
+
+
 def checked_modules(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of modules. Raises UserError for what Python can not import by that name."""
     for name in names:
@@ -52,6 +56,8 @@ class Asking:
 
     ask: Ask
     given: Mapping[str, str]
+    tell: Callable[[str], None] = _unheard
+    """Takes what is tried next, of what takes a while."""
 
     def chosen(self, field: str, found: str | None) -> str:
         """Return what a field is to be."""

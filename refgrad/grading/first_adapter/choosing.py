@@ -112,11 +112,11 @@ def choose(library: Library, asking: Asking) -> Chosen:
     bench = bench.knowing(**asking.templates(type(bench.adapter)))
     bench = with_dtypes(with_policy(bench))
     bench = without_what_fails(with_optional(bench, modules), modules, kinds, asking)
-    taught = {
-        name: texts
-        for name, row in spelled.items()
-        if (texts := [t for t in row if name in own or bench.differentiates(operator_table()[name], t, kinds)])
-    }
+    taught: dict[str, list[str]] = {}
+    for name, row in spelled.items():
+        asking.tell(f"trying the gradient of {name}")
+        if texts := [t for t in row if name in own or bench.differentiates(operator_table()[name], t, kinds)]:
+            taught[name] = texts
     bench = _with_spellings(bench, taught)
     if engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown":
         bench = bench.knowing(distribution=library.name)
@@ -180,7 +180,7 @@ def _spelling(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], as
     """Choose how operators are spelled."""
     family, inherited = _family(bench, modules, kinds)
     own = asking.operators
-    right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}))
+    right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}), asking.tell)
     texts = {**right, **inherited, **own}
     return _Spelling(_with_spellings(bench, texts), texts, family, unlike)
 
@@ -204,7 +204,11 @@ def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> t
 
 
 def _spelled(
-    bench: Workbench, modules: Sequence[str], kinds: Sequence[str], known: frozenset[str]
+    bench: Workbench,
+    modules: Sequence[str],
+    kinds: Sequence[str],
+    known: frozenset[str],
+    tell: Callable[[str], None],
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the spellings of each operator that compute it, but of those that are known, and a wrong one of others."""
     found: dict[str, list[str]] = {}
@@ -214,6 +218,7 @@ def _spelled(
     for name, operator in operator_table().items():
         if name in known or not bench.has(operator):
             continue
+        tell(f"trying {name}")
         right: dict[str, str] = {}
         for text in filter(existing.__contains__, texts[name]):
             function = text.partition("(")[0]

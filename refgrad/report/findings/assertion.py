@@ -44,7 +44,7 @@ from refgrad.report.findings.measured import measured, noted
 from refgrad.report.findings.tidying import MOST_TEXT
 from refgrad.report.findings.tolerance import comparison
 from refgrad.report.severity import scenario_of
-from refgrad.scenario import Apply, Read
+from refgrad.scenario import Apply, Read, Step
 
 REASONS: Final = {
     "freed-graph": "the graph was freed",
@@ -130,17 +130,20 @@ def _(fact: Absent, program: Program) -> str | None:
 
 @asserted.register
 def _(fact: Error, program: Program) -> str | None:
-    """Leave a program that ends with an error as it is, without looks that do not matter."""
-    step = program.scenario.steps[program.evidence.step - 1] if program.scenario and program.evidence.step else None
-    if isinstance(step, Read) or fact.expected:
+    """Leave a program that ends with an error as it is, with the one look that does so, if a look does."""
+    if fact.expected:
         return None
+    step = _last_step(program)
+    if isinstance(step, Read):
+        number, shown, margin = program.look(label_of(step))
+        return program.ended(number, margin, [f"print({unmasked(shown[0])})"])
     return without_looks(program.up_to(step.name) if isinstance(step, Apply) else program)
 
 
 @asserted.register
 def _(fact: Died, program: Program) -> str | None:  # noqa: ARG001 (how it ended is told by how it ends)
     """Leave a program that ends its process as it is, with the one look that does so, if a look does."""
-    step = program.scenario.steps[program.evidence.step - 1] if program.scenario and program.evidence.step else None
+    step = _last_step(program)
     if not program.evidence.repeatable:
         return None
     if not isinstance(step, Read):
@@ -270,6 +273,11 @@ def _check_names(fact: Fact) -> None:
     names += [each.name for each in fact.direction] if isinstance(fact, Uncoupled) else []
     if any(name and not str(name).isidentifier() for name in names):
         raise ValueError(f"{names} are not all names")
+
+
+def _last_step(program: Program) -> Step | None:
+    """Return the step that shows the evidence, if the program is of a scenario."""
+    return program.scenario.steps[program.evidence.step - 1] if program.scenario and program.evidence.step else None
 
 
 def _applications(program: Program) -> list[Apply]:

@@ -193,7 +193,7 @@ def _possible(computed: Computed) -> str:
             return f"`{computed.texts.get(output, output)}` has a forward-mode derivative{place}"
         case Grad(output=output, leaf=leaf):
             return f"`{computed.texts.get(output, output)}` has a gradient with respect to `{leaf}`{place}"
-        case Backward() | Read() | None:
+        case Backward() | Read(what="grad") | None if computed.backwards or not computed.steps:
             return f"`{computed.output}` has a gradient{place}"
     return f"{_action(computed)} is possible{place}"
 
@@ -213,6 +213,11 @@ def _action(computed: Computed) -> str:
             done = f"keeping the gradient of `{name}`"
         case RequireGrad(name=name) | StopRequiringGrad(name=name):
             done = f"changing whether `{name}` requires grad"
+        case Read(what="hook", name=name):
+            done = f"reading what `{name}` saw"
+        case Read(what=what, name=name):
+            read = "the gradient" if what == "grad" else f"`{what}`"
+            done = f"reading {read} of `{computed.texts.get(name, name)}`"
         case last:
             done = f"`{last.to_text()}`"
     return done

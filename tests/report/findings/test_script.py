@@ -17,11 +17,12 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Died, Evidence, Silence
+from refgrad.grading.judging.evidence import Died, Error, Evidence, Silence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
+from refgrad.native.observation import Raised
 from refgrad.report import confirmation
 from refgrad.report.confirmation import confirm
 from refgrad.report.document import build_document, read_document, verdicts_of
@@ -89,6 +90,16 @@ SHOWN = "x = f(1.5)\na = x.exp()\na.backward()\nprint(a)  # value of a\nprint(g(
 def test_a_script_whose_process_dies_looks_at_nothing_but_what_it_dies_of(step: int, program: str) -> None:
     died = replace(VERDICTS[4], verdict="crashed", evidence=Evidence(Died(detail="it died"), step), reproduction=SHOWN)
     assert Script("example", "1", died).program == program
+
+
+@pytest.mark.parametrize(
+    ("step", "program"),
+    [(4, "x = f(1.5)\na = x.exp()\na.backward()\nprint(g(x))\n"), (3, "x = f(1.5)\na = x.exp()\na.backward()\n")],
+)
+def test_a_script_that_ends_with_an_error_looks_at_nothing_but_what_raises_it(step: int, program: str) -> None:
+    raised = Error(error=Raised("ValueError", "no", ("ValueError",)))
+    verdict = replace(VERDICTS[4], verdict="unexpected-error", evidence=Evidence(raised, step), reproduction=SHOWN)
+    assert Script("example", "1", verdict).program == program
 
 
 def test_what_is_no_python_is_left_as_it_is() -> None:

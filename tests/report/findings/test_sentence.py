@@ -38,6 +38,8 @@ LONG = SCENARIO.text.replace("read grad x", "backward a\nread grad x")
 VALUED = SCENARIO.text.replace("read grad x", "read value a")
 GRAD = SCENARIO.text + "h = grad a x\n"
 WRITTEN = SCENARIO.text.replace("backward a", "write a multiply x")
+UNSENT = SCENARIO.text.replace("backward a\nread grad x", "read grad a")
+HOOKED = SCENARIO.text.replace("backward a\nread grad x", "hook h on a observe\nbackward a\nread hook h")
 TWO = SCENARIO.text.replace("read grad x", "b = exp a\nbackward b\nread grad x")
 RAISED = Raised("ValueError", "no {braces}.", ("ValueError",))
 TWICE = Uncoupled(
@@ -87,6 +89,19 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
         (
             said(Error(error=RAISED), 3, WRITTEN),
             f"{END}overwriting `a` is possible; toy 1.0 raises ValueError: no {{braces}}.",
+        ),
+        (
+            said(Error(error=RAISED), 3, UNSENT),
+            "Reading the gradient of `exp(x)` is possible at x = 1.5; toy 1.0 raises ValueError: no {braces}.",
+        ),
+        (
+            said(Error(error=RAISED), 3, UNSENT.replace("grad a", "is_leaf a")),
+            "Reading `is_leaf` of `exp(x)` is possible at x = 1.5; toy 1.0 raises ValueError: no {braces}.",
+        ),
+        (said(Error(error=RAISED), 4), "`exp(x)` has a gradient at x = 1.5; toy 1.0 raises ValueError: no {braces}."),
+        (
+            said(Died(detail="the process was ended by signal 6 (SIGABRT)"), 5, HOOKED),
+            f"{END}reading what `h` saw is possible; toy 1.0: the process was ended by signal 6 (SIGABRT).",
         ),
         (said(Calls(hook="h", seen=0, expected=1)), "The hook `h` sees 1 gradient; toy 1.0 shows it 0 gradients."),
         (
