@@ -76,8 +76,12 @@ class Demonstration:
 
 
 def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callable[[], bool]) -> Demonstration:
-    """Run a scenario that failed again, to see whether it always does; one that ended a process is run once more."""
+    """Run a scenario that failed again, to see whether it always does; one that ended a process is run once more.
+
+    The process in which it failed has run others, which may have left something behind: it is run in another.
+    """
     runs = REPEATS
+    bench.engine.runner.renew()
     if isinstance(finding.fact, Died):
         runs = 1
         bench.engine.forget(scenario)

@@ -58,6 +58,9 @@ class Runner(Protocol):
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has, a number for each thing that is named."""
 
+    def renew(self) -> None:
+        """Let the next program be the first of its process, where processes are started."""
+
 
 class LocalRunner:
     """Runs programs in this process: for a debugger, and for functions that live here."""
@@ -83,6 +86,9 @@ class LocalRunner:
         """Return which of the names each module of the library has."""
         found: Mapping[str, Mapping[str, int]] = self.session.members(modules, names)
         return found
+
+    def renew(self) -> None:
+        """Change nothing: this process goes on."""
 
 
 class ProcessRunner:
@@ -154,6 +160,11 @@ class ProcessRunner:
             raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {_said(answer['error'])}")
         found: Mapping[str, Mapping[str, int]] = answer["members"]
         return found
+
+    def renew(self) -> None:
+        """End a process that has run programs; the next program starts another."""
+        if self._ran:
+            self.stop()
 
     @property
     def pid(self) -> int | None:

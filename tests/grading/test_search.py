@@ -43,6 +43,29 @@ def test_a_failure_that_always_comes_is_repeatable_and_small() -> None:
     assert "not repeatable" not in found.message
 
 
+SPOILED = """
+told = {"cosh": 0}
+def spoiling(x):
+    told["cosh"] += 1
+    return torch.cosh(x)
+def spoiled(x):
+    return torch.sinh(x) * (1.5 if told["cosh"] else 1.0)
+"""
+
+
+def test_a_failure_that_another_program_of_the_process_has_caused_is_not_told_as_repeatable() -> None:
+    spellings = {"cosh": "spoiling({x})", "sinh": "spoiled({x})"}
+    runner = ProcessRunner(engine(SPOILED, operators=spellings).adapter)
+    tried = Bench(Engine(runner.adapter, runner), Settings("smoke"))
+    try:
+        others, found = verdict(tried, "operators/cosh"), verdict(tried, "operators/sinh")
+    finally:
+        runner.stop()
+    assert (others.verdict, found.verdict) == ("passed", "wrong")
+    assert found.evidence is not None
+    assert (found.evidence.seen, found.evidence.runs) == (1, 5)
+
+
 TWICE = """
 import os, pathlib
 def twice(x):  # where the runner met it, and where it looks whether that was the scenario's doing

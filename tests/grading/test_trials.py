@@ -142,7 +142,7 @@ def test_some_operators_of_the_reference_engine_have_nothing_to_mend() -> None:
 
 @pytest.mark.slow
 def test_the_reference_engine_has_nothing_to_mend() -> None:
-    found = examined("refgrad", "python")
+    found = [*examined("refgrad", "python")]
     assert [trial.came_back for trial in found if trial.failed] == []
     assert isinstance(found[0].engine.adapter, TapeAdapter)
 

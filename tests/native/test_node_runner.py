@@ -77,7 +77,7 @@ def test_its_reproduction_is_javascript(engine: Engine) -> None:
 
 
 def test_a_library_of_es_modules_can_be_required(tmp_path: Path) -> None:
-    asked = [NODE, "--print", "process.features.require_module === true"]
+    asked = [str(NODE), "--print", "process.features.require_module === true"]
     if subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip() != "true":
         pytest.skip("this Node has no `require` of ES modules")
     module = tmp_path / "tape.mjs"
