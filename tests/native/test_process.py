@@ -19,20 +19,20 @@ def asked(waited: list[float], monkeypatch: pytest.MonkeyPatch, seconds: float) 
     monkeypatch.setattr(RunnerProcess, "waited", lambda _: next(times, waited[-1]))
     process = RunnerProcess([sys.executable, "-c", SLOW])
     try:
-        return bool(process.ask({"id": 1, "sleep": seconds}, 2.0)["done"])
+        return bool(process.ask({"id": 1, "sleep": seconds}, 1.0)["done"])
     finally:
         process.kill()
 
 
 def test_what_a_process_waits_for_a_processor_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert asked([0.0, 0.0, 2.5], monkeypatch, 2.7)
+    assert asked([0.0, 0.0, 2.0], monkeypatch, 1.4)
 
 
-@pytest.mark.parametrize(("waited", "sleep"), [([0.0, 0.0, 0.1], 2.7), ([0.0, 0.0, 100.0], 20.0)])
+@pytest.mark.parametrize(("waited", "sleep"), [([0.0, 0.0, 0.1], 1.7), ([0.0, 0.0, 100.0], 20.0)])
 def test_a_process_that_was_not_kept_waiting_or_takes_far_too_long_is_ended(
     waited: list[float], sleep: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(EndedError, match="gave no answer within 2 s"):
+    with pytest.raises(EndedError, match="gave no answer within 1 s"):
         asked(waited, monkeypatch, sleep)
 
 

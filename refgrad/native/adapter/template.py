@@ -9,7 +9,8 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from types import CodeType
 from typing import Any
 
 
@@ -43,7 +44,7 @@ class Template:
         if not self.fields:
             source = f"lambda **_ignored: {self.render({})}"
         try:
-            code = compile(source, f"<template {self.text}>", "eval")
+            code = _compiled(source, f"<template {self.text}>")
         except (SyntaxError, ValueError) as error:  # of a null byte, a ValueError before Python 3.12
             said = error.msg if isinstance(error, SyntaxError) else error
             message = f"template {self.text!r} is not an expression: {said}"
@@ -57,3 +58,8 @@ class Template:
     def render(self, fields: Mapping[str, str]) -> str:
         """Return it with its placeholders filled in."""
         return self.text.format(**fields)
+
+
+@cache  # an adapter that is made of another one has most of its templates
+def _compiled(source: str, filename: str) -> CodeType:
+    return compile(source, filename, "eval")
