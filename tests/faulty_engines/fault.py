@@ -103,8 +103,13 @@ def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) ->
     """
     engine, settings = start(adapter(fault)), Settings(profile)
     bench = Bench(engine, settings) if only is None else TrustingBench(engine, settings, doubted=broken_by(fault))
-    checks = [check for check in all_checks() if not is_measured(check)]
-    return {check.id: bench.grade(check) for check in checks if only is None or check.id in only}
+    return {check.id: bench.grade(check) for check in checks_by_scenarios() if only is None or check.id in only}
+
+
+@cache
+def checks_by_scenarios() -> tuple[Check, ...]:
+    """All checks but those that are measured."""
+    return tuple(check for check in all_checks() if not is_measured(check))
 
 
 def is_measured(check: Check) -> bool:
