@@ -58,8 +58,8 @@ class Runner(Protocol):
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has, a number for each thing that is named."""
 
-    def renew(self) -> None:
-        """Let the next program be the first of its process, where processes are started."""
+    def renew(self) -> bool:
+        """Let the next program be the first of its process, and return whether there are processes of that kind."""
 
 
 class LocalRunner:
@@ -87,8 +87,9 @@ class LocalRunner:
         found: Mapping[str, Mapping[str, int]] = self.session.members(modules, names)
         return found
 
-    def renew(self) -> None:
-        """Change nothing: this process goes on."""
+    def renew(self) -> bool:
+        """Return False: this process goes on."""
+        return False
 
 
 class ProcessRunner:
@@ -161,10 +162,11 @@ class ProcessRunner:
         found: Mapping[str, Mapping[str, int]] = answer["members"]
         return found
 
-    def renew(self) -> None:
+    def renew(self) -> bool:
         """End a process that has run programs; the next program starts another."""
         if self._ran:
             self.stop()
+        return True
 
     @property
     def pid(self) -> int | None:

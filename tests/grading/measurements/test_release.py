@@ -18,8 +18,9 @@ from refgrad.grading.measurements.release import measure_weak_reference
 from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
 from refgrad.grading.measurements.subject import is_traced
 from refgrad.native.adapter import find_adapter
-from refgrad.native.engine import Engine, start
+from refgrad.native.engine import Engine, ProcessRunner, observe, start
 from refgrad.native.library import Library
+from refgrad.scenario import parse
 from tests.grading.measurements.broken_memories import EVERYTHING, FILLS_A_CACHE, KEEPING_FAULTS, KeepingFault
 from tests.native.reference import ADAPTER
 
@@ -66,6 +67,36 @@ def test_what_is_kept_is_found_and_nothing_else(fault: KeepingFault) -> None:
     found = {name: shown(engine, name).outcome for name in QUICK}
     assert {name for name in QUICK if found[name] == "wrong"} == fault.breaks & set(QUICK)
     assert set(found.values()) <= {"passed", "wrong"}
+
+
+SPOILED = """
+kept, spoiled = [], []
+def spoiling(x):
+    spoiled.append(True)
+    return torch.cosh(x)
+def keeping(product):
+    if spoiled:
+        kept.append(product)
+    return product
+"""
+
+
+@pytest.mark.parametrize(("spoiled", "outcome"), [("[]", "passed"), ("[True]", "wrong")])
+def test_what_another_program_of_the_process_has_caused_is_no_leak(
+    spoiled: str, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repetition, "LONGER", 1)
+    spellings = {"cosh": "spoiling({x})", "multiply": "keeping({x} * {y})"}
+    setup = ADAPTER.setup + SPOILED.replace("[], []", f"[], {spoiled}")
+    adapter = replace(ADAPTER, setup=setup, operators={**ADAPTER.operators, **spellings})
+    runner = ProcessRunner(adapter)
+    engine = Engine(adapter, runner)
+    try:
+        observe(parse("x = leaf float64[] {0x1p+0}\na = cosh x\nread value a\n"), engine)
+        found = shown(engine, "training_does_not_grow")
+    finally:
+        runner.stop()
+    assert found.outcome == outcome
 
 
 SCALARS = """
