@@ -116,7 +116,8 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
                 yield f"{step.to_text()}: {argument.name} leaves its sample range"
         if not in_domain(operator, arrays, attributes) or not well_formed(operator, arrays, attributes):
             yield f"{step.to_text()} is outside of the domain, or malformed"
-        if profile.edges == 0 and _distance(step, values) <= MARGIN:
+        rounding = profile.least_margin  # of what an operand is, and of an attribute in its dtype
+        if profile.edges == 0 and _distance(step, values) <= max(MARGIN - rounding, 0):
             yield f"{step.to_text()} is at a kink"
 
 

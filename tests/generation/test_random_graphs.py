@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import GenerationError, Profile, random_scenario
@@ -35,6 +35,7 @@ PROFILES = {
 @pytest.mark.parametrize("name", PROFILES)
 @settings(max_examples=60)
 @given(SEEDS)
+@example(164_564)  # of single precision: a bound that is 0.001 away, but for the rounding of float32
 def test_a_seeded_scenario_satisfies_its_profile(name: str, seed: int) -> None:
     assert complaints(random_scenario(seed, PROFILES[name]), PROFILES[name]) == []
 
