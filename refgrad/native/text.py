@@ -21,8 +21,11 @@ UNSAFE: Final = re.compile(
     "\ud800-\udfff]"  # lone surrogates
 )
 
-INSTALLED: Final = re.compile(r"[^\s\"'(]*/(?=(?:(?:site|dist)-packages|node_modules)/)")
-"""Where an engine is installed: that is of the machine, not of the engine."""
+INSTALLED: Final = re.compile(r"(?<![^\s\"'(])[^\s\"'(]*/(?=(?:(?:site|dist)-packages|node_modules)/)")
+"""Where an engine is installed: that is of the machine, not of the engine.
+
+A match begins where a word does: to try each of its letters takes the square of its length.
+"""
 
 ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{8,}\b")
 """Where an object stands in memory: that is of one run."""

@@ -78,6 +78,7 @@ def test_of_a_long_text_the_beginning_and_the_end_are_kept() -> None:
         ("/usr/lib/dist-packages/numpy: warning", "dist-packages/numpy: warning"),
         ("at run (/usr/lib/node_modules/tfjs/tf.js:1:2)", "at run (node_modules/tfjs/tf.js:1:2)"),
         ("<object object at 0x7faeda6ee980> is no array", "<object object at 0x...> is no array"),
+        pytest.param("a" * 10**6, "a" * 10**6, id="a long word"),  # in no time that grows as its square
         ("3 / 4 and a/b is 0x1.921fb544p+1, not 0xff", "3 / 4 and a/b is 0x1.921fb544p+1, not 0xff"),
     ],
 )
