@@ -7,6 +7,7 @@ import numpy as np
 
 from refgrad.generation import Profile
 from refgrad.generation.draft.admission import MARGIN, distance_to_kink, in_domain, on_limit, well_formed
+from refgrad.generation.dtypes import with_dtypes
 from refgrad.generation.profile import LARGEST_SIZE, LARGEST_VALUE
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
@@ -103,6 +104,7 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
         yield "there are too few operators"
     if profile.operators is not None and not scenario.operators <= profile.operators:
         yield f"{sorted(scenario.operators - profile.operators)} are not allowed"
+    exact = evaluate(with_dtypes(scenario, lambda _: "float64"), Float64())
     for step in scenario.applications:
         operator = operator_table()[step.operator]
         arrays = [values[name] for name in step.arguments]
@@ -116,8 +118,7 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
                 yield f"{step.to_text()}: {argument.name} leaves its sample range"
         if not in_domain(operator, arrays, attributes) or not well_formed(operator, arrays, attributes):
             yield f"{step.to_text()} is outside of the domain, or malformed"
-        rounding = profile.least_margin  # of what an operand is, and of an attribute in its dtype
-        if profile.edges == 0 and _distance(step, values) <= max(MARGIN - rounding, 0):
+        if profile.edges == 0 and _distance(step, exact) <= MARGIN:
             yield f"{step.to_text()} is at a kink"
 
 
