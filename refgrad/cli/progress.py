@@ -1,4 +1,4 @@
-"""What a command is doing, in a line on standard error that is gone once the command is done."""
+"""What a command is doing, and how far it is, in a line on standard error that is gone once the command is done."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,11 @@ class Doing:
 @contextmanager
 def doing(text: str) -> Iterator[Doing]:
     """Tell what a command is doing until it is done."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with passing_line(SpinnerColumn(), TextColumn("{task.description}", markup=False)) as progress:
         yield Doing(progress, progress.add_task(text, total=None))
+
+
+def passing_line(*columns: ProgressColumn) -> Progress:
+    """Return a line of these columns, of which nothing is shown where standard error is no terminal."""
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

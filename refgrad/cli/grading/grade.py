@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import click
 import pytest
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.grading.session import Outcome, run_session
 from refgrad.cli.grading.summary import print_summary, terminal
+from refgrad.cli.progress import passing_line
 from refgrad.native.adapter import try_import
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
@@ -88,9 +88,8 @@ def _refuse_what_cannot_be_done(plan: Plan) -> None:
 
 
 def _grade(plan: Plan, workers: int) -> Status:
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with passing_line(*columns) as progress:
         task = progress.add_task(plan.adapter.name, total=len(plan.checks))
         outcome = run_session(plan.options, min(workers, len(plan.checks)), lambda: progress.advance(task))
     return _tell(plan, outcome)

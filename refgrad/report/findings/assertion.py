@@ -154,8 +154,7 @@ def _(fact: Died, program: Program) -> str | None:  # noqa: ARG001 (how it ended
 
 @asserted.register
 def _(fact: Flag, program: Program) -> str:
-    assert program.scenario is not None
-    step = program.scenario.steps[program.evidence.step - 1]
+    step = _last_step(program)
     assert isinstance(step, Read)
     due = bool(fact.expected)
     said = f"{label_of(step)} is {{got}}, but it should be {due}"
