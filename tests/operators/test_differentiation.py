@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from refgrad.operators import Expression
 from refgrad.operators.differentiation import differentiate, differentiate_along, value_and_partials
-from refgrad.operators.functions.digits import DIGITS_FUNCTIONS
-from refgrad.operators.functions.symbols import derivative
+from tests.operators.functions.digits import DIGITS_FUNCTIONS
+from tests.operators.symbolic_derivative import derivative
 
 ARGUMENTS = ("x", "y")
 

@@ -13,7 +13,7 @@ import pytest
 
 from refgrad.operators import Edge, Expression, Operator, operator_table
 from refgrad.operators.functions import FUNCTIONS
-from refgrad.operators.lint import lint_functions, lint_table
+from tests.operators.lint import lint_functions, lint_table
 
 
 def problems(operator: Operator) -> list[str]:
@@ -248,5 +248,5 @@ def test_an_alias_that_another_row_has_is_named() -> None:
 
 def test_a_mistake_in_the_vocabulary_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     cosine = replace(FUNCTIONS["cos"], derivatives=("sin(x)",))
-    monkeypatch.setattr("refgrad.operators.lint.FUNCTIONS", {**FUNCTIONS, "cos": cosine})
+    monkeypatch.setattr("tests.operators.lint.FUNCTIONS", {**FUNCTIONS, "cos": cosine})
     assert "functions: cos: the derivative 'sin(x)' by x is wrong at 0.3" in lint_functions()

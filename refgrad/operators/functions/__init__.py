@@ -1,4 +1,4 @@
-"""The functions that formulas may call: one row a function (``rows``), one column a number system (the other modules).
+"""The functions that formulas may call: one row a function (``rows``), one column a number system.
 
 | module | number system | used by |
 |---|---|---|
@@ -7,9 +7,9 @@
 | ``complex_arrays`` | numpy's complex numbers | the complex step |
 | ``balls`` | FLINT's balls | the certified oracle |
 | ``series`` | FLINT's power series | the certified oracle of higher derivatives |
-| ``digits`` | mpmath's floats of many digits | the lint of the operator table |
-| ``intervals`` | mpmath's intervals | the lint of the operator table |
-| ``symbols`` | SymPy's expressions | the symbolic oracle, the lint |
+| ``symbols`` | SymPy's expressions | the symbolic oracle, the lint of the operator table |
+
+The columns of mpmath's floats and intervals, which only the lint reads, are in ``tests/operators/functions/``.
 
 A new function is a row, and an entry in each column that cannot do with the row's definition. Only the rows and
 ``python_floats`` are loaded with this package: the libraries of the columns take long.

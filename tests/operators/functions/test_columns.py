@@ -18,8 +18,8 @@ from refgrad.interpreter import ComplexArray
 from refgrad.operators import Expression
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
-from refgrad.operators.functions.digits import DIGITS_FUNCTIONS
 from refgrad.operators.functions.series import coefficient, series_functions, series_precision
+from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.functions.number_systems import BITS, DIGITS, SYSTEMS, Point, arguments, in_domain, truth
 
 CELLS = [(name, system) for name in FUNCTIONS for system in SYSTEMS if name not in SYSTEMS[system].absent]

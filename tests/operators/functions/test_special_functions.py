@@ -11,8 +11,8 @@ from flint import arb, arb_series
 
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
-from refgrad.operators.functions.digits import DIGITS_FUNCTIONS
 from refgrad.operators.functions.series import SERIES_FUNCTIONS, series_precision
+from tests.operators.functions.digits import DIGITS_FUNCTIONS
 
 OF_ONE = sorted(name for name, row in FUNCTIONS.items() if row.parameters == ("x",))
 SMOOTH = [name for name in OF_ONE if FUNCTIONS[name].nature != "stepped"]

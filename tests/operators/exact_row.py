@@ -13,9 +13,9 @@ import mpmath
 
 from refgrad.operators.expression import Expression
 from refgrad.operators.functions import FUNCTIONS
-from refgrad.operators.functions.digits import DIGITS_FUNCTIONS
-from refgrad.operators.functions.symbols import derivative
 from refgrad.operators.table import Operator
+from tests.operators.functions.digits import DIGITS_FUNCTIONS
+from tests.operators.symbolic_derivative import derivative
 
 Point = Mapping[str, Any]
 

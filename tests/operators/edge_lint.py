@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from refgrad.operators.exact_row import ExactRow, Point, shown
 from refgrad.operators.expression import Expression, ExpressionError
-from refgrad.operators.functions.digits import digits
 from refgrad.operators.table import Edge
+from tests.operators.exact_row import ExactRow, Point, shown
+from tests.operators.functions.digits import digits
 
 Problems = Iterator[str]
 

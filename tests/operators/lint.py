@@ -2,8 +2,7 @@
 
 The loader sees to the form of the rows; here their content is checked, to fifty digits: partials are the formula's
 derivatives by SymPy, forward is the formula, sample ranges lie inside the domain over their whole length, every kink
-has an edge, and every edge is what the formula does there. SymPy and mpmath are imported by this module, and by nothing
-that ``import refgrad.operators`` loads.
+has an edge, and every edge is what the formula does there.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from typing import Any
 
 import mpmath
 
-from refgrad.operators.edge_lint import edge_problems
-from refgrad.operators.exact_row import ExactRow, shown
 from refgrad.operators.expression import Expression
 from refgrad.operators.functions import FUNCTIONS, Function
-from refgrad.operators.functions.digits import DIGITS_FUNCTIONS, digits
-from refgrad.operators.functions.intervals import INTERVAL_FUNCTIONS
-from refgrad.operators.functions.symbols import derivative
 from refgrad.operators.table import Operator
+from tests.operators.edge_lint import edge_problems
+from tests.operators.exact_row import ExactRow, shown
+from tests.operators.functions.digits import DIGITS_FUNCTIONS, digits
+from tests.operators.functions.intervals import INTERVAL_FUNCTIONS
+from tests.operators.symbolic_derivative import derivative
 
 Problems = Iterator[str]
 
