@@ -9,8 +9,8 @@ import pytest
 
 from refgrad.grading.judging.verdict import FAILURES
 from refgrad.report.document import ReportError
-from refgrad.report.runs.stability import Stability, page
 from tests.report.example import example_document
+from tests.report.runs.stability import Stability, page
 
 
 def runs() -> list[dict[str, Any]]:

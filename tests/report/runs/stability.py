@@ -1,6 +1,6 @@
 """Which checks fail in every one of several runs of an engine, and which only with some seeds.
 
-    python -m refgrad.report.runs.stability seed0/torch.json seed1/torch.json seed2/torch.json > reports/stability.md
+    python -m tests.report.runs.stability seed0/torch.json seed1/torch.json seed2/torch.json > reports/stability.md
 
 Runs of several engines may be given; each engine gets its row.
 """
@@ -67,7 +67,7 @@ def page(found: Iterable[Stability]) -> str:
 def _lines(found: Sequence[Stability]) -> Iterator[str]:
     yield "# What fails whatever the seed"
     yield ""
-    yield "`python -m refgrad.report.runs.stability REPORT...` makes this page from reports with several seeds."
+    yield "`python -m tests.report.runs.stability REPORT...` makes this page from reports with several seeds."
     yield ""
     yield "| engine and profile | seeds | failing with some seed | failing with every seed | share |"
     yield "|---|---|---:|---:|---:|"
