@@ -19,6 +19,7 @@ KINDS: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = MappingProxyType({
     "python": ("a path as a string", (str,)),
     "workers": ("a whole number", (int,)),
     "time-limit": ("a number of seconds", (int, float)),
+    "start-limit": ("a number of seconds", (int, float)),
     "memory-limit": ("a whole number of MiB", (int,)),
 })
 """The keys, which are options of `refgrad grade`; paths are relative to the folder of the file."""

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from refgrad.native import calls
-from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, spellings
+from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, is_reference_engine, spellings
 from refgrad.native.languages import language_of
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, ProtocolError, Raised, read_answer
 from refgrad.native.printing import failing_steps, printed
@@ -33,8 +33,8 @@ RUNNERS: Final = Path(python_runner.__file__).parent
 QUICK_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """What halves the time until Java answers."""
 
-LEAST_PATIENCE: Final = 10.0
-"""The fewest seconds that a program has, unless the limit is below that."""
+HURRIED: Final = 0.25
+"""Share of the time limit that a program has where a hang is expected."""
 
 KILLS: Final = 3
 """How often a process must be killed by a signal that may come from outside before that is the engine's doing."""
@@ -42,14 +42,15 @@ KILLS: Final = 3
 RUNS_ALONE: Final = 3
 """How often a program is run in a process of its own, where one that had run others ended in it."""
 
-Answers = Sequence[Any]
+Shown = tuple[Observation, ...] | Ending
+"""What each step of a program showed, or how the runner ended in it."""
 
 
 class Runner(Protocol):
     """What executes programs: :class:`LocalRunner` in this process, :class:`ProcessRunner` in another."""
 
-    def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
-        """Return the answers of each program's steps, or how the runner ended in it."""
+    def run(self, programs: Sequence[Program]) -> list[Shown]:
+        """Return what each program's steps showed, or how the runner ended in it."""
 
     @property
     def endings(self) -> int:
@@ -61,25 +62,31 @@ class Runner(Protocol):
     def renew(self) -> bool:
         """Let the next program be the first of its process, and return whether there are processes of that kind."""
 
+    hurried: bool
+    """Whether programs have a part of their time alone, since a hang is expected."""
+
 
 class LocalRunner:
     """Runs programs in this process: for a debugger, and for functions that live here."""
 
     endings = 0
+    hurried = False
 
     def __init__(self, adapter: AnyAdapter) -> None:
-        """Run the adapter's setup. Raises EngineStartError where that fails."""
+        """Run the adapter's setup, for which modules of the current folder are found. Raises EngineStartError."""
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
         try:
             self.session = Session(adapter.setup, adapter.name, adapter.forget, (Exception, SystemExit))
         except Exception as error:
             raise EngineStartError(adapter.cannot_start(type(error).__name__, str(error))) from error
 
-    def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
+    def run(self, programs: Sequence[Program]) -> list[Shown]:
         """Return the answers of each program's steps."""
-        found: list[Answers | Ending] = []
+        found: list[Shown] = []
         for program in programs:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                found.append(self.session.run(program.wire()))
+                found.append(tuple(map(read_answer, self.session.run(program.wire()))))
         return found
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
@@ -101,54 +108,81 @@ class ProcessRunner:
         self.command = command_of(adapter.language, python)
         self.limits = Limits() if limits is None else limits
         self.endings = 0
-        self.hung = 0
+        self.hurried = False
+        self.forks: bool | None = None
+        """Whether programs may run in forks of the started engine; None until a program has ended one of them."""
+        self._hung = False
         self._ids = itertools.count(1)
         self._ran = 0
         self._process: RunnerProcess | None = None
         atexit.register(self.stop)
         self._start()
 
-    def run(self, programs: Sequence[Program]) -> list[Answers | Ending]:
+    def run(self, programs: Sequence[Program]) -> list[Shown]:
         """Return the answers of each program's steps, or how the runner ended in it; the others are run anyway."""
-        found: list[Answers | Ending] = []
+        found: list[Shown] = []
         while len(found) < len(programs):
             found += self.run_until_ended(programs[len(found) :])
         return found
 
-    def run_until_ended(self, programs: Sequence[Program]) -> list[Answers | Ending]:
+    def run_until_ended(self, programs: Sequence[Program]) -> list[Shown]:
         """Return the answers of each program's steps up to the first program in which the runner ended."""
-        found = self._asked(programs) if programs else []
-        return found if isinstance(found, list) else self._ended(programs, *found)
-
-    def _asked(self, programs: Sequence[Program]) -> list[Answers | Ending] | tuple[int, Ending]:
-        """Return the answers of each program's steps, or where there are none, in which program the runner ended."""
-        try:
-            answer = self._ask({"run": [program.wire() for program in programs]}, self._patience, len(programs))
-            found = _checked(answer, len(programs))
-        except ProtocolError as error:
-            self.stop()
-            return 0, Ending("crashed", plain_line(str(error)))
-        except EndedError as error:
-            self._process = None
-            ending = Ending(error.outcome, plain_line(error.detail), error.step, plain_text(error.stderr))
-            return min(error.place, len(programs) - 1), ending
-        self._ran += len(programs)
-        if answer.get("tampered"):
-            self.stop()
+        found: list[Shown] = []
+        while len(found) < len(programs):
+            rest = programs[len(found) :]
+            answers = self._asked(rest)
+            if isinstance(answers, tuple):
+                return [*found, *self._ended(rest, *answers)]
+            found += answers
         return found
 
-    def _ended(self, programs: Sequence[Program], place: int, ending: Ending) -> list[Answers | Ending]:
+    def _asked(self, programs: Sequence[Program]) -> list[Shown] | tuple[int, Ending]:
+        """Return the answers of programs, or which one the runner ended in, and how.
+
+        There are fewer answers than programs where one has changed the language itself; the next process runs the rest.
+        """
+        seconds = self.limits.program * (HURRIED if self.hurried else 1.0)
+        try:
+            answer = self._ask({"run": [program.wire() for program in programs]}, seconds, len(programs))
+            found = _checked(answer, programs)
+        except ProtocolError as error:  # an earlier program may be the reason: this one is run in a fresh process
+            self.stop()
+            if len(programs) > 1 or self._ran:
+                return self._asked(programs[:1])
+            return 0, Ending("crashed", plain_line(str(error)))
+        except EndedError as error:
+            ending = Ending(error.outcome, plain_line(error.detail), error.step, plain_text(error.stderr))
+            return min(error.index, len(programs) - 1), ending
+        self._ran += len(programs)
+        if answer.get("tampered"):
+            self.renew()
+        return found
+
+    def _ended(self, programs: Sequence[Program], index: int, ending: Ending) -> list[Shown]:
         """Return the answers of programs one of which has ended the runner, by running those before it again."""
         self.endings += 1
-        self.hung += ending.outcome == "hung"
-        shown = self._alone(programs[place]) if self._ran + place else ending
-        before = self.run_until_ended(programs[:place]) if place else []
-        ended_before = len(before) < place or any(isinstance(each, Ending) for each in before)
+        confirmed = ending.outcome == "hung" and (self._hung or self.hurried)  # whoever reports it runs it again
+        ran, self._ran = self._ran + index, 0
+        shown = ending if confirmed or not (ran or self.forks is None) else self._isolated(programs[index], ending)
+        self._hung |= isinstance(shown, Ending) and shown.outcome == "hung"
+        before = self.run_until_ended(programs[:index]) if index else []
+        ended_before = len(before) < index or any(isinstance(each, Ending) for each in before)
         return before if ended_before else [*before, shown]
 
-    def _alone(self, program: Program) -> Answers | Ending:
-        """Return what a program gives in a process of its own: one that ran others may die of what those have done."""
+    def _isolated(self, program: Program, ending: Ending) -> Shown:
+        """Return what a program gives in a process of its own: one that ran others may die of what those have done.
+
+        The first time that process is no fork: where it answers, the engine does not survive forks, and from then on it
+        is started anew for each process.
+        """
+        if ending.outcome == "crashed" or self.forks is not None:
+            found = self._asked([program] * RUNS_ALONE)
+            if isinstance(found, list) or self.forks is not None:
+                return found[0] if isinstance(found, list) else found[1]
+        self.stop()
+        self.forks = False
         found = self._asked([program] * RUNS_ALONE)
+        self.forks = isinstance(found, tuple)
         return found[0] if isinstance(found, list) else found[1]
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
@@ -163,15 +197,18 @@ class ProcessRunner:
         return found
 
     def renew(self) -> bool:
-        """End a process that has run programs; the next program starts another."""
-        if self._ran:
+        """Let another process run the next program: a new fork of the started engine, or a process started anew."""
+        if self._ran and self._process is not None and self._process.forks:
+            self._process.renew()
+            self._ran = 0
+        elif self._ran:
             self.stop()
         return True
 
     @property
     def pid(self) -> int | None:
         """The number of the process, if there is one."""
-        return None if self._process is None else self._process.pid
+        return None if self._process is None else self._process.pid or None
 
     def stop(self) -> None:
         """End the process, if there is one."""
@@ -179,21 +216,16 @@ class ProcessRunner:
         if process is not None:
             process.stop()
 
-    @property
-    def _patience(self) -> float:
-        """The seconds that a program may take: fewer the more have hung, so that a run comes to an end."""
-        return max(min(LEAST_PATIENCE, self.limits.program), self.limits.program / (1 + self.hung))
-
     def _ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         """Send a request, once more if somebody else may have killed the process: that says nothing of the engine."""
         for _ in range(KILLS):
-            if self._process is None:
+            if self._process is None or self._process.ended:
                 self._start()
             assert self._process is not None
             try:
                 return self._process.ask({**request, "id": next(self._ids)}, seconds, count)
             except EndedError as error:
-                self._process, ended = None, error
+                ended = error
                 if not error.from_outside:
                     raise
         raise ended
@@ -219,12 +251,12 @@ class ProcessRunner:
             "setup": adapter.setup,
             "forget": adapter.forget,
             "memory": self.limits.memory,
+            "forks": self.forks is not False,
             "path": [path for path in sys.path if path and self.command[0] == sys.executable],
         }
         try:
             answer = self._greeted(hello)
         except EndedError as error:
-            self._process = None
             last = error.stderr.strip().splitlines()[-1:]
             said = plain_line(": ".join([error.detail, *last]))
             raise EngineStartError(f"engine {adapter.name!r} cannot be started: {said}") from error
@@ -232,6 +264,13 @@ class ProcessRunner:
             self.stop()
             raised = answer["error"]
             raise EngineStartError(adapter.cannot_start(plain_line(raised["type"]), plain_line(raised["message"])))
+        assert self._process is not None
+        self._process.forks, self._process.parent = (
+            bool(answer["hello"].get("forks")),
+            int(answer["hello"].get("pid", 0)),
+        )
+        if not self._process.forks:
+            self.forks = False
 
 
 def command_of(language: str, python: str = sys.executable) -> list[str]:
@@ -249,14 +288,17 @@ def _said(error: Mapping[str, Any]) -> str:
     return f"{error['type']}: {error['message']}"
 
 
-def _checked(answer: Mapping[str, Any], count: int) -> list[Answers | Ending]:
-    """Return what was run. Raises ProtocolError where that is something else."""
+def _checked(answer: Mapping[str, Any], programs: Sequence[Program]) -> list[Shown]:
+    """Return what programs showed. Raises ProtocolError for an answer that does not say that."""
     if "error" in answer:
         raise ProtocolError(f"the runner failed: {_said(answer['error'])}")
     ran = answer.get("ran")
-    if not isinstance(ran, list) or len(ran) != count or not all(isinstance(each, list) for each in ran):
-        raise ProtocolError(f"the runner answered {str(answer)[:200]} to {count} programs")
-    return ran
+    if not isinstance(ran, list) or not (len(ran) == len(programs) or (ran and answer.get("tampered"))):
+        raise ProtocolError(f"the runner answered {str(answer)[:200]} to {len(programs)} programs")
+    for program, each in zip(programs, ran, strict=False):
+        if not isinstance(each, list) or len(each) != len(program.groups):
+            raise ProtocolError(f"the runner answered {str(each)[:200]} to {len(program.groups)} steps")
+    return [tuple(map(read_answer, each)) for each in ran]
 
 
 class Engine:
@@ -344,9 +386,9 @@ class Engine:
             self.read(program, answers) for program, answers in zip(programs, self.runner.run(programs), strict=True)
         ]
 
-    def read(self, program: Program, answers: Answers | Ending) -> tuple[Observation, ...]:
+    def read(self, program: Program, shown: Shown) -> tuple[Observation, ...]:
         """Return what the steps of a program showed, with the refusals that the adapter declares marked as such."""
-        seen = _read(program, answers)
+        seen = _read(program, shown)
         return tuple(map(self._marked, seen)) if self.adapter.refusals else seen
 
     def _marked(self, seen: Observation) -> Observation:
@@ -358,18 +400,13 @@ class Engine:
         return replace(error, bases=(*error.bases, REFUSAL)) if refused else error
 
 
-def _read(program: Program, answers: Answers | Ending) -> tuple[Observation, ...]:
+def _read(program: Program, shown: Shown) -> tuple[Observation, ...]:
     """Return what the steps of a program showed; the step in which the runner ended shows how."""
-    if not isinstance(answers, Ending) and len(answers) != len(program.groups):
-        answers = Ending("crashed", f"{len(answers)} answers to {len(program.groups)} steps")
-    if not isinstance(answers, Ending):
-        try:
-            return tuple(map(read_answer, answers))
-        except ProtocolError as error:
-            answers = Ending("crashed", str(error))
+    if not isinstance(shown, Ending):
+        return shown
     seen = [Observation() for _ in program.groups]
     if seen:
-        seen[min(max(answers.step, 1), len(seen)) - 1] = Observation(ending=answers)
+        seen[min(max(shown.step, 1), len(seen)) - 1] = Observation(ending=shown)
     return tuple(seen)
 
 
@@ -387,7 +424,7 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
 
     Raises EngineStartError where it cannot be started.
     """
-    ours = adapter.distribution == "refgrad" and isolation.python == sys.executable
+    ours = isolation.python == sys.executable and is_reference_engine(adapter)
     if isolation.in_process or ours:
         return Engine(adapter)
     return Engine(adapter, ProcessRunner(adapter, isolation.python, isolation.limits))

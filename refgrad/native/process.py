@@ -1,4 +1,4 @@
-"""A runner's process: started, asked, limited in time and memory, and ended with all that it has started."""
+"""A runner's process: started below a supervisor, asked, limited in time and memory, and ended with its descendants."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import selectors
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from refgrad.native.runners import supervisor
 from refgrad.native.text import repeatable_text
 from refgrad.native.unwritten import FILLED
 
@@ -40,8 +42,18 @@ Threads wait for work asleep: those of OpenMP keep a core busy by default, which
 they compute does not depend on it. Memory that nothing was written to is filled, which shows where an engine reads it.
 """
 
-MARKS: Final = struct.Struct("<II")
-"""The program of a batch and its step that a runner leaves word of."""
+MARKS: Final = struct.Struct("<IIII")
+"""What a runner records: the program of a batch, its step, the process that runs it, the error that kept it from
+starting."""
+
+STEPS: Final = slice(supervisor.PID)
+"""The part of the marks that says how far a batch has come."""
+
+SECONDS_TO_END: Final = 2 * supervisor.SECONDS_TO_END
+"""How long to wait for a supervisor that was told to end all that it has started."""
+
+BUSY: Final = 0.5
+"""Share of a time limit from which on a process that did not answer counts as busy, not as waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,29 +69,37 @@ class EndedError(Exception):
     """A runner ended, or was ended, before it answered."""
 
     def __init__(
-        self, outcome: Literal["crashed", "hung"], detail: str, place: int = 0, step: int = 0, stderr: str = ""
+        self, outcome: Literal["crashed", "hung"], detail: str, index: int = 0, step: int = 0, stderr: str = ""
     ) -> None:
         super().__init__(detail)
         self.outcome: Literal["crashed", "hung"] = outcome
         self.detail = detail
-        self.place = place
+        self.index = index
         self.step = step
         self.stderr = stderr
         self.from_outside = False
         """Whether something else than this request may have been the reason."""
 
 
-def cannot_be_run(command: Sequence[str], error: OSError) -> str:
-    """Say that there is no such program."""
-    return f"{command[0]!r} cannot be run: {error.strerror}"
+def cannot_be_run(command: Sequence[str], reason: str) -> str:
+    """Return the message for a program that cannot be started."""
+    return f"{command[0]!r} cannot be run: {reason}"
 
 
 @dataclass(slots=True)
 class RunnerProcess:
-    """One process of a runner, in a process group of its own; ``marks`` tells how far it has come."""
+    """One process of a runner, below a supervisor; marks show how far it has come.
+
+    A runner that ``forks`` runs programs in one forked process after another: if one of them ends, the next takes over.
+    """
 
     command: Sequence[str]
+    forks: bool = field(default=False, init=False)
+    parent: int = field(default=0, init=False)
+    """The process that is forked, as the runner reports it; 0 if none is known."""
+    ended: bool = field(default=False, init=False)
     _process: subprocess.Popen[bytes] = field(init=False)
+    _lifeline: int = field(init=False)
     _marks: mmap.mmap = field(init=False)
     _selector: selectors.BaseSelector = field(init=False)
     _writable: selectors.BaseSelector = field(init=False)
@@ -87,12 +107,23 @@ class RunnerProcess:
     _pending: bytearray = field(default_factory=bytearray, init=False)
 
     def __post_init__(self) -> None:
-        """Start the process. Raises EndedError where there is no such program."""
+        """Start the process."""
+        lifeline, self._lifeline = os.pipe()
         with tempfile.TemporaryFile(prefix="refgrad-") as file:
             file.write(bytes(MARKS.size))
             file.flush()
             self._marks = mmap.mmap(file.fileno(), MARKS.size)
-            self._process = self._started(file.fileno())
+            marks = file.fileno()
+            self._process = subprocess.Popen(  # noqa: S603 (the interpreter that the user named)
+                [sys.executable, "-ISE", supervisor.__file__, str(marks), str(lifeline), *self.command, str(marks)],
+                pass_fds=(marks, lifeline),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**ENVIRONMENT, **os.environ},
+                start_new_session=True,
+            )
+        os.close(lifeline)
         self._selector = selectors.DefaultSelector()
         for pipe in (self._process.stdout, self._process.stderr):
             assert pipe is not None
@@ -103,24 +134,10 @@ class RunnerProcess:
         self._writable = selectors.DefaultSelector()
         self._writable.register(self._process.stdin.fileno(), selectors.EVENT_WRITE)
 
-    def _started(self, marks: int) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(  # noqa: S603 (the interpreter that the user named)
-                [*self.command, str(marks)],
-                pass_fds=(marks,),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**ENVIRONMENT, **os.environ},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise EndedError("crashed", cannot_be_run(self.command, error)) from error
-
     @property
     def pid(self) -> int:
-        """The number of the process."""
-        return self._process.pid
+        """The process that runs programs; 0 while none does."""
+        return int(MARKS.unpack(self._marks[:])[2])
 
     def ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         """Send a request and return its answer.
@@ -128,21 +145,33 @@ class RunnerProcess:
         Raises EndedError where there is none within so many seconds for each of ``count`` programs: a runner that
         leaves marks is ended as soon as one of them takes longer. What it waits for a processor does not count.
         """
-        if not self._read(wait=0.0) or self._pending:
+        if not self._read(wait=0.0) or self._pending.strip():
             raise self._stale("said something without being asked")
+        self._marks[STEPS] = bytes(STEPS.stop)
         self._send(json.dumps(request).encode() + b"\n", time.monotonic() + seconds * count)
         line = self._line(seconds, count)
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise self._end("crashed", f"wrote to the pipe of answers what is no answer: {line[:80]!r}") from error
-        told = answer.get("id") if isinstance(answer, dict) else None
-        if told != request["id"]:
+        if self.forks and isinstance(answer, dict) and isinstance(answer.get("ended"), int):
+            raise self._ended_fork(answer["ended"])
+        answered = answer.get("id") if isinstance(answer, dict) else None
+        if answered != request["id"]:
             detail = f"answered another request than it was sent: {line[:80]!r}"
-            earlier = isinstance(told, int) and told < request["id"]
+            earlier = isinstance(answered, int) and answered < request["id"]
             raise self._stale(detail) if earlier else self._end("crashed", detail)
         found: dict[str, Any] = answer
         return found
+
+    def renew(self) -> None:
+        """Let the next request be answered by a process that has run nothing; only for a runner that forks."""
+        with suppress(OSError):
+            os.kill(self.parent, signal.SIGCONT)  # an engine may have stopped the process that started it
+        with suppress(EndedError):
+            self._send(b'{"renew": true}\n', time.monotonic() + SECONDS_TO_END)
+            if not self._forked_again():
+                self.kill()
 
     def _stale(self, detail: str) -> EndedError:
         """End a process that still has to do with an earlier request: that says nothing of this one."""
@@ -162,19 +191,29 @@ class RunnerProcess:
                 self._read(wait=0.0)
             except OSError as error:
                 raise self._ended() from error
+            if view and self._pending.strip():  # a process that ended before it had read all: the rest is for no other
+                raise self._stale("said something before it was asked")
             if time.monotonic() > deadline:
                 raise self._end("hung", "did not take a request")
 
     def _line(self, seconds: float, count: int) -> bytes:
-        marked, deadline, last, waited = None, 0.0, time.monotonic() + seconds * count, self.waited()
-        while (end := self._pending.find(b"\n")) < 0:
-            now, marks = time.monotonic(), self._marks[:]
-            mark = marks[: MARKS.size // 2] if any(marks) else b""  # nothing before the first step of the first program
+        """Return the next line of an answer that is not empty."""
+        marked, deadline, last, searched = None, 0.0, time.monotonic() + seconds * count, 0
+        used, waited = self.processor_time()
+        while (end := self._pending.find(b"\n", searched)) <= 0:
+            if end == 0:
+                del self._pending[:1]
+                continue
+            searched = len(self._pending)
+            now, marks = time.monotonic(), self._marks[STEPS]
+            mark = marks[: STEPS.stop // 2] if any(marks) else b""  # nothing before the first step of the first program
             if mark != marked:
-                marked, deadline, waited = mark, min(last, now + seconds) if mark else last, self.waited()
-            late = min(self.waited() - waited, MOST_WAITED * seconds) if now >= deadline else 0.0
+                marked, deadline = mark, min(last, now + seconds) if mark else last
+                used, waited = self.processor_time()
+            late = min(self.processor_time()[1] - waited, MOST_WAITED * seconds) if now >= deadline else 0.0
             if now >= deadline + late:
-                raise self._end("hung", f"gave no answer within {seconds:g} s")
+                how = "busy" if self.processor_time()[0] - used > BUSY * seconds else "waiting"
+                raise self._end_of_program("hung", f"gave no answer within {seconds:g} s, and was {how}")
             if not self._read(wait=min(1.0, seconds / 4, max(deadline + late - now, 0.001))):
                 raise self._ended()
             if len(self._pending) > LONGEST_LINE:
@@ -183,12 +222,16 @@ class RunnerProcess:
         del self._pending[: end + 1]
         return line
 
-    def waited(self) -> float:
-        """Return the seconds in which the process could have run, and others did; 0 where the system does not tell."""
+    def processor_time(self) -> tuple[float, float]:
+        """Return the seconds that the process has run, and those in which it could have run and others did.
+
+        Both are 0 where the system does not tell.
+        """
         try:
-            return int(Path(f"/proc/{self.pid}/schedstat").read_text(encoding="ascii").split()[1]) * 1e-9
-        except (OSError, ValueError, IndexError):
-            return 0.0
+            used, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text(encoding="ascii").split()
+            return int(used) * 1e-9, int(waited) * 1e-9
+        except (OSError, ValueError):
+            return 0.0, 0.0
 
     def _read(self, *, wait: float) -> bool:
         """Read what there is of answers and standard error; False once the pipe of answers is closed."""
@@ -196,7 +239,7 @@ class RunnerProcess:
         assert self._process.stderr is not None
         for key, _mask in self._selector.select(wait):
             try:
-                data = os.read(key.fd, 1 << 16)
+                data = os.read(key.fd, 1 << 20)
             except BlockingIOError:
                 continue
             if key.fd == self._process.stdout.fileno():
@@ -213,26 +256,71 @@ class RunnerProcess:
     def _ended(self) -> EndedError:
         """Return how the process ended by itself."""
         try:
-            self._process.wait(timeout=5.0)
+            status = self._process.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             return self._end("crashed", "closed its pipe of answers")
-        ended = self._end("crashed", ending_of(self._process.returncode))
-        ended.from_outside = -self._process.returncode in FROM_OUTSIDE
+        error = MARKS.unpack(self._marks[:])[3]
+        detail = cannot_be_run(self.command, os.strerror(error)) if error else ending_of(status)
+        return self._from_status(self._end("crashed", detail), status)
+
+    def _ended_fork(self, status: int) -> EndedError:
+        """Return how a forked process ended by itself; the next one has taken over."""
+        return self._from_status(self._error("crashed", ending_of(status)), status)
+
+    @staticmethod
+    def _from_status(ended: EndedError, status: int) -> EndedError:
+        ended.from_outside = -status in FROM_OUTSIDE
         return ended
 
+    def _end_of_program(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
+        """End what runs a program: a forked process, whose end the runner reports, or everything."""
+        error = self._error(outcome, detail)
+        pid = self.pid
+        if self.forks and pid:
+            with suppress(OSError):
+                os.killpg(pid, signal.SIGKILL)
+            if self._forked_again():
+                return error
+        self.kill()
+        return error
+
+    def _forked_again(self) -> bool:
+        """Wait until the runner reports the end of its fork, so that the next one reads what is sent; False if not."""
+        deadline = time.monotonic() + SECONDS_TO_END
+        while not (b'"ended"' in self._pending and self._pending.endswith(b"\n")):
+            if time.monotonic() > deadline or not self._read(wait=0.1):
+                return False
+        self._pending.clear()
+        self._stderr.clear()
+        return True
+
     def _end(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
-        """End the process and its group, and return what is known of it."""
-        place, step = MARKS.unpack(self._marks[:])
+        """End the process with all that it has started, and return what is known of it."""
+        error = self._error(outcome, detail)
+        self.kill()
+        return error
+
+    def _error(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
+        """Return what is known of the program that is being run."""
+        index, step, *_ = MARKS.unpack(self._marks[:])
         with suppress(OSError, ValueError):
             self._read(wait=0.0)
-        self.kill()
-        return EndedError(outcome, detail, place, step, repeatable_text(self._stderr.decode("utf-8", "replace")))
+        stderr = repeatable_text(self._stderr.decode("utf-8", "replace"))
+        self._stderr.clear()
+        return EndedError(outcome, detail, index, step, stderr)
 
     def kill(self) -> None:
         """End the process and all that it has started."""
-        with suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        if self.ended:
+            return
+        self.ended = True
+        os.close(self._lifeline)
+        try:
+            self._process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert pipe is not None
             with suppress(OSError):
@@ -242,6 +330,8 @@ class RunnerProcess:
 
     def stop(self) -> None:
         """Ask the process to end, and end it if it does not."""
+        if self.ended:
+            return
         with suppress(OSError):
             assert self._process.stdin is not None
             os.write(self._process.stdin.fileno(), b'{"stop": true}\n')

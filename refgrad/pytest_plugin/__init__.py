@@ -50,6 +50,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--grade-time-limit", type=float, metavar="SECONDS", help="end an engine that runs one program longer"
     )
     group.addoption(
+        "--grade-start-limit", type=float, metavar="SECONDS", help="end an engine that takes longer to start"
+    )
+    group.addoption(
         "--grade-memory-limit", type=int, metavar="MIB", help="let an engine take no more memory than this once started"
     )
     group.addoption(

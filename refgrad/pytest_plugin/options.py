@@ -27,6 +27,7 @@ class GradeOptions:
     python: str | None = None
     in_process: bool = False
     time_limit: float | None = None
+    start_limit: float | None = None
     memory_limit: int | None = None
     expect: Path | None = None
     update: bool = False

@@ -16,8 +16,9 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.journal import Journal
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import AnyAdapter, engine_version, find_adapter
+from refgrad.native.adapter import AnyAdapter, adapter_data, engine_version, find_adapter
 from refgrad.native.engine import Isolation
+from refgrad.native.engine_names import shipped_engines
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.known_failures import KnownFailures
@@ -42,21 +43,20 @@ class Plan:
     known_failures: KnownFailures
 
     @classmethod
-    def of(cls, options: GradeOptions) -> Plan:
-        """Return the plan for options. Raises UserError where they make no sense."""
+    def of(cls, options: GradeOptions, adapter: AnyAdapter | None = None) -> Plan:
+        """Return the plan for options, with the adapter if it is known. Raises UserError where they make no sense."""
         if options.profile not in EFFORTS:
             raise PlanError(f"there is no profile {options.profile!r}; there are: {', '.join(EFFORTS)}")
         if options.output is not None:
             _refuse_what_is_no_folder(options.output)
         if options.in_process and options.python is not None:
             raise PlanError("an engine runs in this process or in another interpreter, not in both")
-        if options.time_limit is not None and not options.time_limit > 0:
-            raise PlanError(f"a time limit is a positive number of seconds, not {options.time_limit:g}")
-        settings, checks, adapter = (
-            Settings(options.profile, options.seed),
-            selected(options.select),
-            find_adapter(options.engine),
-        )
+        for limit in (options.time_limit, options.start_limit):
+            if limit is not None and not limit > 0:
+                raise PlanError(f"a time limit is a positive number of seconds, not {limit:g}")
+        settings, checks = Settings(options.profile, options.seed), selected(options.select)
+        if adapter is None:
+            adapter = find_adapter(options.engine, options.start_limit or Limits().start)
         plan = cls(options, adapter, settings, checks, _known_failures(options, adapter))
         if plan.report is not None and plan.report.is_dir():
             raise PlanError(f"{plan.report} is a folder, so no report can be written there")
@@ -68,9 +68,17 @@ class Plan:
         given, limits = self.options, Limits()
         if given.time_limit is not None:
             limits = replace(limits, program=given.time_limit)
+        if given.start_limit is not None:
+            limits = replace(limits, start=given.start_limit)
         if given.memory_limit is not None:
             limits = replace(limits, memory=given.memory_limit << 20)
         return Isolation(in_process=given.in_process, python=given.python or sys.executable, limits=limits)
+
+    @property
+    def adapter_data(self) -> Mapping[str, Any] | None:
+        """The adapter as workers get it; None if they read it from the same file."""
+        engine = self.options.engine
+        return None if engine.endswith(".toml") or engine in shipped_engines() else adapter_data(self.adapter)
 
     @property
     def title(self) -> str:

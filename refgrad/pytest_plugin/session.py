@@ -12,7 +12,7 @@ import pytest
 from refgrad.errors import UserError
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
-from refgrad.native.adapter import EngineStartError, try_import
+from refgrad.native.adapter import EngineStartError, adapter_of
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan
@@ -27,25 +27,15 @@ RECORDER = "refgrad-recorder"
 def install(config: pytest.Config, options: GradeOptions) -> None:
     """Register everything with the session. Raises UsageError where the engine, the profile or a pattern is unknown."""
     try:
-        if not hasattr(config, "workerinput"):
-            _refuse_what_ends_a_process(options.engine)
-        plan = Plan.of(options)
         _only_what_was_named(config)
         if hasattr(config, "workerinput"):
-            config.pluginmanager.register(_worker(config, plan), "refgrad-conformance")
+            config.pluginmanager.register(_worker(config, options), "refgrad-conformance")
         else:
-            _install_controller(config, plan)
+            _install_controller(config, Plan.of(options))
     except EngineStartError as error:
         pytest.exit(str(error), returncode=CANNOT_START)
     except UserError as error:
         raise pytest.UsageError(str(error)) from error
-
-
-def _refuse_what_ends_a_process(engine: str) -> None:
-    """End the session where the import of an adapter would end it, or take for ever."""
-    ending = try_import(engine)
-    if ending:
-        pytest.exit(f"engine {engine!r} cannot be started: {ending}", returncode=CANNOT_START)
 
 
 def _install_controller(config: pytest.Config, plan: Plan) -> None:
@@ -70,10 +60,11 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
             config.option.maxschedchunk = 1
 
 
-def _worker(config: pytest.Config, plan: Plan) -> Conformance:
-    told: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
-    known = [Verdict.from_json(dict(row)) for row in told["known"]]
-    shared = SharedVerdicts(Path(told["shared"]))
+def _worker(config: pytest.Config, options: GradeOptions) -> Conformance:
+    given: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
+    known = [Verdict.from_json(dict(row)) for row in given["known"]]
+    shared = SharedVerdicts(Path(given["shared"]))
+    plan = Plan.of(options, None if given["adapter"] is None else adapter_of(given["adapter"]))
     return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}, shared))
 
 

@@ -61,7 +61,7 @@ class WorkerSupervision:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what is known."""
         known = [verdict.to_json() for verdict in self.recorder.known.values()]
-        node.workerinput[PROPERTY] = {"known": known, "shared": self.shared}
+        node.workerinput[PROPERTY] = {"known": known, "shared": self.shared, "adapter": self.recorder.plan.adapter_data}
 
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Remember that a worker has started its engine, and which checks are to be run."""

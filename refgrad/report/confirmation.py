@@ -101,7 +101,7 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
             check=False,
         )
     except OSError as error:
-        raise UserError(cannot_be_run(_command(script, python), error)) from error
+        raise UserError(cannot_be_run(_command(script, python), str(error.strerror))) from error
     except subprocess.TimeoutExpired:
         return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.pytest_plugin.conformance import EngineSession, Suite
 from refgrad.pytest_plugin.lock import Lock
 from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
@@ -19,10 +18,8 @@ from tests.cli.conftest import Terminal
 pytestmark = pytest.mark.disturbed
 
 SABOTEUR = """
-import os, sys
 import pytest
 from refgrad.pytest_plugin.conformance import EngineSession, Suite
-from toy import RIGHT
 
 def skip(): pytest.skip('by foreign code')
 def divide(): raise ZeroDivisionError
@@ -55,12 +52,11 @@ def rows(path: Path) -> list[str]:
 
 @pytest.fixture
 def sabotage(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return what writes the module ``saboteur``, whose import changes a session here and in the workers."""
-    monkeypatch.setattr(EngineSession, "verdict", EngineSession.verdict)
-    monkeypatch.setattr(Suite, "collect", Suite.collect)
+    """Return what changes sessions in the workers, by a module that Python imports whenever it starts."""
+    monkeypatch.setenv("PYTHONPATH", str(terminal.folder))
 
     def write(disturbances: str, more: str = "") -> None:
-        (terminal.folder / "saboteur.py").write_text(SABOTEUR.format(disturbances=disturbances) + more)
+        (terminal.folder / "sitecustomize.py").write_text(SABOTEUR.format(disturbances=disturbances) + more)
 
     return write
 
@@ -71,7 +67,7 @@ def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(
     broken = {"multiply": "skip", "relu": "divide", "exp": "interrupt", "sin": "leave"}
     sabotage("{" + ", ".join(f"'operators/{name}': {how}" for name, how in broken.items()) + "}")
     chosen = [word for name in ("add", *broken) for word in ("--select", f"operators/{name}")]
-    finished = terminal.grade("saboteur:RIGHT", "--profile", "smoke", *chosen, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", "--profile", "smoke", *chosen, "--workers", "1")
     assert finished.status == 4
     said = finished.errors.splitlines()[-1]
     assert said.startswith("Error: 4 checks have no verdict: operators/")
@@ -85,7 +81,7 @@ def test_a_worker_that_ends_in_the_midst_of_a_check_is_no_success(
     terminal: Terminal, sabotage: Callable[..., None]
 ) -> None:
     sabotage("{'operators/multiply': leave_pytest}")
-    finished = terminal.grade("saboteur:RIGHT", *TWO, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
     assert finished.status == 4
     assert finished.errors.splitlines()[-1] == (
         "Error: 1 check has no verdict: operators/multiply; go on with --resume"
@@ -115,7 +111,7 @@ def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(termin
 
 def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal, sabotage: Callable[..., None]) -> None:
     sabotage("{}", "def collect(self): raise OSError('no')\nSuite.collect = collect\n")
-    finished = terminal.grade("saboteur:RIGHT", *TWO, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
     assert finished.status == 4
     assert "Error: 2 checks have no verdict: operators/add, operators/multiply" in finished.errors
 

@@ -16,7 +16,7 @@ SLOW = (
 
 def asked(waited: list[float], monkeypatch: pytest.MonkeyPatch, seconds: float) -> bool:
     times = iter(waited)
-    monkeypatch.setattr(RunnerProcess, "waited", lambda _: next(times, waited[-1]))
+    monkeypatch.setattr(RunnerProcess, "processor_time", lambda _: (0.0, next(times, waited[-1])))
     process = RunnerProcess([sys.executable, "-c", SLOW])
     try:
         return bool(process.ask({"id": 1, "sleep": seconds}, 1.0)["done"])
@@ -36,10 +36,13 @@ def test_a_process_that_was_not_kept_waiting_or_takes_far_too_long_is_ended(
         asked(waited, monkeypatch, sleep)
 
 
-def test_the_system_tells_how_long_a_process_has_waited() -> None:
-    process = RunnerProcess([sys.executable, "-c", SLOW])
+def test_the_system_reports_how_long_a_process_has_run_and_waited() -> None:
+    process = RunnerProcess([sys.executable, "-c", f"sum(range(10**6))\n{SLOW}"])
     try:
-        assert process.waited() >= 0.0
+        process.ask({"id": 1, "sleep": 0.0}, 60.0)
+        used, waited = process.processor_time()
+        assert used > 0.0
+        assert waited >= 0.0
     finally:
         process.kill()
-    assert process.waited() == 0.0
+    assert process.processor_time() == (0.0, 0.0)

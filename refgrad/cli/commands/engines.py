@@ -111,6 +111,12 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     "--time-limit", type=float, metavar="SECONDS", help="End an engine that runs one program longer [default: 60]."
 )
 @click.option(
+    "--start-limit",
+    type=float,
+    metavar="SECONDS",
+    help="End an engine that takes longer to start, its adapter's import included [default: 300].",
+)
+@click.option(
     "--memory-limit",
     type=click.IntRange(1),
     metavar="MIB",

@@ -15,7 +15,6 @@ from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.grading.session import Outcome, run_session
 from refgrad.cli.grading.summary import print_summary, terminal
 from refgrad.cli.progress import passing_line
-from refgrad.native.adapter import try_import
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
 from refgrad.pytest_plugin.options import GradeOptions
@@ -43,8 +42,6 @@ STOPPED: Final[Mapping[Status, str]] = MappingProxyType({
 
 def grade_engines(engines: Sequence[str], workers: int, *, pages: bool, **options: Any) -> Status:
     """Grade engines one after the other in so many processes, and return the worst status of them."""
-    for engine in engines:
-        _refuse_what_ends_a_process(engine)
     with told_in_one_line():
         plans = [Plan.of(GradeOptions(engine=engine, **options)) for engine in engines]
         _refuse_clashes(plans)
@@ -62,12 +59,6 @@ def grade_engines(engines: Sequence[str], workers: int, *, pages: bool, **option
         with told_in_one_line():
             write_pages(options["output"])
     return worst
-
-
-def _refuse_what_ends_a_process(engine: str) -> None:
-    ending = try_import(engine)
-    if ending:
-        raise Failure(f"engine {engine!r} cannot be started: {ending}", Status.CANNOT_START)
 
 
 def _refuse_clashes(plans: Sequence[Plan]) -> None:

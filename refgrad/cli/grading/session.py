@@ -91,6 +91,7 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments += [f"--grade-output={options.output}", *(f"--grade-select={glob}" for glob in options.select)]
     arguments += [] if options.python is None else [f"--grade-python={options.python}"]
     arguments += [] if options.time_limit is None else [f"--grade-time-limit={options.time_limit}"]
+    arguments += [] if options.start_limit is None else [f"--grade-start-limit={options.start_limit}"]
     arguments += [] if options.memory_limit is None else [f"--grade-memory-limit={options.memory_limit}"]
     arguments += [] if options.expect is None else [f"--expect={options.expect}"]
     arguments += ["--grade-update"] if options.update else []

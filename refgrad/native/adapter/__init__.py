@@ -6,7 +6,14 @@ from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import family_rows, read_adapter
 from refgrad.native.adapter.inventory import Inventory, inventories_of
 from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
-from refgrad.native.adapter.registry import engine_version, find_adapter, package_version, python_version, try_import
+from refgrad.native.adapter.loading import adapter_data, adapter_of
+from refgrad.native.adapter.registry import (
+    engine_version,
+    find_adapter,
+    is_reference_engine,
+    package_version,
+    python_version,
+)
 from refgrad.native.adapter.spelling import chosen, spell, spellings
 from refgrad.native.adapter.template import Template, TemplateError
 from refgrad.native.engine_names import registered_engines
@@ -23,17 +30,19 @@ __all__ = [
     "TapeAdapter",
     "Template",
     "TemplateError",
+    "adapter_data",
+    "adapter_of",
     "checked_adapter",
     "chosen",
     "engine_version",
     "family_rows",
     "find_adapter",
     "inventories_of",
+    "is_reference_engine",
     "package_version",
     "python_version",
     "read_adapter",
     "registered_engines",
     "spell",
     "spellings",
-    "try_import",
 ]

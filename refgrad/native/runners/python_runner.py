@@ -7,15 +7,18 @@ cannot be taken for an answer. :class:`Session` also serves engines in the proce
 
 from __future__ import annotations
 
-import base64
 import gc
+import io
 import json
 import os
-import struct
 import sys
+import threading
 import time
 import types
 import warnings
+from binascii import a2b_base64, b2a_base64
+from operator import is_
+from struct import pack, pack_into, unpack, unpack_from
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Type
 
 numpy: Any
@@ -45,6 +48,15 @@ MOST_NODES = 100000
 
 DEEPEST = 50
 """Levels of nested data that are sent."""
+
+PID = 8
+"""Offset in the file of marks of the number of the process that runs programs; 0 once it has ended in order."""
+
+GPUS = ("/dev/nvidia", "/dev/kfd", "/dev/dri")
+"""Devices that a process holds open once it uses a GPU, which a forked process cannot go on using."""
+
+CHANGING = frozenset({"_", "environ"})
+"""Names in modules of Python that may change: what an interactive session showed last, and the user's variables."""
 
 CODES = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "bool": "?"}
 """Formats of :mod:`struct` by dtype."""
@@ -353,7 +365,7 @@ def literal(value: Any) -> Any:
 
 def made(form: Json) -> Any:
     """Return the array of a form: a new one, writable, or nested lists where there is no numpy."""
-    data = base64.b64decode(form["data"])
+    data = a2b_base64(form["data"])
     shape = tuple(form["shape"])
     if numpy is not None:
         stored = numpy.dtype(form["dtype"]).newbyteorder("<")
@@ -361,7 +373,7 @@ def made(form: Json) -> Any:
     count = 1
     for length in shape:
         count *= length
-    return nested(list(struct.unpack("<%d%s" % (count, CODES[form["dtype"]]), data)), shape)
+    return nested(list(unpack("<%d%s" % (count, CODES[form["dtype"]]), data)), shape)
 
 
 def nested(numbers: List[Any], shape: Tuple[int, ...]) -> Any:
@@ -392,7 +404,7 @@ def encoded(result: Any) -> Json:
     form = {
         "dtype": dtype,
         "shape": list(array.shape),
-        "data": base64.b64encode(stored.tobytes()).decode("ascii"),
+        "data": b2a_base64(stored.tobytes(), newline=False).decode("ascii"),
     }
     if dtype == "bfloat16":
         form["stored"] = "float64"
@@ -411,8 +423,8 @@ def encoded_lists(result: Any) -> Json:
             break
         level = level[0]
     numbers = [float(number) for number in flat(result)]
-    data = struct.pack("<%dd" % len(numbers), *numbers)
-    return {"dtype": "float64", "shape": shape, "data": base64.b64encode(data).decode("ascii")}
+    data = pack("<%dd" % len(numbers), *numbers)
+    return {"dtype": "float64", "shape": shape, "data": b2a_base64(data, newline=False).decode("ascii")}
 
 
 def flat(result: Any) -> Iterator[Any]:
@@ -476,23 +488,60 @@ class Server:
         self.marks = marks
         self.apart = apart
         self.session: Session | None = None
+        self.forks = False
         self.limit = sys.getrecursionlimit()
-        self.watched: List[Tuple[Any, Names]] = []
+        self.watched: List[Tuple[str, Names, Names]] = []
         # Bound here, so that what an engine does to these modules does not reach the protocol.
-        self.loads, self.dumps, self.set_limit = json.loads, json.dumps, sys.setrecursionlimit
+        self.loads, self.dumps, self.set_limit, self.leave = json.loads, json.dumps, sys.setrecursionlimit, os._exit
 
-    def serve(self) -> None:
-        """Answer until the input ends or a request says to stop."""
+    def serve(self) -> bool:
+        """Answer until a request asks for a new process; return False where one asks to stop, or the input ends.
+
+        An engine that survives a fork is started once: each process that runs programs is a fork of the one that has
+        imported it and run nothing.
+        """
         for line in self.requests:
             request = self.loads(line)
             if "stop" in request:
-                return
+                return False
+            if "renew" in request:
+                return True
             answer: Json = {"id": request.get("id")}
             try:
                 answer.update(self.answer(request))
             except BaseException as error:
                 answer.update(raised(error))
             self.write(answer)
+            if "hello" in request and self.forks:
+                self.serve_in_forks()
+                return False
+        return False
+
+    def serve_in_forks(self) -> None:
+        """Answer in one forked process after another, and report the end of each, until one is asked to stop."""
+        while True:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of threads, which those of OpenBLAS are
+                pid = os.fork()
+            if not pid:
+                self.be_forked()
+            _, status = os.waitpid(pid, 0)
+            in_order = not unpack_from("<I", self.marks, PID)[0]
+            if in_order and os.WEXITSTATUS(status):
+                return
+            self.answers.write(b"" if in_order else b"\n")  # ends what the process may have written of an answer
+            self.write({"ended": -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)})
+
+    def be_forked(self) -> None:
+        """Serve in a process that was just forked, and end it: with status 0 if another one is asked for, else 1."""
+        os.setsid()
+        die_with_parent()
+        pack_into("<I", self.marks, PID, os.getpid())
+        going_on = self.serve()
+        pack_into("<I", self.marks, PID, 0)
+        self.leave(0 if going_on else 1)
 
     def write(self, answer: Json) -> None:
         """Send one line."""
@@ -522,14 +571,17 @@ class Server:
             self.session.set_apart()
         self.limit = sys.getrecursionlimit()  # some libraries raise it when they are imported
         limit_memory(hello.get("memory"))
-        modules = [module for module in (sys.modules["builtins"], numpy) if module is not None]
-        self.watched = [(module, dict(vars(module))) for module in modules]
-        told: Json = {"protocol": PROTOCOL, "language": "python", "version": sys.version.split()[0]}
-        told["numpy"] = None if numpy is None else numpy.__version__
-        return {"hello": told}
+        modules = [sys.modules["builtins"], gc, io, json, os, sys.modules["json.encoder"], sys.modules["json.decoder"]]
+        for module in [*modules, *([] if numpy is None else [numpy])]:
+            known = {name: value for name, value in vars(module).items() if name not in CHANGING}
+            self.watched.append((module.__name__, vars(module), known))
+        self.forks = bool(hello.get("forks")) and self.marks is not None and survives_a_fork()
+        version: Json = {"protocol": PROTOCOL, "language": "python", "version": sys.version.split()[0]}
+        version["numpy"] = None if numpy is None else numpy.__version__
+        return {"hello": {**version, "forks": self.forks, "pid": os.getpid()}}
 
     def run(self, session: Session, programs: Sequence[Json]) -> Json:
-        """Run a batch of programs; say so where the engine has changed Python itself, which asks for a new process."""
+        """Run a batch of programs, up to one that has changed Python itself: the others ask for a new process."""
         ran: List[List[Json]] = []
         for place, program in enumerate(programs):
             self.mark(place, 0)
@@ -539,26 +591,46 @@ class Server:
                     numpy.seterr(all="ignore")
                 ran.append(session.run(program, lambda step, place=place: self.mark(place, step)))  # type: ignore[misc]
             self.set_limit(self.limit)
-        answer: Json = {"ran": ran}
-        if self.tampered():
-            answer["tampered"] = True
-        return answer
+            if self.tampered():
+                return {"ran": ran, "tampered": True}
+        return {"ran": ran}
 
     def tampered(self) -> bool:
         """Return whether the engine has changed what every program of this process relies on."""
-        if not all(module.__name__ in sys.modules for module, _ in self.watched):
-            return True
         return any(
-            vars(module).get(name) is not value
-            for module, known in self.watched
-            for name, value in known.items()
-            if name != "_"
+            name not in sys.modules or not all(map(is_, map(names.get, known), known.values()))
+            for name, names, known in self.watched
         )
 
     def mark(self, place: int, step: int) -> None:
         """Leave word of which program and step is being run."""
         if self.marks is not None:
-            self.marks[0:8] = struct.pack("<II", place, step)
+            self.marks[0:8] = pack("<II", place, step)
+
+
+def survives_a_fork() -> bool:
+    """Return whether a fork of this process can go on: it has no threads of its own, and no GPU.
+
+    The threads that OpenBLAS keeps, in each copy of it that is loaded, are started anew in a fork.
+    """
+    try:
+        with open("/proc/self/maps") as file:
+            copies = len({line.split()[-1] for line in file if "openblas" in line})
+        threads = len(os.listdir("/proc/self/task"))
+    except OSError:  # not Linux
+        return False
+    of_blas = copies * (len(os.sched_getaffinity(0)) - 1)
+    return (
+        threads <= 1 + of_blas and threading.active_count() == 1 and not any(map(is_a_gpu, os.listdir("/proc/self/fd")))
+    )
+
+
+def is_a_gpu(descriptor: str) -> bool:
+    """Return whether an open file is a GPU."""
+    try:
+        return os.readlink("/proc/self/fd/" + descriptor).startswith(GPUS)
+    except OSError:  # it has been closed
+        return False
 
 
 def limit_memory(allowed: int | None) -> None:
@@ -604,7 +676,7 @@ def main() -> None:
     if len(sys.argv) > 1:
         import mmap
 
-        marks = mmap.mmap(int(sys.argv[1]), 8)
+        marks = mmap.mmap(int(sys.argv[1]), 0)
         os.close(int(sys.argv[1]))
     Server(requests, answers, marks, apart=True).serve()
     answers.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from refgrad.native.adapter import (
     TapeAdapter,
     find_adapter,
     registered_engines,
-    registry,
 )
 from refgrad.native.engine import start
 from refgrad.native.engine_names import GROUP, engines_directory, shipped_engines
@@ -48,7 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
     """Entry points of the group, beside the shipped engines."""
     points: list[EntryPoint] = []
 
@@ -56,8 +54,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
         return EntryPoints(points).select(**wanted)
 
     monkeypatch.setattr(engine_names, "entry_points", entry_points)
-    yield points
-    registry._load.cache_clear()  # noqa: SLF001 (what was loaded is gone)
+    return points
 
 
 def test_the_reference_engine_and_the_supported_engines_are_registered() -> None:

@@ -1,0 +1,32 @@
+"""The process that imports a user's module, and answers with the adapter in it as data.
+
+It is started like a runner, so that its end, its time and what it prints concern nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Dict
+
+if TYPE_CHECKING:
+    from refgrad.native.runners import python_runner
+else:  # the file beside this one
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import python_runner
+
+
+class Server(python_runner.Server):
+    """Answers a request to load an adapter."""
+
+    def answer(self, request: Dict[str, Any]) -> Dict[str, Any]:
+        """Return the adapter that a request names."""
+        sys.path[:] = request["path"]
+        from refgrad.native.adapter.loading import imported
+
+        return {"adapter": imported(request["load"], request["origin"])}
+
+
+if __name__ == "__main__":
+    python_runner.Server = Server  # type: ignore[misc]
+    python_runner.main()

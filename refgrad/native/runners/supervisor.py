@@ -1,0 +1,140 @@
+"""The supervisor of one runner: it starts the runner, and ends with every process that the runner has started.
+
+    python supervisor.py MARKS LIFELINE COMMAND...
+
+MARKS and LIFELINE are file descriptors. The supervisor adopts the processes that the runner abandons (a subreaper in
+Linux), so that none of them outlives it, in whatever session it is. It ends as the runner does: with its exit status,
+or by the same signal; or when the pipe LIFELINE is closed, by its owner or with its owner.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from mmap import mmap
+from struct import pack_into
+from typing import Dict, List
+
+PR_SET_CHILD_SUBREAPER = 36
+PID, ERRNO = 8, 12
+"""Offsets in MARKS of the number of the process that runs programs, and of the error that kept it from starting."""
+
+SECONDS_TO_END = 5.0
+"""How long the supervisor kills what the runner has started: processes that keep starting others may go on."""
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of all descendants whose parent ends."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    except Exception:
+        pass
+
+
+def started(marks: mmap, command: List[str]) -> int:
+    """Start a command in a session of its own, and return its process number."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        os.execvp(command[0], command)  # noqa: S606 (the interpreter that the user named)
+    except OSError as error:
+        pack_into("<I", marks, ERRNO, error.errno)
+    os._exit(127)
+
+
+def descendants() -> List[int]:
+    """Return the processes that this one has started or adopted, and those that they have started."""
+    children: Dict[int, List[int]] = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % entry, "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        children.setdefault(parent, []).append(int(entry))
+    found = list(children.get(os.getpid(), ()))
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def reaped(runner: int) -> int | None:
+    """Collect the children that have ended; return the wait status of the runner if it is among them."""
+    status = None
+    while True:
+        try:
+            pid, each = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if not pid:
+            return status
+        if pid == runner:
+            status = each
+
+
+def end_all(runner: int) -> None:
+    """Kill the runner's session and every descendant, until none is left."""
+    deadline = time.monotonic() + SECONDS_TO_END
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(runner, signal.SIGKILL)
+        except OSError:
+            pass
+        try:
+            os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        for pid in descendants():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        reaped(runner)
+        time.sleep(0.002)
+
+
+def end_like(status: int) -> None:
+    """End this process as a wait status says that another one ended."""
+    if os.WIFSIGNALED(status):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the runner may have left a core file, this process must not
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
+
+
+def main() -> None:
+    """Wait for the end of the runner or of the lifeline, whichever comes first."""
+    marks, lifeline = mmap(int(sys.argv[1]), 0), int(sys.argv[2])
+    adopt_orphans()
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    runner = started(marks, sys.argv[3:])
+    pack_into("<I", marks, PID, runner)
+    for pipe in (0, 1):  # the runner's: it must be seen to close them
+        os.close(pipe)
+    status = None
+    while status is None:
+        ready, _, _ = select.select([lifeline, woken], [], [])
+        if lifeline in ready:
+            break
+        os.read(woken, 1 << 10)
+        status = reaped(runner)
+    end_all(runner)
+    end_like(status or 0)
+
+
+if __name__ == "__main__":
+    main()
