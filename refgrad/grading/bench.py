@@ -9,6 +9,7 @@ from typing import Any
 
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.operators.derivatives import OperatorCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact, Lacks, Written
 from refgrad.grading.judging.narration import message
@@ -19,7 +20,7 @@ from refgrad.grading.search import Demonstration, Search
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import Engine, prepare, reproduce
 from refgrad.native.repetition import printed_again_and_again
-from refgrad.operators import Operator
+from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario
 
 
@@ -51,11 +52,29 @@ class Bench:
         """Return what a scenario shows in a check; that the engine lacks an operator of it, if it does."""
         if absent := self.engine.absent(scenario):
             return Finding("unsupported", Lacks(names=tuple(f"operator {name}" for name in absent)))
-        return self.reliance.examined(scenario, check.id)
+        if cause := self._hanging(scenario, check):
+            return Finding("inconclusive", Blocked(cause=cause))
+        finding = self.reliance.examined(scenario, check.id)
+        if finding.outcome == "hung" and (cause := self._hanging(scenario, check)):
+            return Finding("inconclusive", Blocked(cause=cause))
+        return finding
+
+    def _hanging(self, scenario: Scenario, check: Check) -> str:
+        """Return the check of an operator in the scenario that is known to give no answer, or nothing.
+
+        A check of this chapter asks for no verdict of another one, so that no two wait for each other.
+        """
+        if not self.engine.hangs(scenario.operators):
+            return ""
+        checks = [OperatorCheck(operator_table()[name]) for name in sorted(scenario.operators)]
+        others = [each for each in checks if each.id != check.id]
+        if check.chapter == OperatorCheck.CHAPTER:
+            return next((each.id for each in others if frozenset({each.operator_name}) in self.engine.hung), "")
+        return next((each.id for each in others if self.grade(each).verdict == "hung"), "")
 
     def prepare(self, scenarios: Sequence[Scenario], check: Check) -> None:
         """Run scenarios in one batch that will be examined next."""
-        offered = [scenario for scenario in scenarios if not self.engine.absent(scenario)]
+        offered = [each for each in scenarios if not self.engine.absent(each) and not self._hanging(each, check)]
         prepare(offered, self.engine, seeds=self.reliance.watches_seeds_in(check.id))
 
     def offers(self, operator: Operator) -> bool:
@@ -131,13 +150,15 @@ class Bench:
 
     def blocked(self, check: Check, cause: str) -> Verdict:
         """Return the verdict on a check that cannot be run, because another one fails."""
-        return self.verdict(check, "inconclusive", Blocked(cause=cause), cause=cause)
+        return self.verdict(check, "inconclusive", Blocked(cause=cause))
 
     def verdict(self, check: Check, outcome: Outcome, fact: Fact | None = None, **fields: Any) -> Verdict:
         """Return a verdict that no scenario shows."""
         if fact is None:
             return self._verdict(check, outcome, **fields)
         evidence = Evidence(fact)
+        if isinstance(fact, Blocked):
+            fields["cause"] = fact.cause
         return self._verdict(check, outcome, message=message(evidence), evidence=evidence, **fields)
 
     def _verdict(self, check: Check, outcome: Outcome, **fields: Any) -> Verdict:

@@ -107,7 +107,8 @@ class Reliance:
             for name, scenario in chosen:
                 if self.runnable(scenario) and shows_arrays(scenario):
                     kind = scenario.operators, starts_at_leaf(scenario)
-                    right = kind not in failed and self._is_right(self.examined(scenario, behaviours))
+                    expected = kind in failed or self.engine.hangs(scenario.operators)
+                    right = not expected and self._is_right(self.examined(scenario, behaviours))
                     trials.append(_Trial(name, scenario, right))
                     failed |= set() if right else {kind}
             self._trials[behaviours] = tuple(trials)
@@ -168,6 +169,8 @@ class Reliance:
     def _is_faulty(self, operator: str) -> bool:
         """Whether an operator is wrong by itself, whichever of its operands' gradients are wanted."""
         if operator not in self._faulty:
-            tried = [examine(each, self.engine) for each in alone(operator) if self.runnable(each)]
-            self._faulty[operator] = bool(tried) and not any(map(self._is_right, tried))
+            runnable = filter(self.runnable, alone(operator))
+            tried = [examine(each, self.engine) for each in runnable if not self.engine.hangs(each.operators)]
+            hangs = self.engine.hangs(frozenset({operator}))
+            self._faulty[operator] = hangs or (bool(tried) and not any(map(self._is_right, tried)))
         return self._faulty[operator]

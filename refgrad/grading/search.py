@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -32,8 +32,8 @@ ROUNDS: Final = 8
 MOST_CRASHED: Final = 6
 """How many processes may end in a check before it tells what it has."""
 
-MOST_HUNG: Final = 2
-"""The same where one of them did not answer."""
+MOST_HUNG: Final = 3
+"""The same where one of them did not answer: that one, and two candidates of shrinking."""
 
 MOST_FOR_ANOTHER: Final = 100
 """How many scenarios are drawn, at most, to find a fault of another kind behind the first."""
@@ -235,13 +235,17 @@ class Search:
         shown = [found.shrunk] if isinstance(self.failed[found.shrunk].fact, Died) else [found.shrunk, found.scenario]
         runs = (run_again(each, self.failed[each], self.bench, partial(self._again, each, fails)) for each in shown)
         last = next(runs)
-        return last if last.seen == last.runs else next(runs, last)
+        last = last if last.seen == last.runs else next(runs, last)
+        return replace(last, finding=self.failed[last.scenario])
 
     def _again(self, scenario: Scenario, fails: Callable[[Scenario], bool]) -> bool:
         """Whether a scenario fails again; one that ended a process is run, however many have ended."""
-        if isinstance(self.failed[scenario].fact, Died):
-            return self.bench.examine(scenario, self.check).failed
-        return fails(scenario)
+        if not isinstance(self.failed[scenario].fact, Died):
+            return fails(scenario)
+        finding = self.bench.examine(scenario, self.check)
+        if finding.failed:
+            self.failed[scenario] = finding
+        return finding.failed
 
     @property
     def is_exhausted(self) -> bool:

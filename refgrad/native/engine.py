@@ -6,7 +6,7 @@ import atexit
 import itertools
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -63,7 +63,7 @@ class Runner(Protocol):
         """Let the next program be the first of its process, and return whether there are processes of that kind."""
 
     hurried: bool
-    """Whether programs have a part of their time alone, since a hang is expected."""
+    """Whether programs have only a part of the time limit, since a hang is expected."""
 
 
 class LocalRunner:
@@ -71,6 +71,8 @@ class LocalRunner:
 
     endings = 0
     hurried = False
+    watch: Callable[[int], None] | None = None
+    """What is called with the number of each step before it is run."""
 
     def __init__(self, adapter: AnyAdapter) -> None:
         """Run the adapter's setup, for which modules of the current folder are found. Raises EngineStartError."""
@@ -86,7 +88,7 @@ class LocalRunner:
         found: list[Shown] = []
         for program in programs:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                found.append(tuple(map(read_answer, self.session.run(program.wire()))))
+                found.append(tuple(map(read_answer, self.session.run(program.wire(), self.watch))))
         return found
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
@@ -173,8 +175,9 @@ class ProcessRunner:
         """Return what a program gives in a process of its own: one that ran others may die of what those have done.
 
         The first time that process is no fork: where it answers, the engine does not survive forks, and from then on it
-        is started anew for each process.
+        is started anew for each process. A hang is expected again, so that it costs a part of the time limit.
         """
+        self.hurried |= ending.outcome == "hung"
         if ending.outcome == "crashed" or self.forks is not None:
             found = self._asked([program] * RUNS_ALONE)
             if isinstance(found, list) or self.forks is not None:
@@ -310,6 +313,10 @@ class Engine:
         self.runner = LocalRunner(adapter) if runner is None else runner
         self.fatal: dict[str, tuple[Observation, ...]] = {}
         """What scenarios showed in which the engine's process ended, by their ids."""
+        self.watch: Callable[[Scenario], Callable[[int], None]] | None = None
+        """What is called with each scenario that runs in this process, and returns what its steps are reported to."""
+        self.hung: set[frozenset[str]] = set()
+        """The operators of scenarios that gave no answer: one where the step is known in which that was."""
         self.prepared: dict[tuple[Scenario, bool], tuple[Observation, ...]] = {}
         """What scenarios showed that were run ahead, each by whether seeds were watched."""
 
@@ -318,8 +325,13 @@ class Engine:
         return scenario.id in self.fatal or any(known == scenario for known, _seeds in self.prepared)
 
     def forget(self, scenario: Scenario) -> None:
-        """Let a scenario be run again that ended a process."""
+        """Let a scenario be run again that ended a process, for as long as if none like it had."""
         self.fatal.pop(scenario.id, None)
+        self.hung = {operators for operators in self.hung if not operators <= scenario.operators}
+
+    def hangs(self, operators: frozenset[str]) -> bool:
+        """Return whether a scenario of no other operators than these gave no answer."""
+        return any(known <= operators for known in self.hung)
 
     @property
     def session(self) -> Session:
@@ -448,10 +460,17 @@ def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple
         return known
     shown = engine.prepared.pop((scenario, seeds), None) if engine.prepared else None
     if shown is None:
+        if engine.watch is not None and isinstance(engine.runner, LocalRunner):
+            engine.runner.watch = engine.watch(scenario)
+        engine.runner.hurried = engine.hangs(scenario.operators)
         shown = engine.run(engine.program(scenario, watch_seeds=seeds))
+        engine.runner.hurried = False
     seen = tuple(map(_completed, scenario.steps, shown))
-    if any(each.ending is not None for each in seen):
-        engine.fatal[scenario.id] = seen
+    for step, each in zip(scenario.steps, seen, strict=True):
+        if each.ending is not None:
+            engine.fatal[scenario.id] = seen
+            if each.ending.outcome == "hung":
+                engine.hung.add(frozenset({step.operator}) if isinstance(step, Apply) else scenario.operators)
     return _with_changes(scenario, seen) if seeds else seen
 
 
@@ -465,7 +484,9 @@ def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = Fals
         return
     unknown = [scenario for scenario in scenarios if not engine.fatal or scenario.id not in engine.fatal]
     programs = [engine.program(scenario, watch_seeds=seeds) for scenario in unknown]
+    engine.runner.hurried = any(engine.hangs(scenario.operators) for scenario in unknown)
     answers = engine.runner.run_until_ended(programs)  # what ends the process once ends it time and again
+    engine.runner.hurried = False
     for scenario, program, each in zip(unknown, programs, answers, strict=False):
         engine.prepared[scenario, seeds] = engine.read(program, each)
 

@@ -35,6 +35,10 @@ class EndingError(Exception):
         self.ending = ending
 
 
+class HangingError(Exception):
+    """A measurement was not taken, because the operator that is named is known to give no answer."""
+
+
 class RaisedError(Exception):
     """The engine raised an exception in a measurement; ``type`` and ``bases`` name what it was."""
 
@@ -68,12 +72,17 @@ class Library:
         return self.functional is not None and self.functional.forward_only
 
     def lacks(self, operators: Iterable[str], features: Iterable[str] = ()) -> str:
-        """Return the first operator or feature that the engine does not have, if any, as a report names it."""
+        """Return the first operator or feature that the engine does not have, if any, as a report names it.
+
+        Raises HangingError where it has one of the operators, and that gives no answer.
+        """
         language = self.engine.adapter.language
         if language != "python":
             return f"measurements in {language}"
         missing = [f"operator {name}" for name in operators if name not in self.engine.operators]
         missing += [name for name in features if name not in self.engine.adapter.features]
+        if not missing and (hanging := [name for name in operators if self.engine.hangs(frozenset({name}))]):
+            raise HangingError(hanging[0])
         return missing[0] if missing else ""
 
     def apply(self, operator: str, *arguments: str) -> str:

@@ -315,6 +315,8 @@ class RunnerProcess:
             return
         self.ended = True
         os.close(self._lifeline)
+        with suppress(OSError):
+            os.kill(self._process.pid, signal.SIGCONT)  # an engine may have stopped its supervisor
         try:
             self._process.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:

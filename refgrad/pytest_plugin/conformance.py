@@ -20,6 +20,7 @@ from refgrad.native.engine import launch
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
+from refgrad.pytest_plugin.running import Running
 from refgrad.report.findings import Script
 from refgrad.report.narration import failure_text
 
@@ -63,17 +64,26 @@ class CheckFailedError(Exception):
 class EngineSession:
     """An engine, started when a check needs it, the verdicts that are known of it, and those that workers share."""
 
-    def __init__(self, plan: Plan, known: Mapping[str, Verdict], shared: SharedVerdicts | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        known: Mapping[str, Verdict],
+        shared: SharedVerdicts | None = None,
+        running: Running | None = None,
+    ) -> None:
         self.plan = plan
         self.known = known
         self.shared = shared
+        self.running = running
         self._bench: Bench | None = None
         self._thresholds = gc.get_threshold()
 
     def start(self) -> Bench:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._bench is None:
-            self._bench = Bench(launch(self.plan.adapter, self.plan.isolation), self.plan.settings, self.shared)
+            engine = launch(self.plan.adapter, self.plan.isolation)
+            engine.watch = self.running.watch() if self.running is not None and self.plan.isolation.in_process else None
+            self._bench = Bench(engine, self.plan.settings, self.shared)
             self._thresholds = gc.get_threshold()
             gc.set_threshold(*GARBAGE)
         return self._bench

@@ -17,6 +17,7 @@ from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.recording import CANNOT_START, Recorder
+from refgrad.pytest_plugin.running import Running
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.pytest_plugin.terminal import Narrator
 from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision
@@ -65,7 +66,8 @@ def _worker(config: pytest.Config, options: GradeOptions) -> Conformance:
     known = [Verdict.from_json(dict(row)) for row in given["known"]]
     shared = SharedVerdicts(Path(given["shared"]))
     plan = Plan.of(options, None if given["adapter"] is None else adapter_of(given["adapter"]))
-    return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}, shared))
+    running = Running(Path(given["running"]))
+    return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}, shared, running))
 
 
 def _only_what_was_named(config: pytest.Config) -> None:

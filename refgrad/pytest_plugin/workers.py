@@ -6,21 +6,26 @@ to, runs in the worker. A check in which workers die time and again has the verd
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from refgrad.grading.checks.check import Check
-from refgrad.grading.judging.evidence import Died, Evidence
+from refgrad.grading.checks.families import check_named
+from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact
 from refgrad.grading.judging.narration import message
-from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, as_property
 from refgrad.pytest_plugin.distribution import OperatorScheduling
 from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.running import Running
 from refgrad.report.narration import failure_text
 
 MOST_DEATHS: Final = 200
@@ -39,6 +44,10 @@ FROM_OUTSIDE: Final = frozenset(
 
 WORKERS_DIED: Final = "the process that graded it died, each time that the check was run"
 
+SECONDS_STOPPED: Final = 6.0
+SAMPLES: Final = 3
+"""A worker that is stopped in so many samples, taken in so many seconds, is replaced."""
+
 SECONDS_TO_END: Final = 5
 """How long a worker whose connection broke may take to end."""
 
@@ -50,6 +59,8 @@ class WorkerSupervision:
         """``recorder`` knows the plan, and what is known already; ``shared`` is the path of what workers share."""
         self.recorder = recorder
         self.shared = shared
+        self._nodes: list[Any] = []
+        self._finished = threading.Event()
         self._ready: set[str] = set()
         self._deaths: Counter[str] = Counter()
         self._stillborn = 0
@@ -60,8 +71,30 @@ class WorkerSupervision:
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what is known."""
-        known = [verdict.to_json() for verdict in self.recorder.known.values()]
-        node.workerinput[PROPERTY] = {"known": known, "shared": self.shared, "adapter": self.recorder.plan.adapter_data}
+        node.workerinput[PROPERTY] = {
+            "known": [verdict.to_json() for verdict in self.recorder.known.values()],
+            "shared": self.shared,
+            "running": f"{self.shared}.{node.gateway.id}",
+            "adapter": self.recorder.plan.adapter_data,
+        }
+        self._nodes.append(node)
+
+    def pytest_sessionstart(self) -> None:
+        """Watch the workers as long as the session goes on."""
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def pytest_sessionfinish(self) -> None:
+        """Watch the workers no longer."""
+        self._finished.set()
+
+    def _watch(self) -> None:
+        """Kill each worker that somebody has stopped, so that another one makes its check."""
+        stopped: Counter[int] = Counter()
+        while not self._finished.wait(SECONDS_STOPPED / SAMPLES):
+            for pid in filter(None, map(pid_of, self._nodes)):
+                stopped[pid] = stopped[pid] + 1 if is_stopped(pid) else 0
+                if stopped[pid] >= SAMPLES:
+                    os.kill(pid, signal.SIGKILL)
 
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Remember that a worker has started its engine, and which checks are to be run."""
@@ -94,8 +127,10 @@ class WorkerSupervision:
             else:
                 report.outcome = "rerun"  # type: ignore[assignment]  # pytest-xdist's own word for it
                 return
-        verdict = _crashed(check)
-        report.user_properties.append(as_property(verdict))
+        operator = Running(Path(report.node.workerinput[PROPERTY]["running"])).operator()
+        verdicts = _crashed(check, operator)
+        report.user_properties += map(as_property, verdicts)
+        verdict = verdicts[-1]
         report.longrepr = failure_text(self.recorder.plan.script(verdict))
         excuse = self.recorder.plan.known_failures.excuse(verdict)
         if excuse or verdict.level != "MUST":
@@ -106,19 +141,43 @@ class WorkerSupervision:
         return self._deaths[check.id] <= MOST_DEATHS_OF_A_CHECK and self._deaths.total() <= MOST_DEATHS
 
 
-def _crashed(check: Check) -> Verdict:
-    """Return the verdict on a check in which the workers of the grader died."""
-    evidence = Evidence(Died(detail=WORKERS_DIED))
+def _crashed(check: Check, operator: str) -> list[Verdict]:
+    """Return the verdict on a check in which workers died, and on that of the operator that they ran, if another."""
+    culprit = check_named(f"operators/{operator}") if operator else check
+    if culprit.id == check.id:
+        return [_verdict(check, "crashed", Died(detail=WORKERS_DIED))]
+    return [_verdict(check, "inconclusive", Blocked(cause=culprit.id), culprit.id), *_crashed(culprit, operator)]
+
+
+def _verdict(check: Check, outcome: Outcome, fact: Fact, cause: str = "") -> Verdict:
+    evidence = Evidence(fact)
     return Verdict(
         id=check.id,
         chapter=check.chapter,
         operator=check.operator_name,
         level=check.level,
-        verdict="crashed",
+        verdict=outcome,
         statement=check.statement,
         message=message(evidence),
         evidence=evidence,
+        cause=cause,
     )
+
+
+def pid_of(node: Any) -> int | None:
+    """Return the process of a worker; None where it is not known, or has ended."""
+    process = getattr(getattr(node.gateway, "_io", None), "popen", None)
+    return None if process is None or process.poll() is not None else int(process.pid)
+
+
+def is_stopped(pid: int) -> bool:
+    """Return whether a process is stopped by a signal; False where the system does not tell."""
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] == "T"
+        )
+    except (OSError, IndexError):
+        return False
 
 
 def killed_from_outside(node: Any) -> bool:

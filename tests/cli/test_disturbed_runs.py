@@ -108,6 +108,12 @@ def kill_a_worker(run: Run) -> None:
         os.kill(random.choice(workers), signal.SIGKILL)  # noqa: S311 (which one does not matter)
 
 
+def stop_a_worker(run: Run) -> None:
+    workers = run.workers
+    if workers:
+        os.kill(random.choice(workers), signal.SIGSTOP)  # noqa: S311 (as above)
+
+
 def kill_the_grader(run: Run) -> None:
     os.kill(run.process.pid, signal.SIGKILL)
 
@@ -122,7 +128,7 @@ def is_undisturbed_in_the_end(terminal: Terminal, disturb: Callable[[Run], None]
 
 
 @pytest.mark.parametrize("count", [pytest.param(0, marks=pytest.mark.slow), 3])
-@pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader])
+@pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader, stop_a_worker])
 def test_a_run_in_which_a_process_is_killed_ends_like_one_that_is_not(
     terminal: Terminal, undisturbed: Undisturbed, disturb: Callable[[Run], None], count: int
 ) -> None:

@@ -54,9 +54,15 @@ def _writing(line: str) -> str:
     return f"for number in range(3, 64):\n    try:\n        {written}\n    except OSError:\n        pass"
 
 
-def leaving_a_child(noted: str = "") -> str:
+def leaving_a_child(noted: str = "", end: str = "os._exit(1)") -> str:
     """Start a child that holds the pipes, run a line that may name it, and end without it."""
-    return f"child = subprocess.Popen({[*LEFT_BEHIND]}, close_fds=False)\n{noted}\nos._exit(1)"
+    return f"child = subprocess.Popen({[*LEFT_BEHIND]}, close_fds=False)\n{noted}\n{end}"
+
+
+def leaving_a_daemon(noted: str) -> str:
+    """Start a child in a session and with a parent of its own, as daemons do, note its number, and go on."""
+    lines = "if not os.fork():", "    os.setsid()", "    if not os.fork():", f"        {noted}"
+    return "\n".join([*lines, f"        os.execvp({LEFT_BEHIND[0]!r}, {[*LEFT_BEHIND]})", "    os._exit(0)"])
 
 
 LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
@@ -71,6 +77,7 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     "sets an alarm that ends it": ("signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(5)", "crashed"),
     "closes every file": ("os.closerange(0, 256)", "crashed"),
     "leaves a child that holds the pipes": (leaving_a_child(), "crashed"),
+    "kills its parent": ("os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(5)", "crashed"),
     # It does not answer.
     "never ends": ("while True:\n    pass", "hung"),
     "sleeps": ("time.sleep(1000)", "hung"),
@@ -108,6 +115,9 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     # It changes Python for whoever comes next.
     "lowers the recursion limit": ("sys.setrecursionlimit(60)", "passed"),
     "replaces a builtin": ("builtins.sum = builtins.len = None", "crashed"),
+    "stops its parent": ("os.kill(os.getppid(), signal.SIGSTOP)", "passed"),
+    "replaces base64": ("import base64\nbase64.b64encode = lambda *_: b'AAAA'", "passed"),
+    "replaces struct": ("import struct\nstruct.pack = struct.unpack = None", "passed"),
     "replaces json": ("json.dumps = json.loads = None", "passed"),
     "replaces a function of numpy": ("import numpy\nnumpy.sin = lambda x: x", "passed"),
     "has numpy raise": ("import numpy\nnumpy.seterr(all='raise')", "unexpected-error"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,13 @@ from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
 from refgrad.native.engine import Engine, ProcessRunner
 from refgrad.native.process import Limits
-from tests.native.misbehaving_engines import LEFT_BEHIND, MISBEHAVIOURS, Misbehaviour, leaving_a_child
+from tests.native.misbehaving_engines import (
+    LEFT_BEHIND,
+    MISBEHAVIOURS,
+    Misbehaviour,
+    leaving_a_child,
+    leaving_a_daemon,
+)
 
 pytestmark = pytest.mark.disturbed
 
@@ -72,12 +78,19 @@ def test_a_check_spends_one_process_before_its_search_and_one_behind_it(name: st
         assert bench.engine.runner.endings <= 2 + most
 
 
-def test_nothing_is_left_running(tmp_path: Path) -> None:
+CHILDREN: dict[str, tuple[Callable[[str], str], Outcome]] = {
+    "a child": (lambda path: leaving_a_child(f"open({path!r}, 'a').write(f'{{child.pid}}\\n')"), "crashed"),
+    "a daemon": (lambda path: leaving_a_daemon(f"open({path!r}, 'a').write(f'{{os.getpid()}}\\n')"), "passed"),
+}
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_nothing_is_left_running(tmp_path: Path, kind: str) -> None:
     """Other workers run the same engine at the same time, so each child that this one starts is written down."""
     started = tmp_path / "children"
-    lines = leaving_a_child(f"open({str(started)!r}, 'a').write(f'{{child.pid}}\\n')")
-    with running(Misbehaviour("leaves children that are written down", lines, "crashed")) as bench:
-        assert outcome(bench, CHECKS["operators/exp"]) == "crashed"
+    lines, expected = CHILDREN[kind]
+    with running(Misbehaviour(f"leaves {kind}", lines(str(started)), expected)) as bench:
+        assert outcome(bench, CHECKS["operators/exp"]) == expected
     children = [int(pid) for pid in started.read_text(encoding="utf-8").split()]
     assert children
     assert not [pid for pid in children if outlives(pid)]

@@ -1,6 +1,7 @@
 """How a runner's process is waited for."""
 
 import sys
+import time
 
 import pytest
 
@@ -46,3 +47,38 @@ def test_the_system_reports_how_long_a_process_has_run_and_waited() -> None:
     finally:
         process.kill()
     assert process.processor_time() == (0.0, 0.0)
+
+
+LONG = (
+    "import json, sys\n"
+    "for line in sys.stdin:\n"
+    "    request = json.loads(line)\n"
+    "    print(json.dumps({'id': request['id'], 'text': 'x' * request['size']}), flush=True)\n"
+)
+
+
+def test_the_time_to_read_an_answer_grows_as_its_size() -> None:
+    process = RunnerProcess([sys.executable, "-c", LONG])
+    seconds = []
+    try:
+        for number, size in enumerate((1 << 24, 1 << 26), 1):
+            started = time.process_time()
+            assert len(process.ask({"id": number, "size": size}, 60.0)["text"]) == size
+            seconds.append(time.process_time() - started)
+    finally:
+        process.kill()
+    assert seconds[1] < 8 * seconds[0]  # where each part is searched again, four times the size takes sixteen times
+
+
+def test_a_process_that_does_not_answer_was_busy_or_waiting() -> None:
+    for code, how in (("while True: pass", "busy"), ("import time; time.sleep(100)", "waiting")):
+        process = RunnerProcess([sys.executable, "-c", code])
+        with pytest.raises(EndedError, match=f"^gave no answer within 1 s, and was {how}$"):
+            process.ask({"id": 1}, 1.0)
+        assert process.ended
+
+
+def test_a_command_that_cannot_be_run_is_one_error() -> None:
+    process = RunnerProcess(["/no/such/interpreter"])
+    with pytest.raises(EndedError, match=r"^'/no/such/interpreter' cannot be run: No such file or directory$"):
+        process.ask({"id": 1}, 60.0)

@@ -61,6 +61,7 @@ ADAPTERS = {
     "FORGETFUL": dict(backward="toy.forget({output}).backward()"),
     "DEADLY": dict(tan="toy.die({x})"),
     "FRAIL": dict(negative="toy.die({x})"),
+    "SUDDEN": dict(sin="toy.die({x})"),
     "SLOW": dict(add="toy.slowly({x}, {y})"),
     "LOUD": dict(add="toy.shout({x}, {y})"),
     "ABSENT": dict(setup="import no_such_library"),

@@ -26,7 +26,7 @@ from refgrad.grading.measurements.repetition import check_repetition, measure_re
 from refgrad.grading.measurements.scale import check_scale, measure_scale, scale_script
 from refgrad.grading.measurements.shown import Shown
 from refgrad.native.engine import Engine
-from refgrad.native.library import EndingError, RaisedError
+from refgrad.native.library import EndingError, HangingError, RaisedError
 
 
 class MeasurementError(ValueError):
@@ -107,6 +107,8 @@ def _taken(engine: Engine, measurement: Measurement, settings: Settings) -> Show
         if "NotImplementedError" in error.bases:
             return Shown("unsupported", f"raised {error}")
         return Shown("inconclusive", f"cannot be judged: raised {error}")
+    except HangingError as error:
+        return Shown("inconclusive", f"cannot be judged: {error} gives no answer", operators=(str(error),))
     except EndingError as error:
         return Shown(error.ending.outcome, error.ending.detail, script(engine, measurement))
 

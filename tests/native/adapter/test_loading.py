@@ -75,8 +75,10 @@ def test_a_grade_of_such_an_adapter_is_one_line_and_status_3(folder: Path) -> No
     result = CliRunner().invoke(main, ["grade", "slow_import:ADAPTER", "--start-limit", "2"])
     assert result.exit_code == 3
     assert result.stderr.splitlines() == [
-        ("Error: engine 'slow_import:ADAPTER' cannot be started: its adapter's import: "
-        "gave no answer within 2 s, and was waiting")
+        (
+            "Error: engine 'slow_import:ADAPTER' cannot be started: its adapter's import: "
+            "gave no answer within 2 s, and was waiting"
+        )
     ]
 
 

@@ -10,7 +10,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.derivatives import SecondOrderCheck, verdict_on
 from refgrad.grading.checks.operators.operator_check import Avoided, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.statements.behaviours import Behaviour
-from refgrad.grading.judging.evidence import Evidence, Remark
+from refgrad.grading.judging.evidence import Blocked, Evidence, Remark
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration, run_again
@@ -103,7 +103,7 @@ class _Trial:
         """Try a scenario; what is only as inaccurate as an operator is known to be is right."""
         finding = bench.examine(scenario, check)
         if not finding.failed:
-            return cls(scenario, finding)
+            return cls(scenario, finding, finding.fact.cause if isinstance(finding.fact, Blocked) else "")
         verdicts = list(_verdicts(bench, scenario))
         if is_known_inaccuracy(scenario, finding, verdicts):
             return cls(scenario, Finding("passed"))
