@@ -154,6 +154,15 @@ def test_a_run_in_which_a_process_is_killed_ends_like_one_that_is_not(
     assert report == undisturbed(terminal)
 
 
+def test_a_killed_run_leaves_no_files_once_it_is_resumed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary, out = terminal.folder / "tmp", terminal.folder / "out"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    is_undisturbed_in_the_end(terminal, kill_the_grader, lambda run: run.wait_for_verdicts(1))
+    assert not list(temporary.iterdir())
+    assert sorted(path.name for path in out.iterdir()) == ["slow.journal.jsonl", "slow.json"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(50))
 @pytest.mark.parametrize("disturb", [kill_a_worker, kill_the_grader])

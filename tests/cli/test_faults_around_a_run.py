@@ -132,7 +132,7 @@ def test_a_report_that_another_run_writes_is_refused(terminal: Terminal) -> None
 def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
     out = terminal.folder / "out"
     out.mkdir()
-    for name in (".right.lock", ".right.json.unfinished", ".right.journal.jsonl.unfinished"):
+    for name in (".right.lock", ".right.verdicts", ".right.json.unfinished", ".right.journal.jsonl.unfinished"):
         (out / name).write_text("rubbish")
     finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
     assert (finished.status, finished.errors) == (0, "")
