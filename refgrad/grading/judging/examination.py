@@ -125,9 +125,7 @@ def confront(
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
         if ended and observation.ending is None:
             continue  # what it answered was lost with the process
-        finding = _compare(prediction, observation, oracle, adapter)
-        if finding.outcome == "unexpected-error" and as_given:
-            finding = _excused(finding, oracle, number)
+        finding = compare_step(prediction, observation, oracle, adapter, number if as_given else 0)
         findings.append(Finding(finding.outcome, finding.fact, number))
         if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
             break  # whatever is missing or wrong behind it follows from it
@@ -137,11 +135,19 @@ def confront(
     return finding
 
 
-def _excused(finding: Finding, oracle: CertifiedOracle, number: int) -> Finding:
-    """Return the finding on an error, inconclusive where the step may raise one, in truth."""
-    assert isinstance(finding.fact, Error)
-    excuse = excuse_of(oracle, number)
-    return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
+def compare_step(
+    prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter, number: int
+) -> Finding:
+    """Return what one step shows by itself: an unexpected error is inconclusive where the step may raise one.
+
+    ``number`` is the number of the step in the scenario of ``oracle``, counted from 1, or 0 if that scenario was
+    lowered, whose steps are others.
+    """
+    finding = _compare(prediction, observation, oracle, adapter)
+    if number and finding.outcome == "unexpected-error" and isinstance(finding.fact, Error):
+        excuse = excuse_of(oracle, number)
+        return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
+    return finding
 
 
 def excuse_of(oracle: CertifiedOracle, number: int) -> Excuse | None:
