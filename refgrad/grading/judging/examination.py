@@ -96,11 +96,13 @@ def _as_held(scenario: Scenario, adapter: AnyAdapter) -> Scenario:
 
 
 def refuses(scenario: Scenario, engine: Engine) -> bool:
-    """Whether an engine answers a scenario by an error that is not due; its numbers are not judged.
+    """Return True if an engine answers a scenario by an unexpected error; its numbers are not judged.
+
+    An engine that lacks an operator of the scenario cannot run it, which is no error.
 
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
-    if all(observation.error is None for observation in observe(scenario, engine)):
+    if engine.absent(scenario) or all(observation.error is None for observation in observe(scenario, engine)):
         return False
     return examine(scenario, engine).outcome in REFUSALS
 
