@@ -73,7 +73,9 @@ class EngineSession:
     def start(self) -> Bench:
         """Start the engine unless that is done. Raises EngineStartError."""
         if self._bench is None:
-            self._bench = Bench(launch(self.plan.adapter, self.plan.isolation), self.plan.settings, self.shared)
+            engine = launch(self.plan.adapter, self.plan.isolation)
+            _ = engine.spellings  # raises EngineStartError where the names of the library cannot be read
+            self._bench = Bench(engine, self.plan.settings, self.shared)
             self._thresholds = gc.get_threshold()
             gc.set_threshold(*GARBAGE)
         return self._bench
