@@ -1,7 +1,8 @@
 """The command ``refgrad``, a front of the checks that pytest runs.
 
 Exit statuses: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
-not be started, 4 a check has no verdict, or what was found cannot be written, 130 interrupted, 143 terminated.
+not be started, 4 a check has no verdict, or what was found cannot be written; 129, 130, 131 or 143 a signal ended
+the run: SIGHUP, SIGINT, SIGQUIT or SIGTERM.
 """
 
 from __future__ import annotations

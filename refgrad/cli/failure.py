@@ -20,7 +20,9 @@ class Status(IntEnum):
     WRONG_USAGE = 2
     CANNOT_START = 3
     BROKEN = 4
+    HANGUP = 129
     INTERRUPTED = 130
+    QUIT = 131
     TERMINATED = 143
 
 

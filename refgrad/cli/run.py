@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.grading.judging.examination import confront
+from refgrad.grading.judging.examination import compare_step, confront
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import Float64, evaluate
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, lower, required_features
@@ -42,7 +42,7 @@ def run_scenario(text: str, engine: str, python: str | None = None, *, program: 
             click.echo("     " + plain_text(line).replace("\n", " "))
     failed = any(trial.finding.failed for trial in trials)
     if whole.failed and not failed:
-        click.echo(f"\nEach step may be so, but not all together: {whole.outcome}: {plain_line(whole.message)}")
+        click.echo(f"\nEach number is legal, but not all together: {whole.outcome}: {plain_line(whole.message)}")
     if program:
         click.echo(f"\nThe same with {started.adapter.name} alone:\n\n{reproduce(scenario, started)}", nl=False)
     return Status.FAILED if failed or whole.failed else Status.PASSED
@@ -113,14 +113,11 @@ def _trials(
     oracle: CertifiedOracle,
     engine: Engine,
 ) -> Iterator[_Trial]:
-    """Yield what each step shows by itself; what comes behind an unexpected error follows from it."""
-    count = len(scenario.steps)
-    for place, (step, prediction, observation) in enumerate(
-        zip(scenario.steps, predictions, observations, strict=True)
-    ):
-        due: tuple[Prediction, ...] = tuple(prediction if n == place else Open() for n in range(count))
-        seen = tuple(observation if n == place else Observation() for n in range(count))
-        finding = confront(due, seen, oracle, engine.adapter)
+    """Yield what each step shows by itself, up to the first unexpected error, since what follows depends on it."""
+    as_given = len(predictions) == len(oracle.given.steps)
+    steps = zip(scenario.steps, predictions, observations, strict=True)
+    for number, (step, prediction, observation) in enumerate(steps, 1):
+        finding = compare_step(prediction, observation, oracle, engine.adapter, number if as_given else 0)
         yield _Trial(step, _due(prediction, oracle), observation, finding)
         if finding.outcome in {"unexpected-error", "unsupported"}:
             return

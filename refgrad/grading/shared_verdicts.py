@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -59,8 +59,9 @@ class SharedVerdicts:
                 fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
 
     def _write(self, verdict: Verdict) -> None:
-        """Append a line, behind the end of one that somebody died of writing."""
-        self._file.write(f"\n{verdict.id} {json.dumps(verdict.to_json())}\n".encode())
+        """Append a line, after the end of one that was cut off. On a full disk, other workers compute the verdict."""
+        with suppress(OSError):
+            self._file.write(f"\n{verdict.id} {json.dumps(verdict.to_json())}\n".encode())
 
     def _read(self) -> None:
         """Take in the lines that were written since the last time."""

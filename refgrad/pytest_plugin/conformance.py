@@ -83,6 +83,7 @@ class EngineSession:
         if self._bench is None:
             engine = launch(self.plan.adapter, self.plan.isolation)
             engine.watch = self.running.watch() if self.running is not None and self.plan.isolation.in_process else None
+            _ = engine.spellings  # raises EngineStartError where the names of the library cannot be read
             self._bench = Bench(engine, self.plan.settings, self.shared)
             self._thresholds = gc.get_threshold()
             gc.set_threshold(*GARBAGE)

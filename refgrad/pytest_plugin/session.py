@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,7 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import EngineStartError, adapter_of
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
+from refgrad.pytest_plugin.lock import Lock
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.recording import CANNOT_START, Recorder
@@ -51,14 +53,33 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
     config.pluginmanager.register(Conformance(EngineSession(plan, known)), "refgrad-conformance")
     config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
     if config.pluginmanager.has_plugin("xdist"):
-        folder = TemporaryDirectory(prefix="refgrad-verdicts-")
-        config.add_cleanup(folder.cleanup)
-        shared = str(Path(folder.name) / "verdicts")
-        config.pluginmanager.register(WorkerSupervision(recorder, shared), "refgrad-workers")
+        shared = _shared_file(config, lock)
+        config.pluginmanager.register(WorkerSupervision(recorder, str(shared)), "refgrad-workers")
         if config.option.maxworkerrestart is None:
             config.option.maxworkerrestart = str(len(plan.checks) + MOST_DEATHS)
         if config.option.maxschedchunk is None:  # checks take from milliseconds to seconds
             config.option.maxschedchunk = 1
+
+
+def _shared_file(config: pytest.Config, lock: Lock | None) -> Path:
+    """Return the path at which workers share verdicts, next to the report where one is written.
+
+    The lock on the report shows that a file at that path is left over from a run that was killed.
+    """
+    if lock is None:
+        folder = TemporaryDirectory(prefix="refgrad-verdicts-")
+        config.add_cleanup(folder.cleanup)
+        return Path(folder.name) / "verdicts"
+    shared = lock.path.with_suffix(".verdicts")
+    _remove(shared)
+    config.add_cleanup(partial(_remove, shared))
+    return shared
+
+
+def _remove(shared: Path) -> None:
+    """Remove the file of shared verdicts, and those next to it that say what each worker runs."""
+    for path in shared.parent.glob(f"{shared.name}*"):
+        path.unlink(missing_ok=True)
 
 
 def _worker(config: pytest.Config, options: GradeOptions) -> Conformance:

@@ -1,4 +1,4 @@
-"""Ends a session in order when its process is told to end, so that what is known by then is written."""
+"""Ends a session in order when a signal asks its process to end, so that the report is still written."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import pytest
 
-HANDLED: Final = (signal.SIGINT, signal.SIGTERM)
+HANDLED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+"""Signals that end a session; one that is ignored when the session starts, as under nohup, stays ignored."""
 
 
 class Signals:
-    """Turns SIGTERM into what SIGINT is, and remembers the first of them; while the session finishes, both wait."""
+    """Raises KeyboardInterrupt for the first signal; ignores later ones, and all while the session finishes."""
 
     def __init__(self) -> None:
         """No signal has come."""
@@ -26,7 +27,11 @@ class Signals:
     def pytest_sessionstart(self) -> None:
         """Handle signals, where that can be done: in the main thread."""
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._handle) for number in HANDLED}
+            self._before = {
+                number: signal.signal(number, self._handle)
+                for number in HANDLED
+                if signal.getsignal(number) is not signal.SIG_IGN
+            }
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Iterator[None]:
@@ -46,8 +51,8 @@ class Signals:
 
     @property
     def terminated(self) -> bool:
-        """Whether it is SIGTERM: pytest has an exit status of its own for SIGINT."""
-        return self.received == signal.SIGTERM
+        """Return True if a signal came other than SIGINT, for which pytest has an exit status of its own."""
+        return self.received not in {0, signal.SIGINT}
 
     def _handle(self, number: int, _: FrameType | None) -> None:
         first = not self.received

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,12 +21,21 @@ pytestmark = pytest.mark.disturbed
 
 SLOW = ("toy:SLOW", "--profile", "smoke", "--select", "sharing/*", "--select", "operators/a[bcd]*")
 
+WITH_SIGNALS = """
+import os, signal, sys
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN if number in {ignored} else signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Runs a command with these signals ignored and no other, whatever the shell that runs the tests has ignored."""
+
 
 class Run:
     """A run of ``refgrad grade`` that goes on while the test does something to it."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "refgrad", "grade", *SLOW, "--workers", "2", *arguments]
+    def __init__(self, folder: Path, *arguments: str, ignored: Sequence[int] = ()) -> None:
+        grade = [sys.executable, "-m", "refgrad", "grade", *SLOW, "--workers", "2", *arguments]
+        command = [sys.executable, "-c", WITH_SIGNALS.format(ignored=list(map(int, ignored))), *grade]
         self.folder = folder
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -83,7 +92,13 @@ def whole(terminal: Terminal, report: Path, *arguments: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "word"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")]
+    ("number", "status", "word"),
+    [
+        (signal.SIGHUP, 129, "hangup"),
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGQUIT, 131, "quit"),
+        (signal.SIGTERM, 143, "terminated"),
+    ],
 )
 def test_a_run_that_is_told_to_end_writes_what_is_known_and_goes_on(
     terminal: Terminal, undisturbed: Undisturbed, number: int, status: int, word: str
@@ -99,7 +114,16 @@ def test_a_run_that_is_told_to_end_writes_what_is_known_and_goes_on(
     document = read_document(terminal.folder / "out" / "slow.json")
     assert document["summary"]["run"] >= 2
     assert document["summary"]["not_run"] > 0
+    assert not list((terminal.folder / "out").glob(".*"))
     assert resume(terminal) == undisturbed(terminal)
+
+
+def test_a_run_under_nohup_goes_on_after_a_hangup(terminal: Terminal, undisturbed: Undisturbed) -> None:
+    run = Run(terminal.folder, ignored=(signal.SIGHUP,))
+    run.wait_for_verdicts(2)
+    os.kill(run.process.pid, signal.SIGHUP)
+    assert run.end() == (0, "")
+    assert (terminal.folder / "out" / "slow.json").read_bytes() == undisturbed(terminal)
 
 
 def kill_a_worker(run: Run) -> None:
@@ -134,6 +158,15 @@ def test_a_run_in_which_a_process_is_killed_ends_like_one_that_is_not(
 ) -> None:
     report = is_undisturbed_in_the_end(terminal, disturb, lambda run: run.wait_for_verdicts(count))
     assert report == undisturbed(terminal)
+
+
+def test_a_killed_run_leaves_no_files_once_it_is_resumed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary, out = terminal.folder / "tmp", terminal.folder / "out"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    is_undisturbed_in_the_end(terminal, kill_the_grader, lambda run: run.wait_for_verdicts(1))
+    assert not list(temporary.iterdir())
+    assert sorted(path.name for path in out.iterdir()) == ["slow.journal.jsonl", "slow.json"]
 
 
 @pytest.mark.slow

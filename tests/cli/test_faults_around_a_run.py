@@ -109,6 +109,30 @@ def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(termin
     assert finished.errors.splitlines()[-1].startswith("Error: engine 'right' cannot be started: ")
 
 
+@pytest.mark.parametrize("error", ["ValueError", "SystemExit", "GeneratorExit"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("grade", "unread:ADAPTER", *TWO, "--workers", "1"),
+        ("grade", "unread:ADAPTER", *TWO, "--workers", "1", "--in-process"),
+        ("doctor", "unread:ADAPTER"),
+        ("run", "-", "--engine", "unread:ADAPTER"),
+        ("replay", "operators/add", "--engine", "unread:ADAPTER"),
+        ("coverage", "unread:ADAPTER"),
+    ],
+)
+def test_a_library_whose_names_cannot_be_read_is_one_line(
+    terminal: Terminal, command: tuple[str, ...], error: str
+) -> None:
+    (terminal.folder / "unreadable.py").write_text(f"def __getattr__(name):\n    raise {error}('no')\n")
+    changes = "setup='import toy, unreadable', alike=('unreadable',)"
+    text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, {changes})\n"
+    (terminal.folder / "unread.py").write_text(text)
+    result = terminal.invoke(*command, standard_input="x = leaf float64[] {0x1p+0}\n")
+    assert result.exit_code == 3
+    assert result.stderr == f"Error: engine 'right': `alike` cannot be read: {error}: no\n"
+
+
 def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal, sabotage: Callable[..., None]) -> None:
     sabotage("{}", "def collect(self): raise OSError('no')\nSuite.collect = collect\n")
     finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
@@ -128,7 +152,7 @@ def test_a_report_that_another_run_writes_is_refused(terminal: Terminal) -> None
 def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
     out = terminal.folder / "out"
     out.mkdir()
-    for name in (".right.lock", ".right.json.unfinished", ".right.journal.jsonl.unfinished"):
+    for name in (".right.lock", ".right.verdicts", ".right.json.unfinished", ".right.journal.jsonl.unfinished"):
         (out / name).write_text("rubbish")
     finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
     assert (finished.status, finished.errors) == (0, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 import subprocess
 import sys
 
@@ -101,7 +103,7 @@ def test_choices_that_are_legal_one_by_one_and_not_together_are_told(terminal: T
     result = terminal.invoke("run", "-", "--engine", "larger:ADAPTER", standard_input=COUPLED)
     assert result.exit_code == 1
     assert result.stdout.count("verdict: convention") == 2
-    assert "\nEach step may be so, but not all together: wrong: the gradient of x and y is " in result.stdout
+    assert "\nEach number is legal, but not all together: wrong: the gradient of x and y is " in result.stdout
 
 
 LEAF = "x = leaf float64[2] {0x0p+0 0x1p+0} requires_grad\n"
@@ -152,3 +154,16 @@ def test_a_file_that_is_not_there_is_wrong_usage(terminal: Terminal) -> None:
     result = terminal.invoke("run", "nothing.txt", "--engine", "toy:RIGHT")
     assert result.exit_code == 2
     assert "nothing.txt" in result.stderr
+
+
+def calls_of_a_run(terminal: Terminal, reads: int) -> int:
+    """Return the number of function calls that a run with this many reads of a gradient takes."""
+    text = SCENARIO + "read grad x\n" * reads
+    with cProfile.Profile() as profile:
+        assert terminal.invoke("run", "-", "--engine", "toy:RIGHT", standard_input=text).exit_code == 0
+    return pstats.Stats(profile).total_calls  # type: ignore[attr-defined,no-any-return]
+
+
+def test_four_times_the_steps_take_at_most_five_times_the_work(terminal: Terminal) -> None:
+    calls_of_a_run(terminal, 1)  # imports modules and fills caches
+    assert calls_of_a_run(terminal, 800) < 5 * calls_of_a_run(terminal, 200)

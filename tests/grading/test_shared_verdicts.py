@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import time
 from collections.abc import Iterator
@@ -100,3 +101,13 @@ def test_a_failed_attempt_leaves_nothing(shared: SharedVerdicts) -> None:
     with pytest.raises(ZeroDivisionError):
         shared.made_once("operators/exp", lambda: made(message=str(1 / 0)))
     assert shared.made_once("operators/exp", lambda: made(message="second")).message == "second"
+
+
+def test_a_verdict_that_cannot_be_written_is_made_by_each_worker(shared: SharedVerdicts, other: SharedVerdicts) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        assert shared.made_once("operators/exp", lambda: made(message="first")).message == "first"
+        assert other.made_once("operators/exp", lambda: made(message="second")).message == "second"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)

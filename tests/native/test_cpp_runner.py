@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from refgrad.cli import main
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, ProcessRunner, reproduce
+from refgrad.native.runners.compiled_cache import LIMIT, hold, remove
 from refgrad.native.runners.cpp_runner import Compiled
 from refgrad.scenario import parse
 
@@ -129,3 +132,46 @@ def test_what_another_user_compiled_is_not_loaded(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
     with pytest.raises(RuntimeError, match="belongs to another user"):
         Compiled(SETUP)
+
+
+def test_only_the_folders_that_a_running_engine_uses_outlast_the_limit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    paths = {}
+    for age, name in enumerate(("new", "used", "old")):
+        path, held = hold(name)
+        Path(path, "compiled.so").write_bytes(bytes(100))
+        os.utime(path, (1000 - age, 1000 - age))
+        paths[name] = path
+        if name != "used":
+            os.close(held)
+    assert not remove(300)
+    assert remove(299) == {paths["old"]: 100}
+    assert remove(100) == {paths["new"]: 100}
+    assert not remove()
+    assert list(tmp_path.iterdir()) == [Path(paths["used"])]
+
+
+def test_a_start_removes_folders_beyond_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path, held = hold("old")
+    with Path(path, "sparse.so").open("wb") as file:
+        file.truncate(LIMIT + 1)
+    os.close(held)
+    Compiled(SETUP)
+    assert not Path(path).exists()
+
+
+def test_clean_removes_folders_and_prints_their_sizes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path, held = hold("unused")
+    Path(path, "compiled.so").write_bytes(bytes(2000))
+    os.close(held)
+    assert CliRunner().invoke(main, ["clean"]).output == f"removed {path}: 2,000 bytes\n2,000 bytes removed\n"
+    assert not Path(path).exists()
+
+
+def test_the_help_names_the_folders_and_their_limit() -> None:
+    text = CliRunner().invoke(main, ["grade", "--help"]).output
+    assert f"refgrad-cpp-* of the temporary directory, {LIMIT >> 20} MiB" in " ".join(text.split())

@@ -7,6 +7,7 @@ from typing import Final
 from refgrad.cli.adapters.new import new
 from refgrad.cli.commands.engines import accuracy, coverage, doctor, grade, replay, run
 from refgrad.cli.commands.reports import badge, confirm, diff, report
-from refgrad.cli.commands.suite import explain, listing
+from refgrad.cli.commands.suite import clean, explain, listing
 
-COMMANDS: Final = (accuracy, badge, confirm, coverage, diff, doctor, explain, grade, listing, new, replay, report, run)
+ON_REPORTS: Final = (badge, confirm, diff, report)
+COMMANDS: Final = (accuracy, clean, coverage, doctor, explain, grade, listing, new, replay, run, *ON_REPORTS)

@@ -132,9 +132,12 @@ def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **optio
 
     The table [tool.refgrad] of pyproject.toml holds defaults of these options, by their names.
 
+    Compiled templates of C++ engines are kept in folders refgrad-cpp-* of the temporary directory, 512 MiB of them
+    when an engine starts. `refgrad clean` removes them.
+
     Exit status: 0 every check has a verdict and every MUST holds or is known to fail, 1 some do not hold, or hold while
     they are known to fail, 2 wrong usage, 3 an engine could not be started, 4 a check has no verdict or nothing can be
-    written, 130 interrupted, 143 terminated.
+    written; 129, 130, 131 or 143 a signal ended the run: SIGHUP, SIGINT, SIGQUIT or SIGTERM.
     """
     from refgrad.cli.grading.grade import grade_engines
 

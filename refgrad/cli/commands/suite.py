@@ -19,6 +19,20 @@ def explain(check: str) -> None:
     explain_check(check)
 
 
+@click.command(short_help="Remove the compiled templates of C++ engines.")
+def clean() -> None:
+    """Remove the folders of the temporary directory that hold compiled templates of C++ engines.
+
+    A folder that a running engine uses is kept.
+    """
+    from refgrad.native.runners.compiled_cache import remove
+
+    removed = remove()
+    for path, size in removed.items():
+        click.echo(f"removed {path}: {size:,} bytes")
+    click.echo(f"{sum(removed.values()):,} bytes removed")
+
+
 @click.command(name="list", short_help="Show operators, engines, checks or features.")
 @click.argument("what", type=click.Choice(get_args(Listed)))
 def listing(what: Listed) -> None:

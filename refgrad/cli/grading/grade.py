@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import click
@@ -22,9 +21,11 @@ from refgrad.pytest_plugin.plan import Plan, PlanError
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.pytest_plugin.terminal import without_verdict
 
+STOPPED: Final = (Status.TERMINATED, Status.QUIT, Status.INTERRUPTED, Status.HANGUP)
+"""The statuses of a run that a signal ended."""
+
 SEVERITY: Final = (
-    Status.TERMINATED,
-    Status.INTERRUPTED,
+    *STOPPED,
     Status.WRONG_USAGE,
     Status.CANNOT_START,
     Status.BROKEN,
@@ -32,12 +33,6 @@ SEVERITY: Final = (
     Status.PASSED,
 )
 """The statuses of several engines, worst first."""
-
-STOPPED: Final[Mapping[Status, str]] = MappingProxyType({
-    Status.BROKEN: "",
-    Status.INTERRUPTED: "interrupted: ",
-    Status.TERMINATED: "terminated: ",
-})
 
 
 def grade_engines(engines: Sequence[str], workers: int, *, pages: bool, **options: Any) -> Status:
@@ -51,7 +46,7 @@ def grade_engines(engines: Sequence[str], workers: int, *, pages: bool, **option
     for plan in plans:
         status = _grade(plan, workers)
         worst = min(worst, status, key=SEVERITY.index)
-        if status in {Status.INTERRUPTED, Status.TERMINATED}:
+        if status in STOPPED:
             break
     if pages and any(plan.report is not None and plan.report.exists() for plan in plans):
         from refgrad.report.pages import write_pages
@@ -121,7 +116,8 @@ def _failures(outcome: Outcome, recorder: Recorder, unfinished: Sequence[str]) -
         yield Failure(recorder.write_error, Status.BROKEN)
     if unfinished or stopped:
         status = Status(stopped) if stopped else Status.BROKEN
-        yield Failure(f"{STOPPED[status]}{without_verdict(unfinished)}; go on with --resume", status)
+        reason = f"{status.name.lower()}: " if stopped else ""
+        yield Failure(f"{reason}{without_verdict(unfinished)}; go on with --resume", status)
     elif outcome.code == pytest.ExitCode.INTERNAL_ERROR:
         yield Failure("refgrad itself failed; see above", Status.BROKEN)
 

@@ -96,11 +96,13 @@ def _as_held(scenario: Scenario, adapter: AnyAdapter) -> Scenario:
 
 
 def refuses(scenario: Scenario, engine: Engine) -> bool:
-    """Whether an engine answers a scenario by an error that is not due; its numbers are not judged.
+    """Return True if an engine answers a scenario by an unexpected error; its numbers are not judged.
+
+    An engine that lacks an operator of the scenario cannot run it, which is no error.
 
     Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
     """
-    if all(observation.error is None for observation in observe(scenario, engine)):
+    if engine.absent(scenario) or all(observation.error is None for observation in observe(scenario, engine)):
         return False
     return examine(scenario, engine).outcome in REFUSALS
 
@@ -125,9 +127,7 @@ def confront(
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
         if ended and observation.ending is None:
             continue  # what it answered was lost with the process
-        finding = _compare(prediction, observation, oracle, adapter)
-        if finding.outcome == "unexpected-error" and as_given:
-            finding = _excused(finding, oracle, number)
+        finding = compare_step(prediction, observation, oracle, adapter, number if as_given else 0)
         findings.append(Finding(finding.outcome, finding.fact, number))
         if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
             break  # whatever is missing or wrong behind it follows from it
@@ -137,11 +137,19 @@ def confront(
     return finding
 
 
-def _excused(finding: Finding, oracle: CertifiedOracle, number: int) -> Finding:
-    """Return the finding on an error, inconclusive where the step may raise one, in truth."""
-    assert isinstance(finding.fact, Error)
-    excuse = excuse_of(oracle, number)
-    return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
+def compare_step(
+    prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter, number: int
+) -> Finding:
+    """Return what one step shows by itself: an unexpected error is inconclusive where the step may raise one.
+
+    ``number`` is the number of the step in the scenario of ``oracle``, counted from 1, or 0 if that scenario was
+    lowered, whose steps are others.
+    """
+    finding = _compare(prediction, observation, oracle, adapter)
+    if number and finding.outcome == "unexpected-error" and isinstance(finding.fact, Error):
+        excuse = excuse_of(oracle, number)
+        return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
+    return finding
 
 
 def excuse_of(oracle: CertifiedOracle, number: int) -> Excuse | None:

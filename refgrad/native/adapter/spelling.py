@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
 
+from refgrad.errors import EngineStartError
 from refgrad.native.adapter.adapter import AdapterError, no_operator
 from refgrad.native.adapter.kinds import AnyAdapter
 from refgrad.operators import Operator, operator_table
@@ -40,10 +41,16 @@ def _operands(operator: Operator) -> str:
 def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, ...]]:
     """Return how each operator can be spelled: as the adapter does, or the library, where that uses the table's names.
 
-    ``members`` asks the library. Operators that it lacks are not there.
+    ``members`` asks the library. Operators that it lacks are not there. Raises EngineStartError where that fails.
     """
     names = [name for operator in operator_table().values() for name in (operator.name, *operator.aliases)]
-    found = members(adapter.alike, names) if adapter.alike else {}
+    try:
+        found = members(adapter.alike, names) if adapter.alike else {}
+    except (EngineStartError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        what = f"{type(error).__name__}: {error}"
+        raise EngineStartError(f"engine {adapter.name!r}: `alike` cannot be read: {what}") from error
     spelled: dict[str, tuple[str, ...]] = {}
     for name, operator in operator_table().items():
         first = (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, found)

@@ -1,8 +1,8 @@
 """The runner of engines in C++: the Python runner with templates that are compiled, each once, and loaded.
 
 The setup of an adapter is a header. It names the type of tensors ``Tensor``, and that of functions that turn a
-cotangent into cotangents ``Pullback``; a first line ``// g++ OPTIONS`` says what the compiler is told. What was
-compiled is kept in a folder of the user's temporary files.
+cotangent into cotangents ``Pullback``; a first line ``// g++ OPTIONS`` says what the compiler is told. Compiled
+templates are kept in folders of the temporary directory, see ``compiled_cache.py``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence, Tuple
 
 if TYPE_CHECKING:
-    from refgrad.native.runners import python_runner
-else:  # the file beside this one, whatever interpreter runs it
+    from refgrad.native.runners import compiled_cache, python_runner
+else:  # files of the same folder, whatever interpreter runs this one
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import compiled_cache
     import python_runner
 
 Json = Dict[str, Any]
@@ -65,10 +65,8 @@ class Compiled(python_runner.Session):
         with open(SUPPORT) as file:
             text = setup + "\n" + file.read()
         key = hashlib.sha256((text + compiler_version()).encode()).hexdigest()[:16]
-        self.folder = os.path.join(tempfile.gettempdir(), "refgrad-cpp-%d-%s" % (os.getuid(), key))
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        if os.stat(self.folder).st_uid != os.getuid():  # what lies in it is loaded
-            raise RuntimeError("%s belongs to another user" % self.folder)
+        compiled_cache.remove(compiled_cache.LIMIT)
+        self.folder, self.held = compiled_cache.hold(key)
         self.header = os.path.join(self.folder, "setup.hpp")
         if not os.path.exists(self.header + ".gch"):
             with open(self.header, "w") as file:

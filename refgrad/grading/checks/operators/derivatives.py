@@ -78,7 +78,8 @@ class OperatorCheck(CheckOfOperator):
             return verdict
         most = bench.settings.effort.large_arrays
         large = large_scenarios(name, profile)[:most] if most else ()
-        return on_large_arrays(self, verdict, bench, map(bench.reliance.isolated, large))
+        isolated = map(bench.reliance.isolated, large)
+        return on_large_arrays(self, verdict, bench, filter(bench.reliance.runnable, isolated))
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
         """Try the operator by itself, in other dtypes than float64 only where gradients keep them."""

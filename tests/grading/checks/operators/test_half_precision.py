@@ -6,6 +6,7 @@ import pytest
 
 from refgrad.grading.checks.operators.half_precision import HALVES
 from tests.grading.broken import bench, verdict
+from tests.native.reference import ADAPTER
 
 SETUP = """
 def dtype(x):
@@ -65,3 +66,8 @@ def test_some_corners_are_tried_in_every_run_but_the_shortest(profile: str, monk
     monkeypatch.setattr("refgrad.grading.checks.operators.half_precision.plain_corners", noted)
     assert verdict(bench(profile=profile), "half_precision/exp").verdict == "passed"
     assert bool(tried) is (profile == "standard")
+
+
+def test_an_engine_with_neither_seeds_nor_a_sum_is_graded_on_scalars() -> None:
+    engine = bench(only={"square"}, lacks=ADAPTER.lacks | {"seed"})
+    assert verdict(engine, "half_precision/square").verdict == "passed"

@@ -15,7 +15,8 @@ from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import MOST_CRASHED
 from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario, parse
-from tests.grading.broken import CHECKS, bench
+from tests.grading.broken import CHECKS, bench, verdict
+from tests.native.reference import ADAPTER
 
 SETUP = """
 def bent(x, condition):
@@ -160,3 +161,8 @@ def test_a_search_for_a_smaller_array_ends_with_the_processes_that_one_check_may
     large = next(s for s in large_scenarios("exp") if sum(leaf.value.size for leaf in s.leaves) > 1000)
     _smallest(large, CHECKS["operators/exp"], bench)
     assert bench.engine.runner.endings == 3 + MOST_CRASHED
+
+
+def test_an_engine_with_neither_seeds_nor_a_sum_is_not_tried_on_large_arrays() -> None:
+    engine = bench(profile="standard", only={"soft_margin_loss"}, lacks=ADAPTER.lacks | {"seed"})
+    assert verdict(engine, "operators/soft_margin_loss").verdict == "passed"
