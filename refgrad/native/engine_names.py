@@ -7,13 +7,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
+from refgrad.documents import resolved
 from refgrad.errors import suggestion
 from refgrad.specification import specs_directory
 
 GROUP: Final = "refgrad.engines"
 """The entry points by which packages offer engines."""
-
-NO_SUCH_FILE: Final = "there is no such file"
 
 
 def engines_directory() -> Path:
@@ -52,6 +51,6 @@ def unknown_engine(name: str) -> str:
 
 def _missing_file(path: Path) -> str:
     try:
-        return "" if path.exists() else f"{path.resolve()}: {NO_SUCH_FILE}"
+        return "" if path.exists() else f"{resolved(path)}: there is no such file"
     except (OSError, ValueError):  # a name that no file can have: who reads it says so
         return ""
