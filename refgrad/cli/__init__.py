@@ -13,6 +13,7 @@ import click
 
 from refgrad.cli.commands import COMMANDS
 from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.terminal import plain_streams
 from refgrad.errors import UserError
 
 WITH_DEFAULTS: Final = frozenset({"grade", "replay"})
@@ -21,6 +22,11 @@ WITH_DEFAULTS: Final = frozenset({"grade", "replay"})
 
 class Commands(click.Group):
     """Commands that end in one line where they are interrupted, or where a file cannot be read or written."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command with control characters escaped in all that it prints."""
+        with plain_streams():
+            return super().main(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from refgrad.documents import checked, parsed_toml
 from refgrad.errors import UserError
 
 PATHS: Final = frozenset({"expect", "output"})
@@ -24,6 +23,8 @@ def read_defaults(folder: Path) -> dict[str, Any]:
     path = next((place / "pyproject.toml" for place in _upward(folder) if (place / "pyproject.toml").is_file()), None)
     if path is None:
         return {}
+    from refgrad.documents import checked, parsed_toml  # noqa: PLC0415 (without a file, --help loads no library)
+
     document = parsed_toml(path, DefaultsError)
     tool = document.get("tool", {})
     own = {name: tool[name] for name in tool if name == "refgrad"} if isinstance(tool, dict) else tool

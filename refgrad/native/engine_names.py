@@ -7,7 +7,6 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
-from refgrad.documents import resolved
 from refgrad.errors import suggestion
 from refgrad.specification import specs_directory
 
@@ -51,6 +50,6 @@ def unknown_engine(name: str) -> str:
 
 def _missing_file(path: Path) -> str:
     try:
-        return "" if path.exists() else f"{resolved(path)}: there is no such file"
+        return "" if path.exists() else f"{path.absolute()}: there is no such file"
     except (OSError, ValueError):  # a name that no file can have: who reads it says so
         return ""

@@ -36,7 +36,12 @@ def plain_text(text: str, most: int = MOST_CHARACTERS) -> str:
 
     Tabs and newlines stay. Text that is plain already is returned as it is.
     """
-    return _shortened(UNSAFE.sub(_escaped, _shortened(text, most)), most)
+    return _shortened(escaped(_shortened(text, most)), most)
+
+
+def escaped(text: str) -> str:
+    r"""Return a text in which control characters are written as ``\x1b`` or ``\u202e``. Tabs and newlines stay."""
+    return UNSAFE.sub(_escape, text)
 
 
 def plain_line(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -49,7 +54,7 @@ def repeatable_text(text: str) -> str:
     return ADDRESS.sub("0x...", INSTALLED.sub("", text))
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 (what two digits hold)
 

@@ -218,7 +218,7 @@ def test_a_report_that_cannot_be_read_is_one_line(terminal: Terminal, command: t
     result = terminal.invoke(*command)
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
-    assert result.stderr.startswith("Error: odd.json cannot be read as a report: ")
+    assert result.stderr.startswith("Error: odd.json: cannot be read as JSON: ")
 
 
 @pytest.mark.parametrize("name", ["3", "None", "''", "'a/b'", "'two words'", "'a\\x1bb'", "'.hidden'", "'x' * 101"])
