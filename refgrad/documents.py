@@ -16,12 +16,13 @@ from datetime import date, time
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
-
-from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
+from typing import TYPE_CHECKING, Any, Final
 
 from refgrad.errors import UserError, shortened, suggestion
 from refgrad.specification import schema_path
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, ValidationError
 
 MOST_BYTES: Final = 16 << 20
 """Largest file that is read, in bytes. The largest report that is committed has 0.4 MB."""
@@ -31,6 +32,9 @@ MOST_BYTES_OF_TOML: Final = 2 << 20
 
 DEEPEST: Final = 64
 """Number of tables or lists that may be nested. The files of refgrad itself nest 9."""
+
+UNKNOWN_KEY: Final = "additionalProperties"
+"""The keyword of JSON Schema that an unknown key breaks."""
 
 LONGEST_PROBLEM: Final = 200
 MOST_ERRORS: Final = 1000
@@ -141,10 +145,10 @@ def first_problem(validator: Draft202012Validator, document: Any) -> ValidationE
 def explained(error: ValidationError, schema: Any) -> Iterator[str]:
     """Yield the position of an error, unless it is the whole document, and what is wrong there."""
     where = list(error.instance_path)
-    if isinstance(error.kind, ValidationErrorKind.AdditionalProperties):
+    if error.kind.name == UNKNOWN_KEY:
         for part in error.schema_path[:-1]:
             schema = schema[part]
-        unknown, known = min(error.kind.unexpected), schema.get("properties", {})
+        unknown, known = min(error.kind.value), schema.get("properties", {})
         listed = f" there are {', '.join(known)}" if len(known) <= MOST_ALTERNATIVES else ""
         yield position([*where, shortened(unknown)])
         yield f"there is no such key{suggestion(unknown, known) or ';' * bool(listed)}{listed}"
@@ -160,12 +164,12 @@ def position(path: Collection[str | int]) -> str:
 
 def message_of(error: ValidationError) -> str:
     """Return what is wrong, with all values that an enumeration allows."""
-    match error.kind:
-        case ValidationErrorKind.Enum(options=options):
+    match error.kind.name, error.kind.value:
+        case "enum", options:
             return f"{json.dumps(error.instance)} is not one of {', '.join(map(json.dumps, options))}"
-        case ValidationErrorKind.Required(property=name):
+        case "required", name:
             return f"{name!r} is missing"
-        case ValidationErrorKind.Not(schema={}):
+        case "not", {} as schema if not schema:
             return "there is no such key here"
     return error.message
 
@@ -218,6 +222,8 @@ def _schema(name: str) -> Any:
 
 @cache
 def _validator(name: str) -> Draft202012Validator:
+    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 (not loaded where there is nothing to check)
+
     return Draft202012Validator(_schema(name), validate_formats=True)
 
 
@@ -229,7 +235,7 @@ def _furthest(error: ValidationError) -> ValidationError:
 
 
 def _rank(error: ValidationError) -> tuple[int, bool]:
-    return _depth(error), not isinstance(error.kind, ValidationErrorKind.AdditionalProperties)
+    return _depth(error), error.kind.name != UNKNOWN_KEY
 
 
 def _depth(error: ValidationError) -> int:

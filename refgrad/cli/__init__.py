@@ -13,8 +13,8 @@ import click
 
 from refgrad.cli.commands import COMMANDS
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.cli.terminal import plain_streams
 from refgrad.errors import UserError
+from refgrad.native.text import plain_streams
 
 WITH_DEFAULTS: Final = frozenset({"grade", "replay"})
 """The commands whose options have defaults in pyproject.toml."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from refgrad.documents import checked, parsed_toml
 from refgrad.errors import UserError
 
 PATHS: Final = frozenset({"expect", "output"})
@@ -23,11 +24,11 @@ def read_defaults(folder: Path) -> dict[str, Any]:
     path = next((place / "pyproject.toml" for place in _upward(folder) if (place / "pyproject.toml").is_file()), None)
     if path is None:
         return {}
-    from refgrad.documents import checked, parsed_toml  # noqa: PLC0415 (without a file, --help loads no library)
-
     document = parsed_toml(path, DefaultsError)
     tool = document.get("tool", {})
     own = {name: tool[name] for name in tool if name == "refgrad"} if isinstance(tool, dict) else tool
+    if not own:
+        return {}
     table = checked(path, {"tool": own}, "defaults", DefaultsError)["tool"].get("refgrad", {})
     return {key.replace("-", "_"): _value(path, key, value) for key, value in table.items()}
 

@@ -9,8 +9,7 @@ import pytest
 from rich.text import Text
 
 from refgrad.cli.progress import Console
-from refgrad.cli.terminal import PlainStream, plain_streams
-from refgrad.native.text import UNSAFE
+from refgrad.native.text import UNSAFE, PlainStream, plain_streams
 from tests.cli.conftest import Terminal
 from tests.report.example import write_example
 from tests.report.site.hostile import write_hostile
