@@ -90,7 +90,10 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
     arguments += ["-n", str(workers), "--assert=plain"]
     arguments += [f"--engine={options.engine}", f"--profile={options.profile}", f"--grade-seed={options.seed}"]
-    arguments += [f"--grade-output={portable_path(options.output or '')}", *(f"--grade-select={glob}" for glob in options.select)]
+    arguments += [
+        f"--grade-output={portable_path(options.output or '')}",
+        *(f"--grade-select={glob}" for glob in options.select),
+    ]
     arguments += [] if options.python is None else [f"--grade-python={options.python}"]
     arguments += [] if options.time_limit is None else [f"--grade-time-limit={options.time_limit}"]
     arguments += [] if options.memory_limit is None else [f"--grade-memory-limit={options.memory_limit}"]
