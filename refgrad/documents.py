@@ -1,32 +1,230 @@
-"""What is wrong first of all with a document that a JSON Schema describes."""
+"""Reading of files: bounded in size and depth, decoded as text, TOML or JSON, and checked by a JSON Schema.
+
+Every file that a user can write or replace is read here. What is wrong with one is raised as an error of the caller's
+class, in one line: the file, the position in it, the problem, and the alternatives where there are any.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import os
+import stat
+import sys
+import tomllib
+from collections.abc import Callable, Collection, Iterator
+from datetime import date, time
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
+from refgrad.errors import UserError, shortened, suggestion
+from refgrad.specification import schema_path
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, ValidationError
+
+MOST_BYTES: Final = 16 << 20
+"""Largest file that is read, in bytes. The largest report that is committed has 0.4 MB."""
+
+MOST_BYTES_OF_TOML: Final = 2 << 20
+"""Largest file of TOML, whose parser reads about 1 MB a second. The largest table of refgrad has 0.1 MB."""
+
+DEEPEST: Final = 64
+"""Number of tables or lists that may be nested. The files of refgrad itself nest 9."""
+
+UNKNOWN_KEY: Final = "additionalProperties"
+"""The keyword of JSON Schema that an unknown key breaks."""
+
+LONGEST_PROBLEM: Final = 200
+MOST_ERRORS: Final = 1000
+"""Number of errors of a document of which the outermost is reported."""
+
+MOST_ALTERNATIVES: Final = 20
+"""Number of keys above which the existing ones are not listed."""
+
+
+class DocumentError(UserError):
+    """A file cannot be read, or is not what it should be; the message names the file and the position in it."""
+
+
+def resolved(path: Path) -> Path:
+    """Return an absolute path without links. A loop of links, or a name that no file can have, is left as it is."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:
+        return path
+
+
+def read_bytes(path: Path, error: type[UserError] = DocumentError, most: int = MOST_BYTES) -> bytes:
+    """Return the content of a regular file.
+
+    Raise ``error`` for a file that does not exist, is a folder, a pipe or a device, or has more than ``most`` bytes.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise error(f"{path}: cannot be read: it is not a regular file")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except FileNotFoundError as problem:
+        raise error(f"{path}: there is no such file") from problem
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, UserError):
+            raise
+        raise error(f"{path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from problem
+    if len(content) > most:
+        raise error(f"{path}: cannot be read: it has more than {most:,} bytes")
+    return content
+
+
+def read_text(path: Path, error: type[UserError] = DocumentError, most: int = MOST_BYTES) -> str:
+    r"""Return the text of a file in UTF-8, with ``\n`` as the end of a line. Raise ``error`` as `read_bytes` does."""
+    try:
+        return read_bytes(path, error, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as problem:
+        raise error(f"{path}: cannot be read: it is not a text in UTF-8: {problem.reason}") from problem
+
+
+def read_toml(
+    path: Path, schema: str, error: type[UserError] = DocumentError, dates: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the content of a file of TOML that satisfies the schema of this name. Raise ``error`` for any other file.
+
+    The values of the keys ``dates`` may be dates; they are returned as texts, such as ``2027-01-31``.
+    """
+    document: dict[str, Any] = checked(path, parsed_toml(path, error), schema, error, dates)
+    return document
+
+
+def read_json(path: Path, schema: str, error: type[UserError] = DocumentError) -> Any:
+    """Return the content of a file of JSON that satisfies the schema of this name. Raise ``error`` for any other."""
+    return checked(path, parsed_json(path, error), schema, error)
+
+
+def parsed_toml(path: Path, error: type[UserError] = DocumentError) -> dict[str, Any]:
+    """Return what a file of TOML holds. Raise ``error`` where it cannot be read as TOML."""
+    document: dict[str, Any] = _parsed(path, "TOML", tomllib.loads, error, MOST_BYTES_OF_TOML)
+    return document
+
+
+def parsed_json(path: Path, error: type[UserError] = DocumentError) -> Any:
+    """Return what a file of JSON holds. Raise ``error`` where it cannot be read as JSON."""
+    return _parsed(path, "JSON", json.loads, error, MOST_BYTES)
+
+
+def checked(
+    path: Path, document: Any, schema: str, error: type[UserError] = DocumentError, dates: Collection[str] = ()
+) -> Any:
+    """Return a document that satisfies the schema of this name, with dates as texts. Raise ``error`` for any other."""
+    try:
+        for where, holder, key in _members(document):
+            if isinstance(holder[key], date | time):
+                if key not in dates:
+                    raise error(f"{path}: {position(where)}: a date is not allowed here; write a text in quotes")
+                holder[key] = holder[key].isoformat()
+            elif isinstance(holder[key], int) and abs(holder[key]) > sys.float_info.max:
+                raise error(f"{path}: {position(where)}: the number is too large")
+        problem = first_problem(_validator(schema), document)
+    except RecursionError as fault:
+        raise error(f"{path}: it is nested more than {DEEPEST} deep") from fault
+    if problem is not None:
+        raise error(": ".join([str(path), *explained(problem, _schema(schema))]))
+    return document
 
 
 def first_problem(validator: Draft202012Validator, document: Any) -> ValidationError | None:
-    """Return the error that says most about a document, or None if it satisfies the schema.
+    """Return the outermost error of a document, or None if it satisfies the schema.
 
-    That is the outermost one; where none of several schemas is satisfied, what the one that fits furthest has to say.
+    An unknown key comes before one that is missing, which it may be a misspelling of. Where none of several schemas is
+    satisfied, return the error of the one that fits furthest.
     """
-    error = min(validator.iter_errors(document), key=_depth, default=None)
+    error = min(islice(validator.iter_errors(document), MOST_ERRORS), key=_rank, default=None)
     return None if error is None else _furthest(error)
+
+
+def explained(error: ValidationError, schema: Any) -> Iterator[str]:
+    """Yield the position of an error, unless it is the whole document, and what is wrong there."""
+    where = list(error.instance_path)
+    if error.kind.name == UNKNOWN_KEY:
+        for part in error.schema_path[:-1]:
+            schema = schema[part]
+        unknown, known = min(error.kind.value), schema.get("properties", {})
+        listed = f" there are {', '.join(known)}" if len(known) <= MOST_ALTERNATIVES else ""
+        yield position([*where, shortened(unknown)])
+        yield f"there is no such key{suggestion(unknown, known) or ';' * bool(listed)}{listed}"
+    else:
+        yield from [position(where)] if where else []
+        yield shortened(message_of(error), LONGEST_PROBLEM)
+
+
+def position(path: Collection[str | int]) -> str:
+    """Return a position in a document as text, such as `verdicts[0].id`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def message_of(error: ValidationError) -> str:
     """Return what is wrong, with all values that an enumeration allows."""
-    if not isinstance(error.kind, ValidationErrorKind.Enum):
-        return error.message
-    return f"{json.dumps(error.instance)} is not one of {', '.join(map(json.dumps, error.kind.options))}"
+    match error.kind.name, error.kind.value:
+        case "enum", options:
+            return f"{json.dumps(error.instance)} is not one of {', '.join(map(json.dumps, options))}"
+        case "required", name:
+            return f"{name!r} is missing"
+        case "not", {} as schema if not schema:
+            return "there is no such key here"
+    return error.message
 
 
-def json_path(error: ValidationError) -> str:
-    """Return where in a document an error is, as in `$.verdicts[0]`."""
-    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
+def _parsed(path: Path, kind: str, parse: Callable[[str], Any], error: type[UserError], most: int) -> Any:
+    text = read_text(path, error, most)
+    try:
+        return parse(text)
+    except RecursionError as problem:
+        raise error(f"{path}: cannot be read as {kind}: it is nested too deep") from problem
+    except ValueError as problem:
+        raise error(f"{path}: cannot be read as {kind}: {problem}") from problem
+
+
+def _members(document: Any) -> Iterator[tuple[list[Any], Any, Any]]:
+    """Yield each member of a document: its position, the table or list that holds it, and its key or index there.
+
+    Raise RecursionError for a document that is nested too deep.
+    """
+    path: list[Any] = []
+    stack = [_level(document)]
+    while stack:
+        holder, keys = stack[-1]
+        for key in keys:
+            path[len(stack) - 1 :] = [key]
+            yield path, holder, key
+            if isinstance(holder[key], dict | list):
+                if len(stack) == DEEPEST:
+                    raise RecursionError
+                stack.append(_level(holder[key]))
+                break
+        else:
+            stack.pop()
+
+
+def _level(holder: Any) -> tuple[Any, Iterator[Any]]:
+    """Return a table or list with an iterator over its keys or indices, of which anything else has none."""
+    if isinstance(holder, dict):
+        return holder, iter(holder)
+    return holder, iter(range(len(holder)) if isinstance(holder, list) else ())
+
+
+@cache
+def _schema(name: str) -> Any:
+    """Return the schema of this name, or with ``NAME#PART`` that of a part of it."""
+    name, _, part = name.partition("#")
+    schema = json.loads(schema_path(name).read_text(encoding="utf-8"))
+    return {"$ref": f"#/$defs/{part}", "$defs": schema["$defs"]} if part else schema
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 (not loaded where there is nothing to check)
+
+    return Draft202012Validator(_schema(name), validate_formats=True)
 
 
 def _furthest(error: ValidationError) -> ValidationError:
@@ -34,6 +232,10 @@ def _furthest(error: ValidationError) -> ValidationError:
     deepest = max(map(_depth, inner), default=0)
     candidates = [each for each in inner if _depth(each) == deepest]
     return _furthest(candidates[0]) if len(candidates) == 1 else error
+
+
+def _rank(error: ValidationError) -> tuple[int, bool]:
+    return _depth(error), error.kind.name != UNKNOWN_KEY
 
 
 def _depth(error: ValidationError) -> int:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Final
 
 LONGEST_SUGGESTED: Final = 40
+LONGEST_QUOTE: Final = 60
 
 
 class UserError(ValueError):
@@ -21,3 +22,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ", did you mean ...?" when a known word is close to this one, else nothing."""
     matches = get_close_matches(word, known, n=1) if len(word) <= LONGEST_SUGGESTED else []
     return f", did you mean {matches[0]!r}?" if matches else ""
+
+
+def shortened(text: str, length: int = LONGEST_QUOTE) -> str:
+    """Return a text that fits in a message, cut where it is longer."""
+    return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
+from refgrad.errors import UserError
+
 OVERRIDE = "REFGRAD_SPECS"
 
 
-class SpecificationNotFoundError(FileNotFoundError):
+class SpecificationNotFoundError(UserError, FileNotFoundError):
     """No folder of specifications is where it should be; the message names every place that was tried."""
 
 
@@ -26,6 +28,12 @@ def specs_directory() -> Path:
         if (candidate / "operators").is_dir():
             return candidate.resolve()
     raise SpecificationNotFoundError(_not_found(candidates, overridden=bool(override)))
+
+
+def schema_path(name: str) -> Path:
+    """Return the file of a JSON Schema of refgrad itself: `REFGRAD_SPECS` replaces tables, not what they must hold."""
+    inside, beside = (place / "schema" / f"{name}.schema.json" for place in _shipped_locations())
+    return inside if inside.exists() else beside
 
 
 def _shipped_locations() -> tuple[Path, Path]:

@@ -14,13 +14,20 @@ import click
 
 from refgrad.cli.commands import COMMANDS
 from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.errors import UserError
+from refgrad.native.text import plain_streams
 
 WITH_DEFAULTS: Final = frozenset({"grade", "replay"})
 """The commands whose options have defaults in pyproject.toml."""
 
 
 class Commands(click.Group):
-    """Commands that end in one line where they are interrupted, or where their output cannot be written."""
+    """Commands that end in one line where they are interrupted, or where a file cannot be read or written."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command with control characters escaped in all that it prints."""
+        with plain_streams():
+            return super().main(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -30,6 +37,8 @@ class Commands(click.Group):
             raise Failure("interrupted", Status.INTERRUPTED) from error
         except BrokenPipeError:
             raise
+        except UserError as error:
+            raise Failure(str(error), Status.WRONG_USAGE) from error
         except OSError as error:
             raise Failure(str(error), Status.BROKEN) from error
 

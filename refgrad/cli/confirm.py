@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from refgrad.cli.failure import Status, told_in_one_line
-from refgrad.native.text import plain_line, plain_text
+from refgrad.native.text import plain_text
 from refgrad.report.confirmation import confirm as confirm_script
 from refgrad.report.document import read_document
 from refgrad.report.findings import scripts
@@ -33,19 +33,19 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
         with told_in_one_line():
             found = [script for script in scripts(read_document(path)) if not script.verdict.id.startswith(CLAIMS)]
         if found:
-            click.echo(WARNING.format(count=len(found), path=plain_line(str(path))), err=True)
+            click.echo(WARNING.format(count=len(found), path=path), err=True)
         for script in found:
             with told_in_one_line():
                 confirmation = confirm_script(script, python)
             counts[confirmation.answer] += 1
             if confirmation.answer != "confirmed":
-                click.echo(f"{plain_line(script.verdict.id)}: {confirmation.answer}")
+                click.echo(f"{script.verdict.id}: {confirmation.answer}")
                 click.echo(f"  the report:  {script.sentence}")
                 shown = plain_text(confirmation.shown or "ends without an error")
                 click.echo("  its program: " + shown.replace("\n", "\n               "))
         if found and counts["could not be run"] == len(found) and found[0].language == "python":
-            click.echo(NOTHING_RUN.format(path=plain_line(str(path))), err=True)
+            click.echo(NOTHING_RUN.format(path=path), err=True)
         odd += len(found) - counts["confirmed"]
         told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
-        click.echo(f"{plain_line(str(path))}: {len(found)} findings" + (f", {told}" if told else ""))
+        click.echo(f"{path}: {len(found)} findings" + (f", {told}" if told else ""))
     return Status.FAILED if odd else Status.PASSED

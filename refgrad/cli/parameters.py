@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 import click
 
 from refgrad.cli.failure import Failure, Status
 from refgrad.native.engine_names import unknown_engine
 from refgrad.native.text import plain_line
+
+LONGEST_SCENARIO: Final = 4_000_000
+"""Number of characters of a scenario. One of 100,000 entries, the most that are shown, has 2,500,000."""
 
 
 def engine_name(text: str) -> str:
@@ -39,8 +42,11 @@ def existing_path(text: str) -> Path:
 
 
 def text_of(file: TextIO) -> str:
-    """Return what is in a file. Raises Failure where that is no text."""
+    """Return what is in a file. Raises Failure where that is no text, or too long a one."""
     try:
-        return file.read()
+        text = file.read(LONGEST_SCENARIO + 1)
     except UnicodeDecodeError as error:
         raise Failure(f"{file.name} is not a text in UTF-8: {error.reason}", Status.WRONG_USAGE) from error
+    if len(text) > LONGEST_SCENARIO:
+        raise Failure(f"{file.name} has more than {LONGEST_SCENARIO:,} characters", Status.WRONG_USAGE)
+    return text

@@ -1,13 +1,32 @@
-"""What a command is doing, and how far it is, in a line on standard error that is gone once the command is done."""
+"""The console of commands, and the line on standard error that shows what one is doing until it is done."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from rich.console import Console
+import rich.console
 from rich.progress import Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn
+from rich.segment import Segment
+
+from refgrad.native.text import escaped
+
+
+class Console(rich.console.Console):
+    """A console of rich whose own colours and movements reach the terminal, and in whose texts nothing does."""
+
+    def __init__(self, *, stderr: bool = False, **options: Any) -> None:
+        """Write to standard output, or to standard error."""
+        stream = sys.stderr if stderr else sys.stdout
+        super().__init__(file=getattr(stream, "stream", stream), **options)
+
+    def render(self, renderable: Any, options: rich.console.ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield the parts of something that is printed, each with control characters as escapes."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(escaped(segment.text), segment.style)
 
 
 @dataclass(frozen=True, slots=True)

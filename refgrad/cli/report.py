@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from refgrad.cli.failure import told_in_one_line
-from refgrad.native.text import plain_line
 from refgrad.report.pages import write_pages
 from refgrad.report.site import write_site
 
@@ -20,8 +19,7 @@ def write_reports(folders: Sequence[Path]) -> None:
             written = write_pages(folder)
         pages = sum(path.suffix == ".md" for path in written)
         scripts = len(written) - pages
-        told = f"{folder}: {pages} pages and {scripts} scripts of findings; begin with {folder / 'README.md'}"
-        click.echo(plain_line(told))
+        click.echo(f"{folder}: {pages} pages and {scripts} scripts of findings; begin with {folder / 'README.md'}")
 
 
 def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) -> None:
@@ -32,4 +30,4 @@ def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) 
     *earlier, newest = folders
     with told_in_one_line():
         written = write_site(newest, target, earlier, docs)
-    click.echo(plain_line(f"{target}: {len(written)} pages; begin with {written[0]}"))
+    click.echo(f"{target}: {len(written)} pages; begin with {written[0]}")

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import click
-import numpy as np
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.grading.judging.examination import compare_step, confront
 from refgrad.grading.judging.verdict import Finding
-from refgrad.interpreter import Float64, evaluate
+from refgrad.interpreter import bounded_values
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, lower, required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.native.observation import Observation
 from refgrad.native.text import plain_line, plain_text
-from refgrad.operators import Operator
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, Step, parse
-
-MOST_ENTRIES: Final = 100_000
-"""The largest tensor that is certified and shown: some seconds, and a long line."""
 
 
 def run_scenario(text: str, engine: str, python: str | None = None, *, program: bool) -> Status:
@@ -32,7 +27,7 @@ def run_scenario(text: str, engine: str, python: str | None = None, *, program: 
     with told_in_one_line():
         scenario = parse(text)
         adapter = find_adapter(engine)
-        _refuse_what_cannot_be_evaluated(scenario)
+        bounded_values(scenario)
         started = start(adapter, python)
         _refuse_what_is_lacking(scenario, started)
         trials, whole = _tried(scenario, started)
@@ -63,25 +58,6 @@ class _Trial:
             yield f"must:    {self.due or 'succeed'}"
             yield f"does:    {_shown(self.observation)}"
             yield f"verdict: {self.finding.outcome}{f': {self.finding.message}' if self.finding.message else ''}"
-
-
-def _refuse_what_cannot_be_evaluated(scenario: Scenario) -> None:
-    """Raise Failure for a scenario whose shapes or attributes do not fit, or that is too large to be shown."""
-    try:
-        evaluate(scenario, _Bounded())
-    except (MemoryError, OverflowError, RecursionError, ValueError) as error:
-        raise Failure(str(error) or type(error).__name__, Status.WRONG_USAGE) from error
-
-
-class _Bounded(Float64):
-    """Refuses values that are too large to be certified and shown entry by entry."""
-
-    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
-        """Return the operator's value. Raises ValueError where it is too large."""
-        value = super().apply(operator, arguments, attributes)
-        if np.size(value) > MOST_ENTRIES:
-            raise ValueError(f"{np.size(value):,} entries are too many; at most {MOST_ENTRIES:,} are shown")
-        return value
 
 
 def _refuse_what_is_lacking(scenario: Scenario, engine: Engine) -> None:

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.errors import UserError, suggestion
-
-KINDS: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = MappingProxyType({
-    "profile": ("a string", (str,)),
-    "seed": ("a whole number", (int,)),
-    "select": ("a list of strings", (list,)),
-    "expect": ("a path as a string", (str,)),
-    "output": ("a path as a string", (str,)),
-    "python": ("a path as a string", (str,)),
-    "workers": ("a whole number", (int,)),
-    "time-limit": ("a number of seconds", (int, float)),
-    "start-limit": ("a number of seconds", (int, float)),
-    "memory-limit": ("a whole number of MiB", (int,)),
-})
-"""The keys, which are options of `refgrad grade`; paths are relative to the folder of the file."""
+from refgrad.documents import checked, parsed_toml
+from refgrad.errors import UserError
 
 PATHS: Final = frozenset({"expect", "output"})
+"""The keys whose values are paths relative to the folder of the file."""
 
 
 class DefaultsError(UserError):
@@ -39,10 +24,12 @@ def read_defaults(folder: Path) -> dict[str, Any]:
     path = next((place / "pyproject.toml" for place in _upward(folder) if (place / "pyproject.toml").is_file()), None)
     if path is None:
         return {}
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("refgrad", {})
-    except (OSError, ValueError) as error:
-        raise DefaultsError(f"{path} cannot be read: {error}") from error
+    document = parsed_toml(path, DefaultsError)
+    tool = document.get("tool", {})
+    own = {name: tool[name] for name in tool if name == "refgrad"} if isinstance(tool, dict) else tool
+    if not own:
+        return {}
+    table = checked(path, {"tool": own}, "defaults", DefaultsError)["tool"].get("refgrad", {})
     return {key.replace("-", "_"): _value(path, key, value) for key, value in table.items()}
 
 
@@ -53,13 +40,6 @@ def _upward(folder: Path) -> tuple[Path, ...]:
 
 
 def _value(path: Path, key: str, value: Any) -> Any:
-    where = f"{path}: [tool.refgrad]"
-    if key not in KINDS:
-        raise DefaultsError(f"{where} has no key {key!r}{suggestion(key, KINDS) or ';'} there are: {', '.join(KINDS)}")
-    named, kinds = KINDS[key]
-    fits = isinstance(value, kinds) and not isinstance(value, bool)
-    if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
-        raise DefaultsError(f"{where}: {key!r} is {named}, not {value!r}")
     if key in PATHS:
         return path.parent / value
     return tuple(value) if isinstance(value, list) else value

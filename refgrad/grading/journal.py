@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from refgrad.documents import read_bytes
 from refgrad.errors import UserError
 from refgrad.grading.judging.verdict import OUTCOMES, Level, Verdict
 from refgrad.native.text import plain_line
@@ -50,10 +51,7 @@ class Journal:
         Nothing is written. Raises JournalError where the journal cannot be read, belongs to another run, or is damaged
         before its end.
         """
-        try:
-            whole = self.path.read_bytes().split(b"\n")[:-1]
-        except OSError as error:
-            raise JournalError(f"{self.path} cannot be read: {error.strerror}") from error
+        whole = read_bytes(self.path, JournalError).split(b"\n")[:-1]
         if not whole or _read(whole[0]) != dict(header):
             message = f"{self.path} belongs to another run; grade without --resume, or into another folder"
             raise JournalError(message)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from refgrad.documents import read_toml
 from refgrad.errors import UserError
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
@@ -29,17 +29,11 @@ def regressions(check: str) -> tuple[Scenario, ...]:
 @cache
 def _chapter(chapter: str) -> Mapping[str, Any]:
     path = specs_directory() / FOLDER / f"{chapter}.toml"
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except tomllib.TOMLDecodeError as error:
-        raise RegressionError(f"{FOLDER}/{path.name}: {error}") from error
+    return read_toml(path, "regressions", RegressionError) if path.exists() else {}
 
 
-def _scenario(check: str, row: Any) -> Scenario:
-    place = f"{FOLDER}/{check.partition('/')[0]}.toml: {check}"
-    if not isinstance(row, dict) or not isinstance(row.get("scenario"), str):
-        raise RegressionError(f"{place}: each row is a table with a scenario")
+def _scenario(check: str, row: Mapping[str, str]) -> Scenario:
     try:
         return parse(row["scenario"])
     except ScenarioError as error:
-        raise RegressionError(f"{place}: {error}") from error
+        raise RegressionError(f"{FOLDER}/{check.partition('/')[0]}.toml: {check}: {error}") from error

@@ -13,7 +13,7 @@ from refgrad.interpreter.evaluation import (
     keywords,
 )
 from refgrad.interpreter.expansion import expanded
-from refgrad.interpreter.float64 import Float64, float64_values
+from refgrad.interpreter.float64 import Float64, bounded_values, float64_values
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "ScenarioEvaluationError",
     "Shaking",
     "analytic_expression",
+    "bounded_values",
     "evaluate",
     "expanded",
     "float64_values",

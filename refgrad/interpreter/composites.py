@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.numpy_functions import numpy_function
+from refgrad.interpreter.numpy_functions import numpy_function, refuse_large_result
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.composite import Composite
+from refgrad.operators.structure import LARGEST, refuse_size
+
+MOST_STEPS: Final = 20_000
+"""Number of steps above which a composite operator is refused: about half a second of Python."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +52,7 @@ class Notes:
     def __init__(self, *given: Entry, computed: bool = False) -> None:
         """Start with nothing noted."""
         self.entries: list[Entry] = []
+        self.size = 0
         self.given = given
         self.computed = computed
 
@@ -66,8 +71,15 @@ class Notes:
         array = np.asarray(array)
         unrounded = array if array.dtype == np.bool_ else array.astype(np.float64)
         narrow = dtype is not None and array.dtype != np.bool_
-        entry = Entry(unrounded.astype(dtype) if narrow else unrounded, unrounded=unrounded)
+        return self._noted(Entry(unrounded.astype(dtype) if narrow else unrounded, unrounded=unrounded))
+
+    def _noted(self, entry: Entry) -> Entry:
+        """Note an entry. Raises ValueError where there are too many of them, or they are too large together."""
         self.entries.append(entry)
+        self.size += entry.array.size
+        refuse_size(self.size, 2 * LARGEST)
+        if len(self.entries) > MOST_STEPS:
+            raise ValueError(f"more than {MOST_STEPS:,} steps are too many")
         return entry
 
     def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> Entry:
@@ -76,10 +88,9 @@ class Notes:
         bound = operator.bind(attributes)
         if operator.composite is not None:
             return self.steps(operator.composite)(self, *entries, **bound)  # type: ignore[no-any-return]
+        refuse_large_result(operator, [entry.array for entry in entries], bound)
         array = np.asarray(numpy_function(operator)(*(entry.array for entry in entries), **bound))
-        entry = Entry(array, operator, entries, bound)
-        self.entries.append(entry)
-        return entry
+        return self._noted(Entry(array, operator, entries, bound))
 
     def steps(self, composite: Composite) -> Callable[..., Any]:
         """Return the function that takes a composite's steps."""

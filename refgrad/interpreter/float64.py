@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import prod
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.composites import numpy_forward
-from refgrad.interpreter.evaluation import evaluate
+from refgrad.interpreter.composites import noted, numpy_forward
+from refgrad.interpreter.evaluation import ScenarioEvaluationError, evaluate
+from refgrad.interpreter.numpy_functions import refuse_large_result
 from refgrad.operators import Operator
+from refgrad.operators.structure import refuse_size
 from refgrad.scenario import Grad, Jvp, Leaf, Scenario
 
 Values = Mapping[str, npt.NDArray[Any]]
+
+MOST_ENTRIES: Final = 100_000
+"""Largest value of a scenario of somebody's file: certifying it takes some seconds."""
+
+MOST_IN_ALL: Final = 10_000_000
+"""Number of entries that such a scenario computes, with STEP for each step."""
+
+STEP: Final = 500
+"""Number of entries that take as long as what Python does for a step."""
+
+SHAPES: Final = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape", "factors"})
+"""Types of attributes whose product bounds the number of entries."""
+
+REPEATS: Final = frozenset({"repeats", "pad_width"})
+"""Types of attributes whose product bounds by how much the number of entries grows."""
+
+COUNTS: Final = frozenset({"int", "counts"})
+"""Types of attributes whose largest number bounds it."""
 
 REMEMBERED: Final = 32
 """Scenarios of which the values are kept: two batches of those that are run together."""
@@ -46,6 +67,57 @@ class Float64:
     def tangent(self, step: Jvp, values: Mapping[str, Any]) -> Any:
         """Return numbers that are not known, in the output's shape: nothing is differentiated here."""
         return np.full_like(values[step.output], np.nan)
+
+
+class _Bounded(Float64):
+    """Refuses what a scenario of somebody's file could fill memory with, or compute for hours."""
+
+    def __init__(self) -> None:
+        self.left = MOST_IN_ALL
+
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
+        """Return the operator's value. Raises ValueError where it, or what is computed on the way, is too large."""
+        size = max(map(np.size, arguments), default=1)
+        for attribute in operator.attributes:
+            refuse_size(_asked_for(attribute.type, attributes[attribute.name], size))
+        if operator.composite is None:
+            refuse_large_result(operator, arguments, attributes, MOST_ENTRIES)
+            made = [super().apply(operator, arguments, attributes)]
+        else:
+            made = [entry.array for entry in noted(operator, arguments, attributes).entries]
+        refuse_size(made[-1].size, MOST_ENTRIES)
+        self.left -= sum(array.size + STEP for array in made)
+        if self.left < 0:
+            raise ValueError(f"more than {MOST_IN_ALL:,} entries in all are too many")
+        return made[-1]
+
+
+def _asked_for(kind: str, value: Any, size: int) -> int:
+    """Return a bound of the entries that an attribute asks for, where an array has ``size`` entries."""
+    numbers = [max(number, 1) for number in _whole_numbers(value)]
+    if kind in SHAPES:
+        return prod(numbers)
+    grown = prod(numbers) if kind in REPEATS else max(numbers, default=1) if kind in COUNTS else 1
+    return max(size * grown, *numbers, 0)
+
+
+def _whole_numbers(value: Any) -> Iterator[int]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _whole_numbers(each)
+    elif isinstance(value, int):
+        yield abs(value)
+
+
+def bounded_values(scenario: Scenario) -> Values:
+    """Return the value of every name that a scenario of somebody's file defines, in bounded time and memory.
+
+    Raises ScenarioEvaluationError where an operator refuses its arguments, or where a value has more than MOST_ENTRIES.
+    """
+    try:
+        return evaluate(scenario, _Bounded())
+    except (MemoryError, RecursionError) as error:
+        raise ScenarioEvaluationError(f"the scenario is too large: {type(error).__name__}") from error
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from math import prod
+from typing import Any, Final
 
 import numpy as np
 
 from refgrad.operators import Operator
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
+from refgrad.operators.structure import LARGEST, refuse_size
+
+SMALL: Final = 64
+"""Number of entries up to which the arguments of a formula are broadcast without asking for the size of the result."""
 
 
 @cache
@@ -20,3 +25,14 @@ def numpy_function(operator: Operator) -> Callable[..., Any]:
         return lambda *arrays, **attributes: forward(np, *arrays, **attributes)
     assert operator.forward is not None
     return operator.forward.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+
+
+def refuse_large_result(
+    operator: Operator, arrays: Sequence[Any], attributes: Mapping[str, Any], most: int = LARGEST
+) -> None:
+    """Raise ValueError where an operator that is no composite would make an array of more than ``most`` entries."""
+    shapes = [np.shape(array) for array in arrays]
+    if operator.structure is None and max(map(prod, shapes)) > SMALL:
+        refuse_size(prod(np.broadcast_shapes(*shapes)), most)
+    elif operator.structure is not None and operator.structure.size is not None:
+        refuse_size(operator.structure.size(*shapes, **attributes), most)

@@ -13,8 +13,6 @@ from refgrad.specification import specs_directory
 GROUP: Final = "refgrad.engines"
 """The entry points by which packages offer engines."""
 
-NO_SUCH_FILE: Final = "there is no such file"
-
 
 def engines_directory() -> Path:
     """Return the folder of the engine files that come with refgrad."""
@@ -52,6 +50,6 @@ def unknown_engine(name: str) -> str:
 
 def _missing_file(path: Path) -> str:
     try:
-        return "" if path.exists() else f"{path.resolve()}: {NO_SUCH_FILE}"
+        return "" if path.exists() else f"{path.absolute()}: there is no such file"
     except (OSError, ValueError):  # a name that no file can have: who reads it says so
         return ""

@@ -8,8 +8,12 @@ an object its address.
 
 from __future__ import annotations
 
+import codecs
 import re
-from typing import Final
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TextIO
 
 MOST_CHARACTERS: Final = 4000
 """The most characters of one text. Of a longer one, the beginning and the end are kept."""
@@ -36,7 +40,12 @@ def plain_text(text: str, most: int = MOST_CHARACTERS) -> str:
 
     Tabs and newlines stay. Text that is plain already is returned as it is.
     """
-    return _shortened(UNSAFE.sub(_escaped, _shortened(text, most)), most)
+    return _shortened(escaped(_shortened(text, most)), most)
+
+
+def escaped(text: str) -> str:
+    r"""Return a text in which control characters are written as ``\x1b`` or ``\u202e``. Tabs and newlines stay."""
+    return UNSAFE.sub(_escape, text)
 
 
 def plain_line(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -49,7 +58,50 @@ def repeatable_text(text: str) -> str:
     return ADDRESS.sub("0x...", INSTALLED.sub("", text))
 
 
-def _escaped(found: re.Match[str]) -> str:
+class PlainStream:
+    """A stream that writes control characters as escapes; all else is that of the stream below.
+
+    It has no binary stream, by which what is written could go around it.
+    """
+
+    buffer = None
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to a stream. One that is of ASCII, as in the locale C, becomes one of UTF-8."""
+        self.stream = stream
+        if codecs.lookup(stream.encoding or "utf-8").name == "ascii" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8")
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the stream below."""
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, and return its length."""
+        self.stream.write(escaped(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+
+@contextmanager
+def plain_streams() -> Iterator[None]:
+    """Escape control characters on standard output and standard error."""
+    before = sys.stdout, sys.stderr
+    plain: tuple[Any, Any] = PlainStream(before[0]), PlainStream(before[1])
+    sys.stdout, sys.stderr = plain
+    try:
+        yield
+    finally:  # click replaces a stream whose reader has ended; such a one stays
+        sys.stdout, sys.stderr = (
+            old if now is own else now for now, own, old in zip((sys.stdout, sys.stderr), plain, before, strict=True)
+        )
+
+
+def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 (what two digits hold)
 

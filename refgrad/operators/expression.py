@@ -15,6 +15,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
+from refgrad.errors import UserError, shortened
 from refgrad.operators.functions.python_floats import PYTHON_FLOATS
 from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS
 
@@ -33,7 +34,7 @@ OPERATORS: tuple[type[ast.AST], ...] = (
 )
 
 
-class ExpressionError(ValueError):
+class ExpressionError(UserError):
     """A formula uses something that the language does not have."""
 
 
@@ -53,9 +54,9 @@ class Expression:
         """The parsed formula."""
         try:
             return ast.parse(self.source, mode="eval").body
-        except SyntaxError as error:
-            message = f"formula {self.source!r} does not parse: {error.msg}"
-            raise ExpressionError(message) from error
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a null byte, or nested too deep
+            problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
+            raise ExpressionError(f"formula {shortened(self.source, 200)!r} does not parse: {problem}") from error
 
     @cached_property
     def names(self) -> frozenset[str]:

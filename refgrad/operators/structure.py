@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+LARGEST: Final = 2**24
+"""Number of entries of an array above which no operator makes it: 134 MB of float64."""
 
 Shape = tuple[int, ...]
 Cotangents = Sequence[Any]
@@ -41,9 +44,18 @@ class Structure:
     ``forward(system, *arrays, **attributes)`` returns an array; ``system`` has ``maximum`` and ``minimum`` as reducible
     functions. ``vjp(ops, cotangent, node)`` returns one cotangent an argument, each of the argument's shape, built from
     operators only (``ops.sum``, ``ops.matmul`` …), so the rule can itself be differentiated.
+    ``size(*shapes, **attributes)`` bounds the number of entries of the result. It is there where a result may have more
+    entries than the arguments.
     ``saves`` names the values that the rule for an argument needs: {argument: (value, …)}.
     """
 
     forward: Callable[..., Any]
     vjp: Callable[[Any, Any, RecordedNode], Cotangents]
     saves: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    size: Callable[..., int] | None = None
+
+
+def refuse_size(entries: int, most: int = LARGEST) -> None:
+    """Raise ValueError for an array of more than ``most`` entries, before it takes memory."""
+    if entries > most:
+        raise ValueError(f"{entries:,} entries are too many; there may be {most:,}")

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from refgrad.errors import UserError, suggestion
+from refgrad.documents import read_text, read_toml
+from refgrad.errors import UserError
 from refgrad.grading.checks.families import check_named
 from refgrad.native.text import plain_line
 
 TABLE: Final = "known_failure"
 HEAD: Final = f"[[{TABLE}]]"
-MEMBERS: Final[Mapping[str, type]] = MappingProxyType({
-    "id": str,
-    "reason": str,
-    "engine": str,
-    "version": str,
-    "link": str,
-    "expires": date,
-})
-NEEDED: Final = ("id", "reason")
 
 
 class KnownFailuresError(UserError):
@@ -64,14 +54,8 @@ class KnownFailure:
 
 def read_known_failures(path: Path) -> tuple[KnownFailure, ...]:
     """Read a file. Raises KnownFailuresError where it is malformed, or an entry is about no check."""
-    try:
-        document = tomllib.loads(_text(path))
-    except ValueError as error:
-        raise KnownFailuresError(f"{path} cannot be read: {error}") from error
-    rows = document.pop(TABLE, [])
-    if document or not isinstance(rows, list):
-        raise KnownFailuresError(f"{path}: a file of known failures has tables {HEAD} and nothing else")
-    return tuple(_entry(f"{path}: entry {number}", row) for number, row in enumerate(rows, 1))
+    rows = read_toml(path, "known-failures", KnownFailuresError, dates=("expires",)).get(TABLE, [])
+    return tuple(_entry(f"{path}: {TABLE}[{number}]", row) for number, row in enumerate(rows))
 
 
 def written_anew(path: Path, gone: Sequence[KnownFailure], new: Sequence[KnownFailure]) -> str:
@@ -80,7 +64,7 @@ def written_anew(path: Path, gone: Sequence[KnownFailure], new: Sequence[KnownFa
     Raises KnownFailuresError for a file in which the entries cannot be told apart by their heads.
     """
     entries = read_known_failures(path) if path.exists() else ()
-    before, *blocks = _blocks(_text(path)) if path.exists() else [""]
+    before, *blocks = _blocks(read_text(path, KnownFailuresError)) if path.exists() else [""]
     if len(blocks) != len(entries):
         raise KnownFailuresError(f"{path} cannot be updated: begin each entry with a line {HEAD}")
     kept = [before, *(block for block, entry in zip(blocks, entries, strict=True) if entry not in gone)]
@@ -88,38 +72,18 @@ def written_anew(path: Path, gone: Sequence[KnownFailure], new: Sequence[KnownFa
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise KnownFailuresError(f"{path} cannot be read: {error}") from error
-
-
-def _entry(where: str, row: Any) -> KnownFailure:
-    if not isinstance(row, dict):
-        raise KnownFailuresError(f"{where}: it is a table")
-    for name, value in row.items():
-        if name not in MEMBERS:
-            raise KnownFailuresError(f"{where}: there is no key {name!r}{suggestion(name, MEMBERS)}")
-        if type(value) is not MEMBERS[name]:
-            kind = "a date, as in 2027-01-31" if MEMBERS[name] is date else "a string"
-            raise KnownFailuresError(f"{where}: {name!r} is {kind}")
-    if lacking := [name for name in NEEDED if not row.get(name)]:
-        raise KnownFailuresError(f"{where}: {lacking[0]!r} must be given")
-    entry = KnownFailure(**row)
+def _entry(where: str, row: dict[str, Any]) -> KnownFailure:
+    expires = date.fromisoformat(row["expires"]) if "expires" in row else None
+    entry = KnownFailure(**row | {"expires": expires})
     try:
         check_named(entry.id)
+        SpecifierSet(entry.version)
     except UserError as error:
         raise KnownFailuresError(f"{where}: {error}") from error
-    _refuse_odd_version(where, entry.version)
-    return entry
-
-
-def _refuse_odd_version(where: str, text: str) -> None:
-    try:
-        SpecifierSet(text)
     except InvalidSpecifier as error:
+        text = entry.version
         raise KnownFailuresError(f"{where}: {text!r} is no condition on a version, such as '<2.6' (PEP 440)") from error
+    return entry
 
 
 def _blocks(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from dataclasses import dataclass, fields
 from glob import escape
 from pathlib import Path
@@ -50,6 +51,16 @@ class GradeOptions:
         return options
 
 
+def portable_path(path: Path | str) -> str:
+    """Return a path as a text of UTF-8, in whatever locale it was typed: processes send each other no other texts."""
+    return os.fsencode(path).decode("utf-8", "surrogateescape")
+
+
+def local_path(text: str) -> Path:
+    """Return the path that `portable_path` was given."""
+    return Path(os.fsdecode(text.encode("utf-8", "surrogateescape")))
+
+
 def _select_what_is_named(config: pytest.Config) -> None:
     """Turn arguments such as ``refgrad::operators/exp``, which are no paths, into patterns; workers get those."""
     named = [argument for argument in config.args if argument.startswith(ITEM)]
@@ -62,7 +73,7 @@ def _select_what_is_named(config: pytest.Config) -> None:
 def _given(config: pytest.Config) -> dict[str, Any]:
     """Return the options that stand on the command line, by the names of their fields."""
     given = {field.name: getattr(config.option, f"grade_{field.name}") for field in fields(GradeOptions)}
-    for name, kind in (("output", Path), ("expect", Path), ("select", tuple)):
+    for name, kind in (("output", local_path), ("expect", local_path), ("select", tuple)):
         given[name] = given[name] if given[name] is None else kind(given[name])
     return {name: value for name, value in given.items() if value is not None}
 

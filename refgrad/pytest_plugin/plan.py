@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -151,7 +152,7 @@ def _known_failures(options: GradeOptions, adapter: AnyAdapter) -> KnownFailures
 def _refuse_what_is_no_folder(path: Path) -> None:
     """Raise PlanError for a path that is no name of a folder: NUL ends names, and UTF-8 holds no other bytes."""
     try:
-        str(path).encode("utf-8")
+        os.fsencode(path).decode("utf-8")
         beside = path.exists() and not path.is_dir()
     except (OSError, ValueError) as error:
         raise PlanError(f"{plain_line(str(path))!r} is no name of a folder") from error

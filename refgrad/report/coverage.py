@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections import defaultdict
@@ -19,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from refgrad.documents import read_json
 from refgrad.generation import GenerationError, operator_scenario
 from refgrad.native.adapter import (
     EngineStartError,
@@ -163,13 +163,8 @@ def coverage_page(documents: Sequence[Document]) -> str:
 
 def read_coverage(path: Path) -> list[Document]:
     """Read what ``refgrad coverage --json`` wrote. Raises ReportError where the file is something else."""
-    try:
-        documents = json.loads(path.read_text(encoding="utf-8"))
-        if all(document["schema"] == SCHEMA for document in documents):
-            return list(documents)
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ReportError(f"{path} cannot be read as coverage: {error}") from error
-    raise ReportError(f"{path} is not of the schema {SCHEMA}")
+    documents: list[Document] = read_json(path, "coverage", ReportError)
+    return documents
 
 
 def _installed() -> Iterator[Document]:

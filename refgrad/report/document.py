@@ -11,23 +11,22 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from jsonschema_rs import Draft202012Validator
-
 import refgrad
-from refgrad.documents import first_problem, json_path, message_of
+from refgrad.documents import checked, read_json
 from refgrad.errors import UserError
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
-from refgrad.report.packing import packed, unpacked
+from refgrad.report.packing import packed, unpacked, unpacked_size
 from refgrad.report.severity import SEVERITIES, severity
-from refgrad.specification import specs_directory
 
 SCHEMA_NAME: Final = "refgrad/report/2"
+
+MOST_UNPACKED: Final = 500_000_000
+"""Largest estimate of :func:`unpacked_size`. That of the largest report that is committed is 80 million."""
 
 NOT_FOR_FILES: Final = re.compile(r"[^\w.+-]")
 
@@ -128,27 +127,17 @@ def read_document(path: Path) -> dict[str, Any]:
 
     Raises ReportError where the file is none.
     """
+    document = read_json(path, "report", ReportError)
+    rows, common = document["verdicts"], document.pop("common", {})
+    if unpacked_size(common, rows) > MOST_UNPACKED:
+        raise ReportError(f"{path}: verdicts: completed, they are too large")
+    whole: dict[str, Any] = document | {"verdicts": unpacked(common, rows)}
+    checked(path, whole, "report#completed", ReportError)
     try:
-        document = _unpacked(json.loads(path.read_text(encoding="utf-8")))
-        problem = first_problem(_validator(), document)
-    except (OSError, ValueError) as error:
-        raise ReportError(f"{path} cannot be read as a report: {error}") from error
-    except RecursionError as error:
-        raise ReportError(f"{path} cannot be read as a report: it is nested too deep") from error
-    if problem is not None:
-        raise ReportError(f"{path} is not a report ({SCHEMA_NAME}): {json_path(problem)}: {message_of(problem)[:200]}")
-    return dict(document)
-
-
-def _unpacked(document: Any) -> Any:
-    """Return a report with whole verdicts, anything else as it is."""
-    try:
-        common, rows = document.get("common", {}), document["verdicts"]
-        return {name: each for name, each in document.items() if name != "common"} | {
-            "verdicts": unpacked(common, rows)
-        }
-    except (AttributeError, LookupError, TypeError):
-        return document
+        verdicts_of(whole)
+    except ValueError as error:
+        raise ReportError(f"{path}: verdicts: {error}") from error
+    return whole
 
 
 def verdicts_of(document: Mapping[str, Any]) -> list[Verdict]:
@@ -188,11 +177,3 @@ def _severities(verdicts: Iterable[Verdict]) -> dict[str, int]:
     """How many failures have each severity, worst first; those that do not occur are left out."""
     counted = Counter(map(severity, verdicts))
     return {each: counted[each] for each in SEVERITIES if counted[each]}
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    """Return what validates reports whose verdicts are whole."""
-    schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
-    schema["properties"]["verdicts"]["items"] = {"$ref": "#/$defs/verdict"}
-    return Draft202012Validator(schema)

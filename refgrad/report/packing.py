@@ -32,9 +32,16 @@ def packed(rows: Sequence[Row]) -> tuple[Common, list[Row | str]]:
 
 
 def unpacked(common: Mapping[str, Sequence[Row]], rows: Iterable[Row | str]) -> list[Row]:
-    """Return the verdicts that ``packed`` was given. Raises TypeError, AttributeError or LookupError for other rows."""
+    """Return the verdicts that ``packed`` was given. The arguments are those of a report that satisfies its schema."""
     objects = [{"id": row} if isinstance(row, str) else row for row in rows]
     return [_whole(row, _base(row, common.get(_chapter(row), ()))) for row in objects]
+
+
+def unpacked_size(common: Mapping[str, Sequence[Row]], rows: Iterable[Row | str]) -> int:
+    """Return an upper bound of the characters that verdicts take from ``common``; each may repeat a verdict's name."""
+    sizes = {chapter: len(json.dumps(shared)) for chapter, shared in common.items()}
+    names = [row if isinstance(row, str) else row["id"] for row in rows]
+    return sum(sizes.get(name.partition("/")[0], 0) * len(name) for name in names)
 
 
 def _whole(row: Row, base: Row) -> Row:

@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import Entry, Shape, Uncoupled, Unsent
 from refgrad.grading.judging.verdict import Outcome, Verdict
-from refgrad.interpreter import ScenarioEvaluationError, float64_values
+from refgrad.interpreter import ScenarioEvaluationError, bounded_values
 from refgrad.scenario import Grad, Jvp, Scenario, parse
 
 Severity = Literal[
@@ -86,7 +86,7 @@ def shapes_of(verdict: Verdict) -> Mapping[str, tuple[int, ...]]:
         wrong = verdict.fact.subject.name
         return {leaf.name: leaf.value.shape for leaf in scenario.leaves if leaf.name != wrong}
     try:
-        return {name: value.shape for name, value in float64_values(scenario).items()}
+        return {name: value.shape for name, value in bounded_values(scenario).items()}
     except ScenarioEvaluationError:
         return {leaf.name: leaf.value.shape for leaf in scenario.leaves}
 

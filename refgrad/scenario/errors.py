@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import NoneType
 
-from refgrad.errors import UserError
-
-_LONGEST_QUOTE = 60
+from refgrad.errors import UserError, shortened
 
 
 class ScenarioError(UserError):
@@ -27,11 +25,6 @@ class ScenarioError(UserError):
         if self.step is not None:
             return f"step {self.step}: {self.rule}"
         return self.rule
-
-
-def shortened(text: str, length: int = _LONGEST_QUOTE) -> str:
-    """Return a text that fits in a message, whatever was put in."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def quoted(value: object) -> str:

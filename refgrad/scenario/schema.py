@@ -10,10 +10,10 @@ from typing import Any, Final
 from jsonschema_rs import Draft202012Validator, ValidationError
 
 from refgrad.documents import first_problem, message_of
-from refgrad.errors import suggestion
+from refgrad.errors import shortened, suggestion
 from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.constants import Constant
-from refgrad.scenario.errors import ScenarioError, quoted, shortened
+from refgrad.scenario.errors import ScenarioError, quoted
 from refgrad.scenario.identifiers import IDENTIFIER_PATTERN
 from refgrad.scenario.numerals import LARGEST_INTEGER, SMALLEST_INTEGER
 from refgrad.scenario.steps.step import Step

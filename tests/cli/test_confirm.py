@@ -44,7 +44,7 @@ def test_a_file_that_is_not_there_is_wrong_usage(terminal: Terminal) -> None:
 def test_a_folder_in_place_of_a_report_is_wrong_usage(terminal: Terminal) -> None:
     result = terminal.invoke("confirm", ".")
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: . cannot be read as a report: ")
+    assert result.stderr.startswith("Error: .: cannot be read: it is not a regular file")
 
 
 def test_an_engine_that_is_not_installed_could_not_be_run(terminal: Terminal) -> None:

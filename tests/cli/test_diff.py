@@ -56,7 +56,7 @@ def test_what_cannot_be_compared_is_refused(folders: tuple[Path, Path], tmp_path
     assert "there is no such file or folder" in run(old, tmp_path / "nowhere").output
     (tmp_path / "note.json").write_text("{}", encoding="utf-8")
     refused = run(old / "engine.json", tmp_path / "note.json")
-    assert "is not a report" in refused.output
+    assert "note.json: 'schema' is missing" in refused.output
     assert refused.exit_code == 2
 
 

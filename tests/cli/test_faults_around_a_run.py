@@ -159,6 +159,14 @@ def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
     assert sorted(path.name for path in out.iterdir()) == ["right.journal.jsonl", "right.json"]
 
 
+def test_a_folder_with_an_accent_is_written_in_the_locale_c(terminal: Terminal) -> None:
+    command = [sys.executable, "-m", "refgrad", "grade", "toy:RIGHT", *TWO, "--workers", "1", "--output", "é"]
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run(command, cwd=terminal.folder, env=environment, capture_output=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (terminal.folder / "é" / "right.json").exists()
+
+
 @pytest.mark.parametrize(
     ("output", "message"),
     [
@@ -238,7 +246,7 @@ def test_a_report_that_cannot_be_read_is_one_line(terminal: Terminal, command: t
     result = terminal.invoke(*command)
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
-    assert result.stderr.startswith("Error: odd.json cannot be read as a report: ")
+    assert result.stderr.startswith("Error: odd.json: cannot be read as JSON: ")
 
 
 @pytest.mark.parametrize("name", ["3", "None", "''", "'a/b'", "'two words'", "'a\\x1bb'", "'.hidden'", "'x' * 101"])

@@ -119,7 +119,7 @@ def test_known_failures_are_accepted_written_and_refused_where_they_hold(termina
     command = ("toy:WRONG", "--select", "operators/add", "--select", "operators/multiply", "--workers", "1")
     missing = terminal.grade(*command)
     assert missing.status == 2
-    assert missing.errors.startswith("Error: known.toml cannot be read")
+    assert missing.errors.startswith("Error: known.toml: there is no such file")
     updated = terminal.grade(*command, "--update")
     assert (updated.status, updated.errors) == (0, "")
     assert "2 checks, 1 failed, 1 of them on the level MUST, 1 of them known" in updated.output
@@ -136,5 +136,5 @@ def test_a_mistake_in_the_defaults_of_a_project_is_told_by_grade_alone(terminal:
     (terminal.folder / "pyproject.toml").write_text("[tool.refgrad]\nprofil = 3\n")
     refused = terminal.grade("toy:RIGHT")
     assert refused.status == 2
-    assert "[tool.refgrad] has no key 'profil', did you mean 'profile'?" in refused.errors
+    assert "pyproject.toml: tool.refgrad.profil: there is no such key, did you mean 'profile'?" in refused.errors
     assert terminal.invoke("list", "features").exit_code == 0

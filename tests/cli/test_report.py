@@ -37,7 +37,7 @@ def test_a_file_that_is_no_report_is_named(terminal: Terminal) -> None:
     (terminal.folder / "other.json").write_text("{}")
     result = terminal.invoke("report", ".")
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: other.json is not a report (refgrad/report/2): $: ")
+    assert result.stderr.startswith("Error: other.json: 'schema' is missing")
 
 
 def test_a_site_is_written_apart_from_the_reports(terminal: Terminal) -> None:

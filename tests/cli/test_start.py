@@ -58,7 +58,7 @@ def test_help_and_wrong_usage_load_nothing() -> None:
 def test_a_command_loads_no_library_that_it_does_not_need(tmp_path: Path) -> None:
     shutil.copy(ROOT / "reports" / "refgrad.json", tmp_path)
     needed = {
-        ("list", "operators"): {"numpy"},
+        ("list", "operators"): {"numpy", "jsonschema_rs"},
         ("list", "features"): {"numpy", "jsonschema_rs"},
         ("list", "engines"): {"numpy", "jsonschema_rs"},
         ("list", "checks"): {"numpy", "jsonschema_rs", "hypothesis", "flint"},

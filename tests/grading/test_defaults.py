@@ -44,12 +44,15 @@ def test_a_project_without_the_table_has_no_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ("profiel = 'smoke'", r"has no key 'profiel', did you mean 'profile'\? there are: profile, seed"),
-        ("engine = 'torch'", "has no key 'engine'; there are: "),
-        ("seed = '3'", "'seed' is a whole number, not '3'"),
-        ("seed = true", "'seed' is a whole number, not True"),
-        ("select = 'edges/*'", "'select' is a list of strings"),
-        ("select = [3]", "'select' is a list of strings"),
+        (
+            "profiel = 'smoke'",
+            r"\.profiel: there is no such key, did you mean 'profile'\? there are profile, seed, ",
+        ),
+        ("engine = 'torch'", r"tool\.refgrad\.engine: there is no such key; there are profile, seed, "),
+        ("seed = '3'", r"""tool\.refgrad\.seed: "3" is not of type "integer"$"""),
+        ("seed = true", r"""tool\.refgrad\.seed: true is not of type "integer"$"""),
+        ("select = 'edges/*'", r"""tool\.refgrad\.select: "edges/\*" is not of type "array"$"""),
+        ("select = [3]", r"""tool\.refgrad\.select\[0\]: 3 is not of type "string"$"""),
         ("seed = ", "cannot be read"),
     ],
 )

@@ -114,7 +114,7 @@ def test_no_damage_whatever_is_more_than_one_error(place: int, rubbish: bytes) -
 
 
 def test_a_journal_that_is_no_file_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="cannot be read: Is a directory"):
+    with pytest.raises(JournalError, match="cannot be read: it is not a regular file"):
         Journal(tmp_path).resume(HEADER)
 
 

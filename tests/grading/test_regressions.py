@@ -70,8 +70,8 @@ def test_a_known_scenario_says_nothing_where_another_operator_may_be_wrong(helpe
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("[[exp]", "operators.toml: Expected"),
-        ("[[exp]]\nfound = 1", "operators.toml: operators/exp: each row is a table with a scenario"),
+        ("[[exp]", "operators.toml: cannot be read as TOML: Expected"),
+        ("[[exp]]\nfound = 1", """operators.toml: exp\\[0\\]: 'scenario' is missing"""),
         (ROW.replace("exp a", "nothing"), "operators.toml: operators/exp: line 2"),
     ],
 )

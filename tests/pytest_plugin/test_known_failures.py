@@ -119,7 +119,7 @@ def test_a_check_that_waits_for_a_known_failure_fails_no_session(folder: Folder)
     ("arguments", "problem"),
     [
         (["--grade-update"], "*name their file with --expect FILE*"),
-        (["--expect=none.toml"], "*none.toml cannot be read*"),
+        (["--expect=none.toml"], "*none.toml: there is no such file*"),
     ],
 )
 def test_pytest_refuses_what_cannot_be_done(folder: Folder, arguments: list[str], problem: str) -> None:

@@ -128,7 +128,11 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("[{}]", "cannot be read as coverage"), ("3", "cannot be read as coverage"), ('[{"schema": "x"}]', "is not of")],
+    [
+        ("[{}]", r"json: \[0\]: 'schema' is missing"),
+        ("3", 'json: 3 is not of type "array"'),
+        ('[{"schema": "x"}]', r"""json: \[0\]: 'engine' is missing"""),
+    ],
 )
 def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "other.json").write_text(text)

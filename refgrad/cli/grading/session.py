@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Final
 import pytest
 
 from refgrad.pytest_plugin.conformance import verdicts_in
-from refgrad.pytest_plugin.options import GradeOptions
+from refgrad.pytest_plugin.options import GradeOptions, portable_path
 from refgrad.pytest_plugin.recording import Recorder
 from refgrad.pytest_plugin.session import RECORDER
 
@@ -78,6 +79,7 @@ def run_session(options: GradeOptions, workers: int, advance: Callable[[], objec
     """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict."""
     watch = Watch(advance)
     output = io.StringIO()
+    sys.argv = [portable_path(word) for word in sys.argv]  # pytest-xdist sends it to workers
     with _environment(), redirect_stdout(output):
         code = pytest.main(_arguments(options, workers), plugins=[watch])
     return Outcome(watch.recorder, int(code), output.getvalue())
@@ -88,12 +90,15 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
     arguments += ["-n", str(workers), "--assert=plain"]
     arguments += [f"--engine={options.engine}", f"--profile={options.profile}", f"--grade-seed={options.seed}"]
-    arguments += [f"--grade-output={options.output}", *(f"--grade-select={glob}" for glob in options.select)]
+    arguments += [
+        f"--grade-output={portable_path(options.output or '')}",
+        *(f"--grade-select={glob}" for glob in options.select),
+    ]
     arguments += [] if options.python is None else [f"--grade-python={options.python}"]
     arguments += [] if options.time_limit is None else [f"--grade-time-limit={options.time_limit}"]
     arguments += [] if options.start_limit is None else [f"--grade-start-limit={options.start_limit}"]
     arguments += [] if options.memory_limit is None else [f"--grade-memory-limit={options.memory_limit}"]
-    arguments += [] if options.expect is None else [f"--expect={options.expect}"]
+    arguments += [] if options.expect is None else [f"--expect={portable_path(options.expect)}"]
     arguments += ["--grade-update"] if options.update else []
     arguments += ["--grade-in-process"] if options.in_process else []
     return [*arguments, *(["--grade-resume"] if options.resume else [])]

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Final
 
 from rich.box import HORIZONTALS
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from refgrad.cli.progress import Console
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report.findings import Script

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from math import prod
 from types import MappingProxyType
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
@@ -33,6 +34,11 @@ class Numbers:
     shape: tuple[int, ...]
     entries: tuple[str, ...]
     name: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where the number of entries is not that of the shape."""
+        if prod(self.shape) != len(self.entries):
+            raise ValueError(f"an array of shape {self.shape} cannot have {len(self.entries)} entries")
 
     @classmethod
     def of(cls, array: npt.NDArray[Any], name: str = "") -> Numbers:

@@ -263,7 +263,7 @@ class Adapter:
     def _check_pattern(self, where: str, pattern: str) -> None:
         try:
             re.compile(pattern)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise self.error(f"{where}: {pattern!r} is no regular expression: {error}") from error
 
     @property

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.documents import read_toml, resolved
 from refgrad.errors import suggestion
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter.adapter import AdapterError, no_operator
 from refgrad.native.adapter.fields import required
-from refgrad.native.adapter.kinds import KINDS, AnyAdapter
-from refgrad.native.adapter.schema import FILE_FIELDS, file_fields, problem_in
+from refgrad.native.adapter.kinds import KINDS, AnyAdapter, checked_adapter
+from refgrad.native.adapter.schema import FILE_FIELDS, file_fields
 from refgrad.native.adapter.spelling import spell
-from refgrad.native.engine_names import NO_SUCH_FILE, engines_directory
+from refgrad.native.engine_names import engines_directory
 from refgrad.operators import operator_table
 
 ALIKE: Final = "{alike}"
@@ -45,7 +45,7 @@ def read_adapter(path: Path | str) -> AnyAdapter:
     Raises AdapterError where the file, or a family that it extends, cannot be read or is malformed; the message names
     the file, the field and what to do.
     """
-    return _read_adapter(Path(path).resolve())
+    return _read_adapter(resolved(Path(path)))
 
 
 @cache
@@ -56,15 +56,16 @@ def _read_adapter(path: Path) -> AnyAdapter:
     merged = _merged(path, ())
     _check_fields(path, kind, merged)
     try:
-        return KINDS[kind](**_arguments(_with_modules(merged)))
+        adapter = KINDS[kind](**_arguments(_with_modules(merged)))
     except AdapterError as error:
         raise _error(path, str(error)) from error
+    return checked_adapter(adapter, str(path))
 
 
 def family_rows(name: str) -> Mapping[str, Sequence[str]]:
     """Return the spellings of a family that comes with refgrad, with its placeholders of modules."""
     path = engines_directory() / "families" / f"{name}.toml"
-    rows: Mapping[str, Sequence[str]] = _merged(path.resolve(), ())["operators"]
+    rows: Mapping[str, Sequence[str]] = _merged(resolved(path), ())["operators"]
     return rows
 
 
@@ -74,14 +75,7 @@ def _error(path: Path, problem: str) -> AdapterError:
 
 @cache
 def _parsed(path: Path) -> Mapping[str, Any]:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise _error(path, NO_SUCH_FILE) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise _error(path, f"cannot be read as TOML: {error}") from error
-    if problem := problem_in(document):
-        raise _error(path, problem)
+    document = read_toml(path, "engine", AdapterError)
     for where in ("operators", "without"):
         for name in document.get(where, ()):
             if name not in operator_table():
@@ -125,12 +119,12 @@ def _set_up(path: Path, inherited: str | None, own: str) -> str:
 
 def _family(name: str, path: Path) -> Path:
     if name.endswith(".toml"):
-        return (path.parent / name).resolve()
+        return resolved(path.parent / name)
     families = {file.stem: file for file in (engines_directory() / "families").glob("*.toml")}
     if name not in families:
         known = f"{suggestion(name, families) or ';'} there are {', '.join(sorted(families))}"
         raise _error(path, f"extends: there is no family {name!r}{known}, and files, such as './{name}.toml'")
-    return families[name].resolve()
+    return resolved(families[name])
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

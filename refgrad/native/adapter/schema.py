@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
-
-from refgrad.documents import first_problem, message_of
-from refgrad.errors import suggestion
 from refgrad.native.adapter.fields import AdapterField, rows
 from refgrad.native.adapter.kinds import KINDS
 from refgrad.native.adapter.values import TEXT, WORDS
-from refgrad.scenario.errors import shortened
-
-LONGEST_EXPLANATION: Final = 200
 
 FILE_FIELDS: Final[Mapping[str, AdapterField]] = MappingProxyType({
     "kind": AdapterField(
@@ -38,7 +30,7 @@ FILE_FIELDS: Final[Mapping[str, AdapterField]] = MappingProxyType({
     "modules": AdapterField(
         meaning="What stands for placeholders of modules in the templates of families.",
         example='{ np = "me" }',
-        schema={"type": "object", "additionalProperties": dict(TEXT)},
+        schema={"type": "object", "additionalProperties": {**TEXT, "maxLength": 200, "pattern": r"^[^{}]*$"}},
     ),
     "calls": AdapterField(
         meaning="By module, the operators that it calls by the table's own names, with the table's own arguments and "
@@ -83,44 +75,9 @@ def schema_text() -> str:
     return json.dumps(engine_schema(), indent=2) + "\n"
 
 
-def problem_in(document: Mapping[str, Any]) -> str:
-    """Return what is wrong with a document first of all, as `field: problem`, or nothing."""
-    error = first_problem(_validator(), document)
-    return "" if error is None else ": ".join(_explained(error))
-
-
 def _only_fields_of(kind: str, every: Mapping[str, AdapterField]) -> dict[str, Any]:
     others = sorted(every.keys() - file_fields(kind).keys())
     return {
         "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
         "then": {"properties": {key: {"not": {}} for key in others}},
     }
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(engine_schema())
-
-
-def _explained(error: ValidationError) -> Iterator[str]:
-    place = [str(part) for part in error.instance_path]
-    if isinstance(error.kind, ValidationErrorKind.AdditionalProperties):
-        unknown, known = min(error.kind.unexpected), _known_beside(error)
-        yield ".".join([*place, unknown])
-        yield f"no such field{suggestion(unknown, known) or ';'} {_among(known, place)}"
-    else:
-        yield from [".".join(place)] if place else []
-        foreign = isinstance(error.kind, ValidationErrorKind.Not)
-        yield "this kind of engine has no such field" if foreign else shortened(message_of(error), LONGEST_EXPLANATION)
-
-
-def _known_beside(error: ValidationError) -> Mapping[str, Any]:
-    """Return the fields that stand where an unknown one was found."""
-    schema: Any = engine_schema()
-    for part in error.schema_path[:-1]:
-        schema = schema[part]
-    return dict(schema.get("properties", {}))
-
-
-def _among(known: Mapping[str, Any], place: list[str]) -> str:
-    return f"there are {', '.join(known)}" if place else "docs/reference/adapter-fields.md lists them"

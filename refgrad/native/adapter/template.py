@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import CodeType
-from typing import Any
+from typing import Any, Final
+
+from refgrad.errors import shortened
+
+LONGEST: Final = 2_000
+"""Number of characters of a template. The longest of the engine files of refgrad has 214."""
+
+SHOWN: Final = 200
+"""Number of characters of a template that a message shows."""
 
 
 class TemplateError(ValueError):
@@ -26,17 +34,22 @@ class Template:
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The placeholders, each once, in order of appearance. Raises TemplateError for braces that do not match."""
+        """The placeholders, each once, in order of appearance.
+
+        Raises TemplateError for a template that is too long, for braces that do not match, and for a placeholder with a
+        conversion or a format: it could fill memory, and languages other than Python have neither.
+        """
+        if len(self.text) > LONGEST:
+            raise TemplateError(f"template {self.text[:SHOWN]!r}...: it has more than {LONGEST:,} characters")
         try:
-            parsed = [name for _, name, _, _ in string.Formatter().parse(self.text) if name is not None]
+            parsed = [part for part in string.Formatter().parse(self.text) if part[1] is not None]
         except ValueError as error:
-            message = f"template {self.text!r}: {error}"
-            raise TemplateError(message) from error
-        for name in parsed:
-            if not name.isidentifier():
-                message = f"template {self.text!r}: the placeholder {{{name}}} is not a name"
-                raise TemplateError(message)
-        return tuple(dict.fromkeys(parsed))
+            raise TemplateError(f"template {self.text!r}: {error}") from error
+        for _, name, form, conversion in parsed:
+            if not name or not name.isidentifier() or form or conversion:
+                written = f"{name}{'!' * bool(conversion)}{conversion or ''}{':' * bool(form)}{form}"
+                raise TemplateError(f"template {self.text!r}: the placeholder {{{written}}} is not a name")
+        return tuple(dict.fromkeys(name for _, name, _, _ in parsed if name))
 
     def compile(self, namespace: Mapping[str, Any]) -> Callable[..., Any]:
         """Return it as a function of its placeholders (by keyword; others are ignored), in a library's namespace."""
@@ -45,10 +58,9 @@ class Template:
             source = f"lambda **_ignored: {self.render({})}"
         try:
             code = _compiled(source, f"<template {self.text}>")
-        except (SyntaxError, ValueError) as error:  # of a null byte, a ValueError before Python 3.12
-            said = error.msg if isinstance(error, SyntaxError) else error
-            message = f"template {self.text!r} is not an expression: {said}"
-            raise TemplateError(message) from error
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a null byte, or nested too deep
+            problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
+            raise TemplateError(f"template {shortened(self.text, SHOWN)!r} is not an expression: {problem}") from error
         return eval(code, namespace if isinstance(namespace, dict) else dict(namespace))  # type: ignore[no-any-return]
 
     def of_dtype(self, dtype: str) -> Template:

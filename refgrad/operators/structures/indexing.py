@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,27 @@ def add_at_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
     return (ops.index(cotangent, index=node.attributes["index"]),)
 
 
-INDEX = Structure(index_forward, index_vjp)
-TAKE = Structure(take_forward, take_vjp)
-ADD_AT = Structure(add_at_forward, add_at_vjp)
+def index_size(x: Shape, *, index: tuple[Position, ...]) -> int:
+    """Return an upper bound of the entries that an index picks."""
+    axis, picked, lists = 0, 1, []
+    for item in index:
+        if isinstance(item, tuple):
+            lists.append(np.shape(item))
+            picked *= x[axis]
+        axis += item is not None
+    return prod(np.broadcast_shapes(*lists)) * (prod(x) // max(picked, 1))
+
+
+def take_size(x: Shape, *, axis: int, indices: tuple[Any, ...] | int) -> int:
+    """Return how many entries are taken."""
+    return np.size(indices) * prod(x) // max(x[axis], 1)
+
+
+def add_at_size(_: Shape, *, shape: Shape, index: tuple[Position, ...]) -> int:  # noqa: ARG001 (an attribute)
+    """Return how many zeros there are at first."""
+    return prod(shape)
+
+
+INDEX = Structure(index_forward, index_vjp, size=index_size)
+TAKE = Structure(take_forward, take_vjp, size=take_size)
+ADD_AT = Structure(add_at_forward, add_at_vjp, size=add_at_size)

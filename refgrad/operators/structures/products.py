@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,4 +39,9 @@ def _swapped(ops: Any, matrices: Any) -> Any:
     return ops.transpose(matrices, axes=axes)
 
 
-MATMUL = Structure(matmul_forward, matmul_vjp, {"x": ("y",), "y": ("x",)})
+def matmul_size(x: Shape, y: Shape) -> int:
+    """Return how many entries a product of matrices or of stacks of them has."""
+    return prod(np.broadcast_shapes(x[:-2], y[:-2])) * prod(x[-2:-1]) * prod(y[-1:] if len(y) > 1 else ())
+
+
+MATMUL = Structure(matmul_forward, matmul_vjp, {"x": ("y",), "y": ("x",)}, matmul_size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ def transpose_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
 def broadcast_forward(_system: Any, x: Any, *, shape: Shape) -> Any:
     """Stretch axes of length one, and add leading axes, to reach ``shape``."""
     return np.broadcast_to(x, shape)
+
+
+def broadcast_size(_: Shape, *, shape: Shape) -> int:
+    """Return how many entries there are after stretching."""
+    return prod(shape)
 
 
 def broadcast_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
@@ -107,7 +113,7 @@ def stack_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
 
 RESHAPE = Structure(reshape_forward, reshape_vjp)
 TRANSPOSE = Structure(transpose_forward, transpose_vjp)
-BROADCAST_TO = Structure(broadcast_forward, broadcast_vjp)
+BROADCAST_TO = Structure(broadcast_forward, broadcast_vjp, size=broadcast_size)
 EXPAND_DIMS = Structure(expand_dims_forward, reshape_vjp)
 SQUEEZE = Structure(squeeze_forward, reshape_vjp)
 FLIP = Structure(flip_forward, flip_vjp)

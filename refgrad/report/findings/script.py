@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final
 
+from refgrad.documents import read_bytes
 from refgrad.grading.judging.evidence import Entry, Uncoupled
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine_names import shipped_engines
@@ -153,7 +154,7 @@ def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:
     """Write scripts into a folder, in place of those that were written there before."""
     for language in LANGUAGES.values():
         for path in folder.glob(f"*{language.suffix}"):
-            if path.read_text(encoding="utf-8").startswith(language.remark + MARKER[1:]):
+            if read_bytes(path).startswith(f"{language.remark}{MARKER[1:]}".encode()):
                 path.unlink()
     if found:
         folder.mkdir(parents=True, exist_ok=True)

@@ -6,11 +6,12 @@ python -m refgrad.report.measured.accuracy reports/accuracy/engines.json > repor
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+from refgrad.documents import read_json
 
 HEAD: Final = """\
 # Accuracy of elementwise operators
@@ -52,7 +53,7 @@ def _table(document: Mapping[str, Any]) -> Iterator[str]:
 
 def main() -> None:
     """Print the page of the documents in the files that are named."""
-    documents = [each for name in sys.argv[1:] for each in json.loads(Path(name).read_text(encoding="utf-8"))]
+    documents = [each for name in sys.argv[1:] for each in read_json(Path(name), "accuracy")]
     sys.stdout.write(accuracy_page(documents))
 
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from refgrad.documents import read_json
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviours
 from refgrad.grading.measurements import take_measurement
@@ -117,7 +118,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="print the page of FILEs")
     options = parser.parse_args()
     if options.page:
-        read = [each for name in options.subjects for each in json.loads(Path(name).read_text(encoding="utf-8"))]
+        read = [each for name in options.subjects for each in read_json(Path(name), "growth")]
         sys.stdout.write(growth_page(read))
         return
     engines = [start(find_adapter(name)) for name in options.subjects]

@@ -8,12 +8,12 @@ Those that stand already are left as they are.
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from refgrad.documents import read_toml
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.regressions import FOLDER
@@ -50,7 +50,7 @@ def read(folder: Path) -> list[Regression]:
     return [
         Regression(f"{path.stem}/{name}", row["scenario"], row["found"])
         for path in sorted(folder.glob("*.toml"))
-        for name, rows in tomllib.loads(path.read_text(encoding="utf-8")).items()
+        for name, rows in read_toml(path, "regressions").items()
         for row in rows
     ]
 

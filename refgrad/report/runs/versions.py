@@ -21,6 +21,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from refgrad.documents import read_text
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.document import write_document
 from refgrad.report.markdown import markdown_templates
@@ -83,7 +84,7 @@ class Versions:
         """Return the versions as the page shows them; ``environments`` has the requirements of each in a folder."""
         before = [None, *(stage.report for stage in self.stages[:-1])]
         places = (environments / self.engine / folder.name / "requirements.txt" for folder in self.folders)
-        told = [", ".join(path.read_text(encoding="utf-8").replace("# ", "").splitlines()) for path in places]
+        told = [", ".join(read_text(path).replace("# ", "").splitlines()) for path in places]
         names = [folder.name for folder in self.folders]
         return [Step(*each) for each in zip(names, told, self.stages, before, strict=True)]
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
+from refgrad.documents import read_json
 from refgrad.report.document import ReportError
 
 FOLDER: Final = "growth"
@@ -60,27 +60,14 @@ def read_growth(folder: Path) -> list[Plot]:
     Raises ReportError for a file that is something else.
     """
     plots: dict[tuple[str, str], list[Curve]] = {}
-    number = 0
-    for path in sorted((folder / FOLDER).glob("*.json")):
-        try:
-            for each in json.loads(path.read_text(encoding="utf-8")):
-                for row in each["curves"]:
-                    plots.setdefault((row["check"], row["of"]), []).append(_curve(each, row, number))
-                number += 1
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-            raise ReportError(
-                f"{path} is not what `python -m refgrad.report.measured.growth` prints: {error!r}"
-            ) from error
+    paths = sorted((folder / FOLDER).glob("*.json"))
+    for number, each in enumerate(each for path in paths for each in read_json(path, "growth", ReportError)):
+        title = f"{each['engine']} {each['version']}"
+        for row in each["curves"]:
+            points = tuple((size, measured) for size, measured in row["points"])
+            curve = Curve(title, number % STYLES, row["verdict"], points, row.get("exponent"))
+            plots.setdefault((row["check"], row["of"]), []).append(curve)
     return [Plot(check, of, tuple(curves)) for (check, of), curves in plots.items()]
-
-
-def _curve(document: Mapping[str, Any], row: Mapping[str, Any], number: int) -> Curve:
-    points = tuple((float(size), float(each)) for size, each in row["points"])
-    if row["of"] not in {"time", "memory"} or not all(math.isfinite(each) for point in points for each in point):
-        raise ValueError(f"{row['check']} has something else than seconds or bytes")
-    title = f"{document['engine']} {document['version']}"
-    exponent = float(row["exponent"]) if "exponent" in row else None
-    return Curve(title, number % STYLES, str(row["verdict"]), points, exponent)
 
 
 def drawn(plot: Plot) -> Markup:

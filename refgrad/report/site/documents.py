@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,6 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from refgrad.documents import read_bytes, read_text, resolved
 from refgrad.native.text import plain_line, plain_text
 from refgrad.report.document import ReportError
 
@@ -24,7 +26,7 @@ SOURCES: Final = frozenset({".cpp", ".js", ".json", ".py", ".toml"})
 
 PICTURES: Final = {".png": "image/png", ".svg": "image/svg+xml"}
 LONGEST: Final = 1_000_000
-"""Characters of a document."""
+"""Largest document that is read, in bytes."""
 
 TAKEN: Final = ("main", "theme")
 """Identifiers that every page of the site has."""
@@ -65,8 +67,8 @@ def read_documents(folder: Path, page: Callable[[str], str], home: Path) -> list
 
     Raises ReportError where there is no document, one cannot be read, or a link in one leads nowhere.
     """
-    shelf = _Shelf(folder.resolve().parent, page, home.resolve() / "README.md")
-    for path in sorted(folder.resolve().rglob("*.md")):
+    shelf = _Shelf(resolved(folder).parent, page, resolved(home) / "README.md")
+    for path in sorted(resolved(folder).rglob("*.md")):
         shelf.add(path)
     if not shelf.waiting:
         raise ReportError(f"{folder} holds no document (*.md)")
@@ -104,14 +106,14 @@ class _Shelf:
             done += 1
 
     def _source(self, name: str, path: Path) -> Document:
-        return Document(name, path.name, body=SOURCE.format(_text(path)))
+        return Document(name, path.name, body=SOURCE.format(plain_text(read_text(path, ReportError, LONGEST), LONGEST)))
 
     def _markdown(self, name: str, path: Path) -> Document:
-        tokens = _parser().parse(_text(path))
+        tokens = _parser().parse(plain_text(read_text(path, ReportError, LONGEST), LONGEST))
         document = Document(name, path.stem)
         _name_headings(tokens, document)
+        _number(tokens)
         for token in tokens:
-            _number(token, tokens)
             _align(token)
             self._lead(token.children or [], path)
         document.body = Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704 (its text is escaped)
@@ -142,24 +144,17 @@ class _Shelf:
         return f"{self.add(file)}{mark}{anchor}" if shown else ""
 
     def _file(self, link: str, path: Path) -> Path:
-        file = (path.parent / unquote(link.partition("#")[0])).resolve()
+        file = resolved(path.parent / unquote(link.partition("#")[0]))
         if not file.exists():
             raise ReportError(f"{path} links to {plain_line(link, 200)}, which is not there")
         return file
-
-
-def _text(path: Path) -> str:
-    try:
-        return plain_text(path.read_text(encoding="utf-8"), LONGEST)
-    except (OSError, ValueError) as error:
-        raise ReportError(f"{path} cannot be read as a document: {error}") from error
 
 
 def _picture(file: Path) -> str:
     """Return a picture as what a page holds of it, in place of a file. Scripts in such a picture do not run."""
     if file.suffix not in PICTURES:
         raise ReportError(f"{file} is no picture that a page can hold ({', '.join(PICTURES)})")
-    return f"data:{PICTURES[file.suffix]};base64,{base64.b64encode(file.read_bytes()).decode()}"
+    return f"data:{PICTURES[file.suffix]};base64,{base64.b64encode(read_bytes(file, ReportError)).decode()}"
 
 
 def _name_headings(tokens: Sequence[Token], document: Document) -> None:
@@ -189,11 +184,13 @@ def _free(name: str, taken: dict[str, int]) -> str:
     return f"{name}-{taken[name]}" if taken[name] else name
 
 
-def _number(token: Token, tokens: Sequence[Token]) -> None:
-    """Number what scrolls, for those who hear a page."""
-    if token.type in {"table_open", "fence", "code_block"}:
-        alike = [each for each in tokens if each.type == token.type]
-        token.meta["number"] = alike.index(token) + 1
+def _number(tokens: Sequence[Token]) -> None:
+    """Number tables and blocks of code by their type, for screen readers."""
+    counts = Counter[str]()
+    for token in tokens:
+        if token.type in {"table_open", "fence", "code_block"}:
+            counts[token.type] += 1
+            token.meta["number"] = counts[token.type]
 
 
 def _align(token: Token) -> None:

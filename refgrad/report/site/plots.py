@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from refgrad.documents import read_json
 from refgrad.report.document import ReportError
 
 FOLDER: Final = "accuracy"
@@ -33,22 +33,18 @@ def read_accuracy(folder: Path) -> list[dict[str, Any]]:
 
     Raises ReportError for a file that is something else.
     """
-    found: list[dict[str, Any]] = []
-    for path in sorted((folder / FOLDER).glob("*.json")):
-        try:
-            for each in json.loads(path.read_text(encoding="utf-8")):
-                rows = [_row(row) for row in each["worst"]]
-                found.append({name: str(each[name]) for name in ("engine", "version", "dtype")} | {"worst": rows})
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-            raise ReportError(f"{path} is not what `refgrad accuracy --json` prints: {error!r}") from error
-    return found
+    return [
+        {name: each[name] for name in ("engine", "version", "dtype")} | {"worst": [_row(row) for row in each["worst"]]}
+        for path in sorted((folder / FOLDER).glob("*.json"))
+        for each in read_json(path, "accuracy", ReportError)
+    ]
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": f"{row['operator']}: {row['of']}",
-        "ulps": float(row["ulps"]),
-        "budgets": float(row["budgets"]),
+        "ulps": row["ulps"],
+        "budgets": row["budgets"],
         "at": ", ".join(f"{name} = {number!r}" for name, number in row["at"].items()),
         "seen": row["seen"],
         "truth": row["truth"],

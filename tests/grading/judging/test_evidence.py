@@ -38,7 +38,7 @@ def test_evidence_is_read_back_as_it_was_written(fact: Fact, step: int, seen: in
     evidence = Evidence(fact, step, seen, 4)
     row = evidence.to_json()
     schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator(schema["$defs"]["evidence"]).validate(row)
+    Draft202012Validator({"$ref": "#/$defs/evidence", "$defs": schema["$defs"]}).validate(row)
     assert json.loads(json.dumps(row, allow_nan=False)) == row
     assert Evidence.from_json(row) == evidence
 

@@ -181,11 +181,11 @@ def test_operators_of_a_family_that_an_engine_lacks_are_left_out(tmp_path: Path)
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"leef": "x"}, "leef: no such field, did you mean 'leaf'? docs/reference/adapter-fields.md lists them"),
+    ({"leef": "x"}, "leef: there is no such key, did you mean 'leaf'?"),
     ({"kind": "graph"}, 'kind: "graph" is not one of "tape", "functional", "family"'),
     ({"kind": "family"}, "kind: a family is no engine; write 'tape' or 'functional'"),
     ({"leaf": 3}, 'leaf: 3 is not of type "string"'),
-    ({"vjp": "vjp({function}, {primals})"}, "vjp: this kind of engine has no such field"),
+    ({"vjp": "vjp({function}, {primals})"}, "vjp: there is no such key here"),
     ({"operators": {"sume": ["{x}"]}}, "operators.sume: there is no such operator, did you mean 'sum'? see `refgrad"),
     ({"operators": {"add": 1}}, 'operators.add: 1 is not of types "string", "array"'),
     (
@@ -195,10 +195,13 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"operators": {"add": ["..."]}}, "operators.add: '...' stands for a family's spellings, and none has this row"),
     (
         {"policy": {"freed": "never"}},
-        "policy.freed: no such field, did you mean 'frees'? there are frees, implicit_seed, unrecorded_views, keeps, ",
+        "policy.freed: there is no such key, did you mean 'frees'? there are frees, implicit_seed, ",
     ),
     ({"policy": {"frees": "yes"}}, 'policy.frees: "yes" is not one of "saved", "never", "always", "connected"'),
-    ({"errors": {"seed_shape": "x"}}, "errors.seed_shape: no such field, did you mean 'seed-shape'? there are freed-"),
+    (
+        {"errors": {"seed_shape": "x"}},
+        "errors.seed_shape: there is no such key, did you mean 'seed-shape'? there ",
+    ),
     ({"without": ["add"]}, "without.add: no family that the file extends has this row; leave it out"),
     (
         {"without": ["sume"]},
@@ -207,7 +210,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"calls": {"me": ["summ"]}}, "calls.me: 'summ': there is no such operator, did you mean 'sum'? see `refgrad"),
     ({"extends": ["numpylike"]}, "extends: there is no family 'numpylike', did you mean 'numpy-like'? there are numpy"),
     ({"extends": ["./nobody.toml"]}, "there is no such file"),
-    ({"lacks": ["speed"]}, 'lacks.0: "speed" is not one of "arrays", "seed", '),
+    ({"lacks": ["speed"]}, 'lacks[0]: "speed" is not one of "arrays", "seed", '),
 ]
 
 
@@ -240,7 +243,7 @@ def test_a_circle_of_families_is_named(tmp_path: Path) -> None:
 def test_what_is_no_toml_is_one_error(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "broken.toml"
     path.write_bytes(content)
-    with pytest.raises(AdapterError, match=r"broken.toml: cannot be read as TOML: "):
+    with pytest.raises(AdapterError, match=r"broken.toml: cannot be read( as TOML)?: "):
         read_adapter(path)
 
 

@@ -33,11 +33,17 @@ def test_what_is_known_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[", "cannot be read: "),
-        (ROW.replace("engine", "motor"), "row 1: 'engine' must be given, as str"),
-        (ROW.replace("2026-01-02", "'today'"), "row 1: 'date' must be given, as date"),
-        (ROW + "more = 1\n", "row 1: has the unknown key 'more'"),
-        (ROW.replace("https:", "javascript:"), "row 1: the link must begin with https://"),
+        ("[", ": cannot be read as TOML: "),
+        (
+            ROW.replace("engine", "motor"),
+            ": known[0].motor: there is no such key; there are engine, checks, link, date, note",
+        ),
+        (ROW.replace("2026-01-02", "'today'"), ': known[0].date: "today" is not a "date"'),
+        (ROW + "more = 1\n", ": known[0].more: there is no such key; there are engine, checks, link, date, note"),
+        (
+            ROW.replace("https:", "javascript:"),
+            ': known[0].link: "javascript://example.org/1" does not match "^https://"',
+        ),
     ],
 )
 def test_what_is_malformed_is_named(tmp_path: Path, text: str, told: str) -> None:

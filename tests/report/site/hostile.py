@@ -17,7 +17,7 @@ ATTACK: Final = (
     "' \" onmouseover='document.title=1' {{ 7 * 7 }} {% raw %} ](javascript:owned) ``` "
     "\x1b]0;owned\x07 \u202e \ud800 \r\n"
 )
-HUGE: Final = "long <b>" * 1_250_000
+HUGE: Final = "long <b>" * 300_000
 LARGE: Final = HUGE[:100_000]
 """What is run as a program: Python itself takes long to read 10 MB."""
 

@@ -92,5 +92,5 @@ def test_the_page_is_there_where_there_is_data(tmp_path: Path) -> None:
     "wrong", [1, {"curves": [1]}, document("a", ("x", "time", [[1, math.nan]])), document("a", ("x", "size", []))]
 )
 def test_what_was_not_measured_is_named(tmp_path: Path, wrong: object) -> None:
-    with pytest.raises(ReportError, match=r"a\.json is not what `python -m refgrad\.report\.measured\.growth` prints"):
+    with pytest.raises(ReportError, match=r"a\.json: "):
         read_growth(written(tmp_path, wrong))

@@ -60,5 +60,5 @@ def test_the_page_is_there_where_there_is_data(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{", "[1]", '[{"worst": []}]', '[{"worst": [{"ulps": "x"}]}]'])
 def test_what_was_not_measured_is_named(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ReportError, match=r"a\.json is not what `refgrad accuracy --json` prints"):
+    with pytest.raises(ReportError, match=r"a\.json: "):
         read_accuracy(written(tmp_path, text))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
+from refgrad.documents import read_toml
+from refgrad.errors import UserError
 from refgrad.native.adapter import FEATURES
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
@@ -16,7 +17,7 @@ from refgrad.specification import specs_directory
 Kind: TypeAlias = Literal["features", "policies", "dtypes"]
 
 
-class ClaimError(ValueError):
+class ClaimError(UserError):
     """A row is malformed; the message names the file, the row and what is wrong."""
 
 
@@ -55,7 +56,7 @@ def all_claims() -> tuple[Claim, ...]:
 
 def _read(kind: Kind) -> Iterator[Claim]:
     path = specs_directory() / "claims" / f"{kind}.toml"
-    rows: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rows = read_toml(path, "claims", ClaimError) if path.exists() else {}
     for name, row in rows.items():
         try:
             said = FEATURES[name] if kind == "features" else row.get("statement", "")

@@ -13,6 +13,7 @@ from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.composites.entries.rearrangement import (
     BLANK,
     Places,
+    blanks,
     filled,
     joined,
     joined_between_zeros,
@@ -21,6 +22,7 @@ from refgrad.operators.composites.entries.rearrangement import (
     places_of,
     required,
 )
+from refgrad.operators.structure import refuse_size
 
 Pair = tuple[int, int]
 
@@ -74,7 +76,7 @@ def diagonal(places: Places, *, offset: int, axes: Pair) -> Places:
 def diag_embed(places: Places, *, offset: int, axes: Pair) -> Places:
     """Matrices whose diagonal is the last axis and whose rows and columns are ``axes`` of the result."""
     length = places.shape[-1]
-    result = np.full((*places.shape[:-1], length + abs(offset), length + abs(offset)), BLANK)
+    result = blanks(*places.shape[:-1], length + abs(offset), length + abs(offset))
     rows = np.arange(length) + max(0, -offset)
     result[..., rows, rows + offset] = places
     return np.moveaxis(result, (-2, -1), axes)
@@ -133,6 +135,7 @@ def broadcast_arrays(*arrays: Places) -> Places:
 def meshgrid(*arrays: Places, indexing: Literal["xy", "ij"]) -> Places:
     """Coordinates of a grid, one array for each vector, in a stack."""
     required(all(x.ndim == 1 for x in arrays), "the coordinates of an axis are a vector")
+    refuse_size(len(arrays) * prod(x.size for x in arrays))
     return np.stack(np.meshgrid(*arrays, indexing=indexing))
 
 
@@ -140,7 +143,7 @@ def block_diag(*arrays: Places) -> Places:
     """Matrices along the diagonal; vectors are rows."""
     required(all(x.ndim < 3 for x in arrays), "a block is a matrix")  # noqa: PLR2004 (the rank of a matrix is two)
     blocks = [np.atleast_2d(x) for x in arrays]
-    result = np.full([sum(x.shape[i] for x in blocks) for i in (0, 1)], BLANK)
+    result = blanks(*(sum(x.shape[i] for x in blocks) for i in (0, 1)))
     row = column = 0
     for x in blocks:
         result[row : row + x.shape[0], column : column + x.shape[1]] = x

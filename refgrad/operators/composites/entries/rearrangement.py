@@ -10,12 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.operators.composite import Composite, Operators
-from refgrad.operators.structure import Shape
+from refgrad.operators.structure import Shape, refuse_size
 
 Places: TypeAlias = npt.NDArray[np.intp]
 
 BLANK: Final = -1
 """The place of an entry that is copied from nowhere."""
+
+
+def blanks(*shape: int) -> Places:
+    """Return an array of blank places. Raises ValueError for one that is too large."""
+    refuse_size(prod(shape))
+    return np.full(shape, BLANK)
 
 
 def places_of(*shapes: Shape) -> list[Places]:

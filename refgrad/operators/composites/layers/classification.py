@@ -32,7 +32,7 @@ def chosen(shape: tuple[int, ...], target: Target) -> npt.NDArray[np.float64]:
     classes = classes.reshape(rest)
     if classes.size and not 0 <= classes.min() <= classes.max() < shape[axis]:
         raise ValueError(f"there are {shape[axis]} classes, but class {classes.max()} is right")
-    return np.moveaxis(np.eye(shape[axis])[classes], -1, axis)
+    return np.moveaxis((classes[..., None] == np.arange(shape[axis])).astype(np.float64), -1, axis)
 
 
 def nll_loss(ops: Operators, x: Any, *, target: Target, reduction: str) -> Any:

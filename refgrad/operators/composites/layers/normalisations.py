@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators.composite import Composite, Operators
+from refgrad.operators.structure import refuse_size
 from refgrad.operators.structures.reductions import Axes, size_along
 
 
@@ -125,6 +126,7 @@ def local_response_norm(ops: Operators, x: Any, *, size: int, alpha: float, beta
     Networks, 2012, 3.3).
     """
     channels = x.shape[1]
+    refuse_size(channels**2)
     near = np.subtract.outer(np.arange(channels), np.arange(channels))
     window = (near <= size // 2) & (near >= -((size - 1) // 2))
     sums = ops.matmul(ops.constant(window.astype(np.float64)), ops.square(x))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators.composite import Composite, Operators
+from refgrad.operators.structure import refuse_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Sliding:
 
     def places(self, count: int) -> tuple[tuple[int, ...], ...]:
         """The places of each window's entries in the padded array."""
+        refuse_size(count * self.size)
         return tuple(tuple(i * self.stride + k * self.dilation for k in range(self.size)) for i in range(count))
 
     def inside(self, number: int, length: int) -> slice:
@@ -187,8 +189,9 @@ def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
     n, m = x.shape[0], y.shape[0]
     if not n * m:
         raise ValueError("nothing is convolved with nothing")
+    products = ops.multiply(ops.expand_dims(x, axis=1), y)
     places = tuple(tuple(range(i, i + m)) for i in range(n))
-    whole = ops.add_at(ops.multiply(ops.expand_dims(x, axis=1), y), shape=(n + m - 1,), index=(places,))
+    whole = ops.add_at(products, shape=(n + m - 1,), index=(places,))
     if mode == "full":
         return whole
     shortest = min(n, m)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from copy import deepcopy
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,7 +18,24 @@ DECIDED: Final = (
     *(ast.Constant, ast.Tuple, ast.Load, ast.Subscript, ast.Slice, ast.UnaryOp, ast.USub, ast.BinOp, ast.Compare),
     *(ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
 )
-FUNCTIONS: Final = MappingProxyType({"len": len, "range": range, "tuple": tuple})
+LONGEST: Final = 1000
+"""Number of items of a tuple that is computed: no array has as many axes."""
+
+
+def _tuple(items: tuple[Any, ...] | range = ()) -> tuple[Any, ...]:
+    if len(items) > LONGEST:
+        raise ValueError(f"{len(items)} items are too many")
+    return tuple(items)
+
+
+def _product(x: Any, y: Any) -> Any:
+    items, number = (y, x) if isinstance(x, int) else (x, y)
+    if not isinstance(items, int) and len(items) * number > LONGEST:
+        raise ValueError(f"{len(items)} items are not repeated {number} times")
+    return x * y
+
+
+FUNCTIONS: Final = MappingProxyType({"len": len, "range": range, "tuple": _tuple})
 """What is computed of numbers and tuples alone."""
 
 
@@ -83,10 +101,11 @@ class _Known(ast.NodeTransformer):
             named = isinstance(each, ast.Name) and each.id in FUNCTIONS
             if not (isinstance(each, DECIDED) or called or named):
                 return found
-        code = compile(ast.fix_missing_locations(ast.Expression(found)), "shape", "eval")
+        bounded = _Products().visit(ast.Expression(deepcopy(found)))
+        code = compile(ast.fix_missing_locations(bounded), "shape", "eval")
         try:
-            value = eval(code, {"__builtins__": {}, **FUNCTIONS})
-        except (TypeError, ValueError, IndexError, ZeroDivisionError):
+            value = eval(code, {"__builtins__": {}, "_product": _product, **FUNCTIONS})
+        except (TypeError, ValueError, IndexError, ArithmeticError):
             return found
         return self.literal(value) if isinstance(value, int | tuple) else found
 
@@ -95,6 +114,16 @@ class _Known(ast.NodeTransformer):
         node = ast.parse(repr(value), mode="eval").body
         self.put[id(node)] = node
         return node
+
+
+class _Products(ast.NodeTransformer):
+    """Makes calls of products."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Return a call in place of a product."""
+        self.generic_visit(node)
+        product = ast.Name("_product", ast.Load())
+        return ast.Call(product, [node.left, node.right], []) if isinstance(node.op, ast.Mult) else node
 
 
 def _shape_of(made: ast.expr) -> tuple[int, ...] | None:

@@ -34,6 +34,10 @@ def decided(text: str) -> str:
         ("f(lambda a: a.shape)", "f(lambda a: a.shape)"),
         ("f([a.shape for a in x])", "f([a.shape for a in x])"),
         ("f(1 + 2)", "f(1 + 2)"),
+        ("f(a.shape * 200000000)", "f((2, 3) * 200000000)"),
+        ("f(200000000 * a.shape)", "f(200000000 * (2, 3))"),
+        ("f(tuple(range(a.shape[0] * 100000000000)))", "f(tuple(range(200000000000)))"),
+        ("f('x' * a.shape[0] * 10000000000)", "f('x' * 2 * 10000000000)"),
     ],
 )
 def test_what_shapes_decide_is_written_as_numbers(asked: str, known: str) -> None:
