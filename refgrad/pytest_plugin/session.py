@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -81,7 +80,7 @@ def _shared_file(config: pytest.Config, lock: Lock | None) -> Path:
         return Path(folder.name) / "verdicts"
     shared = lock.path.with_suffix(".verdicts")
     shared.unlink(missing_ok=True)
-    config.add_cleanup(partial(shared.unlink, missing_ok=True))
+    config.add_cleanup(lambda: shared.unlink(missing_ok=True))
     return shared
 
 

@@ -27,11 +27,8 @@ class Signals:
     def pytest_sessionstart(self) -> None:
         """Handle signals, where that can be done: in the main thread."""
         if threading.current_thread() is threading.main_thread():
-            self._before = {
-                number: signal.signal(number, self._handle)
-                for number in HANDLED
-                if signal.getsignal(number) is not signal.SIG_IGN
-            }
+            handled = [number for number in HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
+            self._before = {number: signal.signal(number, self._handle) for number in handled}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Iterator[None]:
