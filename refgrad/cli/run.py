@@ -78,25 +78,15 @@ def _tried(scenario: Scenario, engine: Engine) -> tuple[list[_Trial], Finding]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         observations = observe(scenario, engine)
-    trials = list(_trials(scenario, predictions, observations, oracle, engine))
-    return trials, confront(predictions, observations, oracle, engine.adapter)
-
-
-def _trials(
-    scenario: Scenario,
-    predictions: tuple[Prediction, ...],
-    observations: tuple[Observation, ...],
-    oracle: CertifiedOracle,
-    engine: Engine,
-) -> Iterator[_Trial]:
-    """Yield what each step shows by itself, up to the first unexpected error, since what follows depends on it."""
+    trials: list[_Trial] = []
     as_given = len(predictions) == len(oracle.given.steps)
     steps = zip(scenario.steps, predictions, observations, strict=True)
     for number, (step, prediction, observation) in enumerate(steps, 1):
         finding = compare_step(prediction, observation, oracle, engine.adapter, number if as_given else 0)
-        yield _Trial(step, _due(prediction, oracle), observation, finding)
-        if finding.outcome in {"unexpected-error", "unsupported"}:
-            return
+        trials.append(_Trial(step, _due(prediction, oracle), observation, finding))
+        if finding.outcome in {"unexpected-error", "unsupported"}:  # what follows depends on it
+            break
+    return trials, confront(predictions, observations, oracle, engine.adapter)
 
 
 def _promised(prediction: Prediction, engine: Engine) -> Prediction:

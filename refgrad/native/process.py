@@ -32,7 +32,7 @@ LONGEST_LINE: Final = 1 << 28
 MOST_WAITED: Final = 3
 """So many times the seconds that a program may take are added to them, at most, if other processes kept it waiting."""
 
-FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 """Signals by which somebody else may end a process: a user, or a system without memory."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType({"OMP_WAIT_POLICY": "passive", **FILLED})

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 HANDLED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-"""Signals that end a session; one that is ignored when the session starts, as under nohup, stays ignored."""
+"""Signals that end a session. SIGHUP stays ignored where it is ignored when the session starts, as under nohup."""
 
 
 class Signals:
@@ -27,11 +27,9 @@ class Signals:
     def pytest_sessionstart(self) -> None:
         """Handle signals, where that can be done: in the main thread."""
         if threading.current_thread() is threading.main_thread():
-            self._before = {
-                number: signal.signal(number, self._handle)
-                for number in HANDLED
-                if signal.getsignal(number) is not signal.SIG_IGN
-            }
+            ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            handled = [number for number in HANDLED if number != signal.SIGHUP or not ignored]
+            self._before = {number: signal.signal(number, self._handle) for number in handled}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Iterator[None]:

@@ -22,6 +22,7 @@ from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Outcome, Verdict
+from refgrad.native import process
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, as_property
 from refgrad.pytest_plugin.distribution import OperatorScheduling
 from refgrad.pytest_plugin.recording import Recorder
@@ -37,9 +38,7 @@ MOST_DEATHS_OF_A_CHECK: Final = 3
 MOST_STILLBORN: Final = 3
 """How many workers may be killed from outside before they have started their engine."""
 
-FROM_OUTSIDE: Final = frozenset(
-    -number for number in signal.Signals if number.name in {"SIGHUP", "SIGINT", "SIGKILL", "SIGTERM"}
-)
+FROM_OUTSIDE: Final = frozenset(-number for number in process.FROM_OUTSIDE)
 """Exit statuses of processes that were killed, as no engine kills its own."""
 
 WORKERS_DIED: Final = "the process that graded it died, each time that the check was run"

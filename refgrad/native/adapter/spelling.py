@@ -49,8 +49,8 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
     except (EngineStartError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        what = f"{type(error).__name__}: {error}"
-        raise EngineStartError(f"engine {adapter.name!r}: `alike` cannot be read: {what}") from error
+        message = f"engine {adapter.name!r}: `alike` cannot be read: {type(error).__name__}: {error}"
+        raise EngineStartError(message) from error
     spelled: dict[str, tuple[str, ...]] = {}
     for name, operator in operator_table().items():
         first = (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, found)

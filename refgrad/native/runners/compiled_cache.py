@@ -11,13 +11,12 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
-from typing import Dict, Tuple
 
 LIMIT = 512 << 20
 """Number of bytes that are kept when an engine starts; what it compiles then comes on top."""
 
 
-def hold(key: str) -> Tuple[str, int]:
+def hold(key: str) -> tuple[str, int]:
     """Create a folder unless it exists, and return its path and a descriptor that locks it until it is closed.
 
     Raises RuntimeError where the folder belongs to another user, since its files are loaded.
@@ -35,7 +34,7 @@ def hold(key: str) -> Tuple[str, int]:
     return hold(key)  # another process has removed it in the meantime
 
 
-def remove(limit: int = 0) -> Dict[str, int]:
+def remove(limit: int = 0) -> dict[str, int]:
     """Remove the least recently used folders until ``limit`` bytes are left, and return the bytes of each by its path.
 
     A folder that a running process holds is kept.
@@ -46,8 +45,10 @@ def remove(limit: int = 0) -> Dict[str, int]:
             folders.append((os.path.getmtime(path), path, sum(file.stat().st_size for file in os.scandir(path))))
     total, removed = sum(size for _, _, size in folders), {}
     for _, path, size in sorted(folders):
-        if total > limit and _remove(path):
-            total, removed[path] = total - size, size
+        if total > limit:
+            with suppress(OSError):
+                _remove(path)
+                total, removed[path] = total - size, size
     return removed
 
 
@@ -55,15 +56,11 @@ def _prefix() -> str:
     return os.path.join(tempfile.gettempdir(), "refgrad-cpp-%d-" % os.getuid())
 
 
-def _remove(path: str) -> bool:
-    """Remove a folder, and return False if a process holds it."""
+def _remove(path: str) -> None:
+    """Remove a folder. Raises OSError if a process holds it."""
+    held = os.open(path, os.O_RDONLY)
     try:
-        held = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path)
-        finally:
-            os.close(held)
-    except OSError:
-        return False
-    return True
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path)
+    finally:
+        os.close(held)

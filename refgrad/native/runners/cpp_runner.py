@@ -78,17 +78,8 @@ class Compiled(python_runner.Session):
         """Compile, and put what comes of it in its place at once, since others may compile the same."""
         flags = [option for option in self.options if option not in self.libraries]
         apart = "%s.%d" % (target, os.getpid())
-        command = [
-            "g++",
-            "-std=c++17",
-            "-O0",
-            "-fPIC",
-            *flags,
-            *given,
-            "-o",
-            apart,
-            *(self.libraries if "-shared" in given else []),
-        ]
+        command = ["g++", "-std=c++17", "-O0", "-fPIC", *flags, *given, "-o", apart]
+        command += self.libraries if "-shared" in given else []
         done = subprocess.run(  # noqa: S603 (the compiler, with the options of the adapter)
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, check=False
         )
@@ -149,10 +140,8 @@ class Compiled(python_runner.Session):
 
     def function_of(self, expression: str, declared: str) -> Callable[..., int]:
         """Return an expression as a function that takes its arguments, and is told where results go."""
-        body = "%s\n  return guarded(kind, message, [&] { return outs(results, ((%s), Behind{})); });" % (
-            declared,
-            expression,
-        )
+        called = "%s\n  return guarded(kind, message, [&] { return outs(results, ((%s), Behind{})); });"
+        body = called % (declared, expression)
         if body not in self.functions:
             path = os.path.join(self.folder, hashlib.sha256(body.encode()).hexdigest()[:16])
             if not os.path.exists(path + ".so"):
@@ -205,14 +194,8 @@ class Server(python_runner.Server):
         if hello["protocol"] != python_runner.PROTOCOL:
             raise ValueError("the runner speaks protocol %d, not %r" % (python_runner.PROTOCOL, hello["protocol"]))
         self.session = Compiled(hello["setup"], hello["name"], hello.get("forget"))
-        return {
-            "hello": {
-                "protocol": python_runner.PROTOCOL,
-                "language": "cpp",
-                "version": compiler_version(),
-                "numpy": None,
-            }
-        }
+        version, protocol = compiler_version(), python_runner.PROTOCOL
+        return {"hello": {"protocol": protocol, "language": "cpp", "version": version, "numpy": None}}
 
 
 if __name__ == "__main__":
