@@ -6,8 +6,6 @@ to, runs in the worker. A check in which workers die time and again has the verd
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import threading
 from collections import Counter
@@ -22,7 +20,7 @@ from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Outcome, Verdict
-from refgrad.native import process
+from refgrad.native.process import FROM_OUTSIDE
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, as_property
 from refgrad.pytest_plugin.distribution import OperatorScheduling
 from refgrad.pytest_plugin.recording import Recorder
@@ -37,9 +35,6 @@ MOST_DEATHS_OF_A_CHECK: Final = 3
 
 MOST_STILLBORN: Final = 3
 """How many workers may be killed from outside before they have started their engine."""
-
-FROM_OUTSIDE: Final = frozenset(-number for number in process.FROM_OUTSIDE)
-"""Exit statuses of processes that were killed, as no engine kills its own."""
 
 WORKERS_DIED: Final = "the process that graded it died, each time that the check was run"
 
@@ -90,10 +85,11 @@ class WorkerSupervision:
         """Kill each worker that somebody has stopped, so that another one makes its check."""
         stopped: Counter[int] = Counter()
         while not self._finished.wait(SECONDS_STOPPED / SAMPLES):
-            for pid in filter(None, map(pid_of, self._nodes)):
-                stopped[pid] = stopped[pid] + 1 if is_stopped(pid) else 0
+            for process in filter(None, map(popen_of, self._nodes)):
+                pid = process.pid
+                stopped[pid] = stopped[pid] + 1 if process.poll() is None and is_stopped(pid) else 0
                 if stopped[pid] >= SAMPLES:
-                    os.kill(pid, signal.SIGKILL)
+                    process.kill()
 
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Remember that a worker has started its engine, and which checks are to be run."""
@@ -163,10 +159,10 @@ def _verdict(check: Check, outcome: Outcome, fact: Fact, cause: str = "") -> Ver
     )
 
 
-def pid_of(node: Any) -> int | None:
-    """Return the process of a worker; None where it is not known, or has ended."""
-    process = getattr(getattr(node.gateway, "_io", None), "popen", None)
-    return None if process is None or process.poll() is not None else int(process.pid)
+def popen_of(node: Any) -> subprocess.Popen[bytes] | None:
+    """Return the process of a worker; None where it is not known."""
+    process: subprocess.Popen[bytes] | None = getattr(getattr(node.gateway, "_io", None), "popen", None)
+    return process
 
 
 def is_stopped(pid: int) -> bool:
@@ -180,9 +176,9 @@ def is_stopped(pid: int) -> bool:
 
 
 def killed_from_outside(node: Any) -> bool:
-    """Whether a worker ended by a signal that no engine raises in its own process; False where that is not known."""
-    process = getattr(getattr(node.gateway, "_io", None), "popen", None)
+    """Return whether a worker ended by a signal that no engine raises in its own process; False where unknown."""
+    process = popen_of(node)
     try:
-        return process is not None and process.wait(SECONDS_TO_END) in FROM_OUTSIDE
+        return process is not None and -process.wait(SECONDS_TO_END) in FROM_OUTSIDE
     except subprocess.TimeoutExpired:
         return False
