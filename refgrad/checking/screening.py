@@ -26,11 +26,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
+from refgrad.interpreter import NUMPY_FUNCTIONS, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.oracles.judgement.judgement import ALLOWANCE
-from refgrad.scenario import Leaf, Scenario
+from refgrad.scenario import Leaf
 from refgrad.scenario.formats import FORMATS
 
 Array = npt.NDArray[Any]
@@ -158,33 +158,6 @@ class Evaluable(Protocol):
 
     def evaluated(self, system: Duals) -> Mapping[str, Any]:
         """Return the value of every name."""
-
-
-class Written:
-    """A scenario, without composite operators."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        """Write the scenario out."""
-        self.scenario = expanded(scenario)
-        self.operations = len(self.scenario.applications)
-
-    def evaluated(self, system: Duals) -> Mapping[str, Any]:
-        """Return the value of every name."""
-        return evaluate(self.scenario, system)
-
-
-def passes(
-    scenario: Scenario,
-    contributions: Contributions,
-    gradients: Mapping[str, Array],
-    choices: np.random.Generator,
-    rounding: Rounding = ROUNDING,
-) -> bool:
-    """Whether the gradients (by leaf) of the sum of seed · output are right along one random direction.
-
-    They were computed with this ``rounding``. False says nothing: not even that they are wrong.
-    """
-    return Sweep(Written(scenario), gradients, choices).passes(contributions, rounding)
 
 
 class Sweep:

@@ -1,37 +1,21 @@
-"""The rows of the table that an engine has, and those of the engine's own operators that no row reaches.
-
-``python -m refgrad.report.coverage [FILE...]`` prints the page about all installed engines, and about those of which
-``refgrad coverage --json`` wrote a file, in an environment of theirs.
-"""
+"""The rows of the table that an engine has, and those of the engine's own operators that no row reaches."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from refgrad.documents import read_json
 from refgrad.generation import GenerationError, operator_scenario
-from refgrad.native.adapter import (
-    EngineStartError,
-    Inventory,
-    engine_version,
-    find_adapter,
-    inventories_of,
-    registered_engines,
-)
+from refgrad.native.adapter import Inventory, engine_version, find_adapter, inventories_of
 from refgrad.native.engine import Engine, start
 from refgrad.operators import Operator, operator_table
-from refgrad.report.document import ReportError
-from refgrad.report.markdown import markdown_templates
 from refgrad.scenario import Apply, Leaf, Scenario
 
 SCHEMA: Final = "refgrad/coverage/1"
@@ -152,40 +136,3 @@ def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Lea
         return engine.apply(step, [given[leaf.name] for leaf in leaves], scenario)
 
     return Trial(function, tuple(tensors[name] for name in moving))
-
-
-def coverage_page(documents: Sequence[Document]) -> str:
-    """Return what is covered of several engines, as Markdown."""
-    families = {family: len(found["has"]) + len(found["lacks"]) for family, found in documents[0]["families"].items()}
-    page = markdown_templates().get_template("coverage.md.jinja")
-    return page.render(documents=documents, families=families, total=sum(families.values())).lstrip("\n")
-
-
-def read_coverage(path: Path) -> list[Document]:
-    """Read what ``refgrad coverage --json`` wrote. Raises ReportError where the file is something else."""
-    documents: list[Document] = read_json(path, "coverage", ReportError)
-    return documents
-
-
-def _installed() -> Iterator[Document]:
-    """Yield the coverage of the engines that can be started here."""
-    for name in registered_engines():
-        try:
-            yield coverage(name)
-        except EngineStartError as error:
-            print(error, file=sys.stderr)  # noqa: T201 (standard output is the page)
-
-
-def main() -> None:
-    """Print the page."""
-    parser = argparse.ArgumentParser(description="Print the page of what is covered of each engine.")
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="written by `refgrad coverage --json`")
-    options = parser.parse_args()
-    read = [document for path in options.files for document in read_coverage(path)]
-    known = {document["engine"] for document in read}
-    here = [document for document in _installed() if document["engine"] not in known]
-    sys.stdout.write(coverage_page([*here, *read]))
-
-
-if __name__ == "__main__":
-    main()

@@ -19,9 +19,10 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
-from refgrad.oracles.judgement.judgement import SMALLEST_NORMAL, VAGUE_ABOVE
+from refgrad.oracles.judgement.judgement import VAGUE_ABOVE
 from refgrad.report.document import read_document
 from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario.formats import FLOAT64
 
 Floats = npt.NDArray[np.float64]
 
@@ -132,7 +133,7 @@ def ratio(observed: Floats, certified: Certified) -> float | None:
     with np.errstate(all="ignore"):
         size = VAGUE_ABOVE * np.maximum(1.0, np.abs(truth))
         clear = np.isfinite(truth) & (radius <= size) & (budget <= size)
-        excess = np.maximum(np.abs(observed - truth) - radius - SMALLEST_NORMAL, 0.0)
+        excess = np.maximum(np.abs(observed - truth) - radius - FLOAT64.smallest_normal, 0.0)
         allowed = budget + UNIT_ROUNDOFF * np.abs(truth)
         ratios = np.where(excess == 0, 0.0, excess / allowed)[clear]
     return float(ratios.max()) if ratios.size else None

@@ -11,11 +11,11 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from refgrad import check_gradients
-from refgrad.checking import screening
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.oracles import CertifiedOracle, finite_differences, judge
 from tests.benchmarks.checked_graphs import Array, Graph
+from tests.checking.swept_scenarios import passes
 
 ROUNDINGS: Final = 64.0
 UNIT: Final = 2.0**-53
@@ -139,9 +139,8 @@ class ScreenedBalls(Balls):
         """Screen first."""
         named = {leaf.name: gradient for leaf, gradient in zip(graph.leaves, gradients, strict=True)}
         seed = graph.cotangent.to_numpy()
-        return screening.passes(graph.scenario, ((graph.output, seed),), named, self.choices) or super().judged(
-            graph, gradients
-        )
+        screened = passes(graph.scenario, ((graph.output, seed),), named, self.choices)
+        return screened or super().judged(graph, gradients)
 
 
 class Traced(TorchChecker):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refgrad.checking.screening import Written, _weights, missed_below, passes, slope
+from refgrad.checking.screening import _weights, missed_below, slope
 from refgrad.generation import operator_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Constant, Scenario, parse
 from tests.benchmarks.checked_graphs import Array, Graph, generated, sized
+from tests.checking.swept_scenarios import Written, passes
 
 GRAPHS = 150
 

@@ -117,7 +117,6 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/cross_checks/finite_differences.py::BATCH_BYTES": "how much memory is used at once",
     f"{ORACLES}/cross_checks/finite_differences.py::POINTS": "how much memory is used at once",
     f"{ORACLES}/cross_checks/symbolic.py::DIGITS": "a precision",
-    f"{ORACLES}/judgement/judgement.py::SMALLEST_NORMAL": "read by a benchmark alone",
     f"{ORACLES}/judgement/subgradients.py::RANDOM_DIRECTIONS": "how often something is tried",
     f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
     f"{CHECKING}/slopes/directions.py::DIRECTIONS": "how often something is tried",

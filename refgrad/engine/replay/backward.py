@@ -21,8 +21,6 @@ from refgrad.engine.replay.lowering import lowered
 from refgrad.engine.replay.program import Program, Term, memory
 from refgrad.operators import Operator
 
-Contributions = Sequence[tuple[int, Term]]
-
 
 def write_backward(
     program: Program, trace: Trace, terms: Sequence[Term], outputs: Sequence[Traced]

@@ -157,22 +157,6 @@ def _weighted(array: ObjectArray, seed: Constant | None, system: Symbols) -> Any
     return sum(terms, system.sympy.Integer(0))
 
 
-def formula_derivative(operator: Operator, argument: str, point: Mapping[str, float], digits: int = DIGITS) -> Any:
-    """Return the derivative of an elementwise operator's formula by one argument at a point, as a SymPy number.
-
-    ``point`` names every argument and attribute; truth values among them are given as such. Raises
-    SymbolicRefusedError at a kink.
-    """
-    assert operator.formula is not None
-    system = Symbols(digits)
-    exact = {name: x if isinstance(x, bool) else system.sympy.Rational(x) for name, x in point.items()}
-    symbols = {name: exact[name] if isinstance(exact[name], bool) else system.sympy.Symbol(name) for name in exact}
-    system.point.update({symbols[name]: exact[name] for name in exact if not isinstance(exact[name], bool)})
-    parameters = (*operator.argument_names, *operator.attribute_names)
-    expression = operator.formula.function(parameters, system.functions)(**symbols)
-    return system.at(system.sympy.diff(expression, symbols[argument]))
-
-
 def _filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
     array = np.empty(len(entries), dtype=object)
     array[:] = entries

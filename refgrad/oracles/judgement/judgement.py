@@ -35,8 +35,6 @@ The same fraction tells intervals in which any element is legal from numbers. Th
 bits and more, whatever the engine's are, so that does not depend on the format.
 """
 
-SMALLEST_NORMAL = FLOAT64.smallest_normal
-
 
 def vague_above(form: Format) -> float:
     """Return the fraction of max(1, |truth|) above which a budget in this format says nothing about the engine.

@@ -19,7 +19,6 @@ from refgrad.interpreter import NUMPY_FUNCTIONS, Batch, BatchedFloat64, keywords
 from refgrad.operators import Expression, Operator, operator_table
 from refgrad.scenario import Apply
 
-Booleans = npt.NDArray[np.bool_]
 Pattern = npt.NDArray[Any]
 
 IMPLIED: Mapping[str, tuple[str, str]] = MappingProxyType({

@@ -1,1 +1,1 @@
-"""What several reports say together: which verdicts differ, hold whatever the seed, or are kept as scenarios."""
+"""What several reports say together: which verdicts differ."""

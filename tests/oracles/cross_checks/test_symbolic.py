@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +14,7 @@ from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
 from refgrad.oracles.certified.ball_derivatives import true_derivative
-from refgrad.oracles.cross_checks.symbolic import (
-    SymbolicRefusedError,
-    Symbols,
-    formula_derivative,
-    symbolic_gradient,
-)
+from refgrad.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, Symbols, symbolic_gradient
 from refgrad.scenario import Constant, Scenario, parse
 from tests.operators.example_attributes import example_attributes
 from tests.oracles.programs import program
@@ -83,6 +80,22 @@ def test_small_graphs_agree_with_the_certified_oracle_to_thirty_digits() -> None
         oracle = CertifiedOracle(scenario)
         assert all(holds(slopes, oracle.gradient(leaf, contributions(scenario))) for leaf, slopes in found.items())
     assert asked >= 20
+
+
+def formula_derivative(operator: Operator, argument: str, point: Mapping[str, float]) -> Any:
+    """Return the derivative of an elementwise operator's formula by one argument at a point, as a SymPy number.
+
+    ``point`` names every argument and attribute; truth values among them are given as such. Raises
+    SymbolicRefusedError at a kink.
+    """
+    assert operator.formula is not None
+    system = Symbols(DIGITS)
+    exact = {name: x if isinstance(x, bool) else system.sympy.Rational(x) for name, x in point.items()}
+    symbols = {name: exact[name] if isinstance(exact[name], bool) else system.sympy.Symbol(name) for name in exact}
+    system.point.update({symbols[name]: exact[name] for name in exact if not isinstance(exact[name], bool)})
+    parameters = (*operator.argument_names, *operator.attribute_names)
+    expression = operator.formula.function(parameters, system.functions)(**symbols)
+    return system.at(system.sympy.diff(expression, symbols[argument]))
 
 
 @pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)

@@ -9,8 +9,8 @@ import pytest
 
 from refgrad.grading.regressions import regressions
 from refgrad.report.document import read_document
-from refgrad.report.runs.regressions import Regression, main, read, regressions_in, write
 from refgrad.specification import specs_directory
+from tests.report.runs.regressions import Regression, main, read, regressions_in, write
 
 FIRST = Regression("operators/exp", "a = leaf float64[] {0x1p+0}\nb = exp a\n", "torch 2.13.0")
 SECOND = Regression("operators/exp", "a = leaf float64[] {0x1p+1}\nb = exp a\n", "jax 0.10.2")

@@ -9,8 +9,8 @@ import pytest
 
 from refgrad.report.document import read_document, write_document
 from refgrad.report.runs.comparison import Difference, differences
-from refgrad.report.runs.versions import PAGE, Versions, engines_in, page, write
 from tests.report.example import example_document
+from tests.report.runs.versions import PAGE, Versions, engines_in, page, write
 from tests.repository.sources import ROOT
 
 COMMITTED = ROOT / "reports" / "versions"

@@ -1,6 +1,6 @@
 """What became of engines from version to version: reports of what differs, and a page of what was mended and broke.
 
-    python -m refgrad.report.runs.versions out reports/versions
+    python -m tests.report.runs.versions out reports/versions
 
 ``out/ENGINE/VERSION/`` holds the report of a version; ``.ci/grade_engines versions out`` makes all of them. One version
 in several environments is told apart by a local version, ``1.5+numpy.1.26``. What is written keeps the verdicts that
@@ -115,7 +115,7 @@ def page(engines: Sequence[Versions], environments: Path) -> str:
     """Return the page that says what was mended and what broke."""
     templates = markdown_templates()
     templates.filters["pairs"] = itertools.pairwise
-    template = templates.get_template("versions.md.jinja")
+    template = templates.from_string(read_text(Path(__file__).with_name("versions.md.jinja")))
     return template.render(engines={each.engine: each.steps(environments) for each in engines})
 
 

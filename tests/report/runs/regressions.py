@@ -1,6 +1,6 @@
 """Adds the scenarios of reports in which engines failed to those that every engine meets.
 
-    python -m refgrad.report.runs.regressions reports/torch.json reports/jax.json
+    python -m tests.report.runs.regressions reports/torch.json reports/jax.json
 
 Those that stand already are left as they are.
 """
