@@ -9,7 +9,6 @@ from typing import Any
 
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators.derivatives import OperatorCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact, Lacks, Written
 from refgrad.grading.judging.narration import message
@@ -20,7 +19,7 @@ from refgrad.grading.search import Demonstration, Search
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import Engine, prepare, reproduce
 from refgrad.native.repetition import printed_again_and_again
-from refgrad.operators import Operator, operator_table
+from refgrad.operators import Operator
 from refgrad.scenario import Scenario
 
 
@@ -54,23 +53,13 @@ class Bench:
             return Finding("unsupported", Lacks(names=tuple(f"operator {name}" for name in absent)))
         if cause := self._hanging(scenario, check):
             return Finding("inconclusive", Blocked(cause=cause))
-        finding = self.reliance.examined(scenario, check.id)
-        if finding.outcome == "hung" and (cause := self._hanging(scenario, check)):
-            return Finding("inconclusive", Blocked(cause=cause))
-        return finding
+        return self.reliance.examined(scenario, check.id)
 
     def _hanging(self, scenario: Scenario, check: Check) -> str:
-        """Return the check of an operator in the scenario that is known to give no answer, or nothing.
-
-        A check of this chapter asks for no verdict of another one, so that no two wait for each other.
-        """
-        if not self.engine.hangs(scenario.operators):
-            return ""
-        checks = [OperatorCheck(operator_table()[name]) for name in sorted(scenario.operators)]
-        others = [each for each in checks if each.id != check.id]
-        if check.chapter == OperatorCheck.CHAPTER:
-            return next((each.id for each in others if frozenset({each.operator_name}) in self.engine.hung), "")
-        return next((each.id for each in others if self.grade(each).verdict == "hung"), "")
+        """Return the check of an operator in the scenario that is known to give no answer, or nothing."""
+        others = (f"operators/{name}" for name in sorted(scenario.operators))
+        known = (self._verdicts[each] for each in others if each != check.id and each in self._verdicts)
+        return next((verdict.id for verdict in known if verdict.verdict == "hung"), "")
 
     def prepare(self, scenarios: Sequence[Scenario], check: Check) -> None:
         """Run scenarios in one batch that will be examined next."""

@@ -13,7 +13,6 @@ from refgrad.interpreter import Float64, evaluate
 from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
-from refgrad.native.relevance import needed_results, relevant_leaves
 from refgrad.native.statements import (
     Argument,
     Call,
@@ -35,6 +34,7 @@ from refgrad.scenario import (
     Apply,
     Backward,
     Constant,
+    Detach,
     Grad,
     Jvp,
     Leaf,
@@ -354,3 +354,22 @@ class _FunctionalWriter(_Writer):
 def native_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return an index as Python's own, with slices as ``slice``."""
     return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)
+
+
+def needed_results(scenario: Scenario, output: str) -> list[Apply | Grad]:
+    """Return the applications and recorded gradients that ``output`` depends on, in order."""
+    needed = {output}
+    found: list[Apply | Grad] = []
+    for step in reversed(tuple(scenario.definitions.values())):
+        if step.name in needed and not isinstance(step, Leaf | Jvp | Detach):
+            needed.update(step.uses)
+            found.append(step)
+    return found[::-1]
+
+
+def relevant_leaves(scenario: Scenario, output: str) -> list[str]:
+    """Return the leaves that require grad and that ``output`` depends on, in order."""
+    used: set[str] = {output}
+    for step in needed_results(scenario, output):
+        used.update(step.uses)
+    return [leaf.name for leaf in scenario.leaves if leaf.requires_grad and leaf.name in used]

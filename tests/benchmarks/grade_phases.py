@@ -24,7 +24,8 @@ from refgrad.grading.checks.operators import derivatives
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging import examination
 from refgrad.native.adapter import find_adapter
-from refgrad.native.engine import Engine, Isolation, ProcessRunner, launch
+from refgrad.native.engine import Engine, Isolation, launch
+from refgrad.native.runner import ProcessRunner
 
 PHASES: Final = {
     "scenarios": ((search, "find_counterexample"), (derivatives, "corner_scenarios")),

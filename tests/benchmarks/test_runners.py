@@ -13,7 +13,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from refgrad.generation import Profile, operator_scenario
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import find_adapter
-from refgrad.native.engine import Engine, ProcessRunner, observe, prepare, start
+from refgrad.native.engine import Engine, observe, prepare, start
+from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import Scenario
 
 pytestmark = pytest.mark.benchmark_run

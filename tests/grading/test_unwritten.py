@@ -16,7 +16,8 @@ from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter
-from refgrad.native.engine import Isolation, ProcessRunner, launch
+from refgrad.native.engine import Isolation, launch
+from refgrad.native.runner import ProcessRunner
 from refgrad.native.unwritten import FILLED, NUMBERS, is_unwritten
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script

@@ -26,7 +26,6 @@ CORE = (
     "refgrad/native/observation.py",
     "refgrad/native/printing.py",
     "refgrad/native/program.py",
-    "refgrad/native/relevance.py",
     "refgrad/native/statements.py",
     "refgrad/native/text.py",
 )

@@ -6,7 +6,7 @@ import json
 import subprocess
 from typing import Any
 
-from refgrad.native.engine import command_of
+from refgrad.native.runner import command_of
 
 
 def answers(language: str, *requests: object) -> list[Any]:

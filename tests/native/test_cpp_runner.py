@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from refgrad.cli import main
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import FunctionalAdapter
-from refgrad.native.engine import Engine, ProcessRunner, reproduce
+from refgrad.native.engine import Engine, reproduce
+from refgrad.native.runner import ProcessRunner
 from refgrad.native.runners.compiled_cache import LIMIT, hold, remove
 from refgrad.native.runners.cpp_runner import Compiled
 from refgrad.scenario import parse

@@ -13,8 +13,9 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Died
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
-from refgrad.native.engine import Engine, ProcessRunner
+from refgrad.native.engine import Engine
 from refgrad.native.process import EndedError, Limits, RunnerProcess
+from refgrad.native.runner import ProcessRunner
 from tests.native.misbehaving_engines import SETUP
 from tests.native.tiny_engine import tiny_adapter
 

@@ -13,7 +13,8 @@ from refgrad.errors import EngineStartError
 from refgrad.grading.judging.examination import examine
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
-from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce
+from refgrad.native.engine import Engine, observe, reproduce
+from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
 from tests.native.answering import answers, refusal_of_another_protocol
 

@@ -16,7 +16,8 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
-from refgrad.native.engine import Engine, ProcessRunner
+from refgrad.native.engine import Engine
+from refgrad.native.runner import ProcessRunner
 
 pytestmark = pytest.mark.disturbed
 

@@ -17,8 +17,9 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
-from refgrad.native.engine import Engine, ProcessRunner
+from refgrad.native.engine import Engine
 from refgrad.native.process import Limits
+from refgrad.native.runner import ProcessRunner
 from tests.native.misbehaving_engines import (
     LEFT_BEHIND,
     MISBEHAVIOURS,

@@ -15,7 +15,8 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter
-from refgrad.native.engine import Engine, ProcessRunner, observe, reproduce, start
+from refgrad.native.engine import Engine, observe, reproduce, start
+from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
 
 NODE = shutil.which("node")

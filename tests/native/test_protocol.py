@@ -16,8 +16,9 @@ from jsonschema_rs import Draft202012Validator
 
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import find_adapter
-from refgrad.native.engine import Engine, ProcessRunner, start
+from refgrad.native.engine import Engine, start
 from refgrad.native.observation import Observation, ProtocolError, read_answer, read_array, read_data
+from refgrad.native.runner import ProcessRunner
 from refgrad.native.runners.python_runner import PROTOCOL, Server, encoded, literal, made, plain
 from refgrad.native.statements import constant_wire, value_wire
 from refgrad.scenario import Constant, Scenario

@@ -11,7 +11,7 @@ from refgrad.grading.judging.evidence import Numbers, Uncoupled
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import Gradient, Prediction
 from refgrad.native.observation import Observation
-from refgrad.native.relevance import relevant_leaves
+from refgrad.native.program import relevant_leaves
 from refgrad.oracles import CertifiedOracle, violation
 from refgrad.scenario import Backward, Constant, Grad, Scenario, ZeroGrad
 

@@ -18,8 +18,9 @@ from refgrad.grading.measurements.release import measure_weak_reference
 from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
 from refgrad.grading.measurements.subject import is_traced
 from refgrad.native.adapter import find_adapter
-from refgrad.native.engine import Engine, ProcessRunner, observe, start
+from refgrad.native.engine import Engine, observe, start
 from refgrad.native.library import Library
+from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
 from tests.grading.measurements.broken_memories import EVERYTHING, FILLS_A_CACHE, KEEPING_FAULTS, KeepingFault
 from tests.native.reference import ADAPTER

@@ -21,8 +21,9 @@ from refgrad.native.adapter import (
     find_adapter,
     registered_engines,
 )
-from refgrad.native.engine import Isolation, LocalRunner, ProcessRunner, launch
+from refgrad.native.engine import Isolation, launch
 from refgrad.native.engine_names import shipped_engines
+from refgrad.native.runner import LocalRunner, ProcessRunner
 
 ENDINGS = {
     "leaves": ("import os\nos._exit(0)", "the process ended with exit status 0"),

@@ -12,7 +12,8 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.operators import repetition
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.engine import Engine, ProcessRunner
+from refgrad.native.engine import Engine
+from refgrad.native.runner import ProcessRunner
 from tests.grading.broken import CHECKS, SETUP, bench, verdict
 from tests.native.reference import ADAPTER
 

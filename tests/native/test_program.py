@@ -1,6 +1,6 @@
 """Tests of what an output depends on."""
 
-from refgrad.native.relevance import relevant_leaves
+from refgrad.native.program import relevant_leaves
 from refgrad.scenario import parse
 
 
