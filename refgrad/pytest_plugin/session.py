@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -83,7 +84,7 @@ def _remove(shared: Path) -> None:
 
 
 def _worker(config: pytest.Config, options: GradeOptions) -> Conformance:
-    given: Mapping[str, Any] = config.workerinput[PROPERTY]  # type: ignore[attr-defined]
+    given: Mapping[str, Any] = json.loads(config.workerinput[PROPERTY])  # type: ignore[attr-defined]
     known = [Verdict.from_json(dict(row)) for row in given["known"]]
     shared = SharedVerdicts(Path(given["shared"]))
     plan = Plan.of(options, None if given["adapter"] is None else adapter_of(given["adapter"]))

@@ -6,6 +6,7 @@ to, runs in the worker. A check in which workers die time and again has the verd
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
 from collections import Counter
@@ -65,12 +66,13 @@ class WorkerSupervision:
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what is known."""
-        node.workerinput[PROPERTY] = {
+        given = {
             "known": [verdict.to_json() for verdict in self.recorder.known.values()],
             "shared": self.shared,
-            "running": f"{self.shared}.{node.gateway.id}",
+            "running": self._running(node).path.as_posix(),
             "adapter": self.recorder.plan.adapter_data,
         }
+        node.workerinput[PROPERTY] = json.dumps(given)  # execnet sends no names of files that are not UTF-8
         self._nodes.append(node)
 
     def pytest_sessionstart(self) -> None:
@@ -122,14 +124,17 @@ class WorkerSupervision:
             else:
                 report.outcome = "rerun"  # type: ignore[assignment]  # pytest-xdist's own word for it
                 return
-        operator = Running(Path(report.node.workerinput[PROPERTY]["running"])).operator()
-        verdicts = _crashed(check, operator)
+        verdicts = _crashed(check, self._running(report.node).operator())
         report.user_properties += map(as_property, verdicts)
         verdict = verdicts[-1]
         report.longrepr = failure_text(self.recorder.plan.script(verdict))
         excuse = self.recorder.plan.known_failures.excuse(verdict)
         if excuse or verdict.level != "MUST":
             report.outcome, report.wasxfail = "skipped", excuse or verdict.message
+
+    def _running(self, node: Any) -> Running:
+        """Return the file in which a worker notes what it runs."""
+        return Running(Path(f"{self.shared}.{node.gateway.id}"))
 
     def _may_run_again(self, check: Check) -> bool:
         self._deaths[check.id] += 1

@@ -501,7 +501,10 @@ class Server:
         imported it and run nothing.
         """
         for line in self.requests:
-            request = self.loads(line)
+            try:
+                request = self.loads(line)
+            except ValueError:  # the rest of a request whose beginning was read by a fork that was killed
+                continue
             if "stop" in request:
                 return False
             if "renew" in request:
