@@ -117,7 +117,7 @@ KINDS: Mapping[str, Kind] = {
     "project": ("pyproject.toml", lambda path: read_defaults(path.parent), PROJECT.encode),
     "expectations": ("known.toml", read_known_failures, EXPECTED.encode),
     "upstream": (FILE, lambda path: read_upstream(path.parent), UPSTREAM.encode),
-    "report": ("example.json", _report, b"".join),
+    "report": ("example.json", _report, bytes),
     "growth": ("growth/file.json", _growth, json.dumps(GROWTH).encode),
     "accuracy": ("accuracy/file.json", _accuracy, json.dumps(ACCURACY).encode),
     "scenario": ("scenario.txt", _scenario, SCENARIO.encode),
@@ -162,15 +162,17 @@ def rewritten(draw: st.DrawFn, name: str, content: bytes) -> bytes:
     as_json = name.endswith(".json")
     document: Any = json.loads(content) if as_json else tomllib.loads(content.decode())
     for _ in range(draw(st.integers(1, 3))):
-        holder, key = document, draw(st.sampled_from(_keys(document) or [0]))
-        while _keys(holder) and _keys(holder[key]) and draw(st.integers(0, 4)):
+        if not _keys(document):
+            break
+        holder, key = document, draw(st.sampled_from(_keys(document)))
+        while _keys(holder[key]) and draw(st.integers(0, 4)):
             holder = holder[key]
             key = draw(st.sampled_from(_keys(holder)))
-        if not _keys(holder) or draw(st.integers(0, 9)):
+        if draw(st.integers(0, 9)):
             new = deepcopy(draw(st.sampled_from(VALUES)))
             if isinstance(holder, dict):
                 holder[draw(st.sampled_from([key, key, key, "other", "x\nimport os"]))] = new
-            elif holder:
+            else:
                 holder[key] = new
         else:
             del holder[key]
