@@ -164,8 +164,9 @@ def rewritten(draw: st.DrawFn, name: str, content: bytes) -> bytes:
     for _ in range(draw(st.integers(1, 3))):
         if not _keys(document):
             break
-        holder, key = document, draw(st.sampled_from(_keys(document)))
-        while _keys(holder[key]) and draw(st.integers(0, 4)):
+        holder: Any = document
+        key: Any = draw(st.sampled_from(_keys(document)))
+        while _keys(holder[key]) and draw(st.integers(0, 4)) > 0:
             holder = holder[key]
             key = draw(st.sampled_from(_keys(holder)))
         if draw(st.integers(0, 9)):
