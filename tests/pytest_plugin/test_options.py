@@ -20,6 +20,6 @@ def test_pytest_refuses_odd_defaults_where_an_engine_is_graded_and_nowhere_else(
     (folder.path / "pyproject.toml").write_text("[tool.refgrad]\nsede = 3\n")
     result = folder.grade("RIGHT")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*has no key 'sede', did you mean 'seed'?*"])
+    result.stderr.fnmatch_lines(["*tool.refgrad.sede: there is no such key, did you mean 'seed'?*"])
     folder.pytester.makepyfile("def test_it(): pass")
     folder.pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
