@@ -51,7 +51,7 @@ METHODS: Final[Mapping[str, Method]] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A method with its parameters; the schema of behaviours says which there are."""
+    """A method with its parameters. The schema of behaviours lists both."""
 
     name: str
     parameters: Mapping[str, Any]
