@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -32,6 +33,9 @@ MOST_BYTES_OF_TOML: Final = 2 << 20
 
 DEEPEST: Final = 64
 """Number of tables or lists that may be nested. The files of refgrad itself nest 9."""
+
+PLAIN_KEY: Final = re.compile(r"[\w./-]+")
+"""A key that is shown as it is; others are shown in quotes, with escapes."""
 
 UNKNOWN_KEY: Final = "additionalProperties"
 """The keyword of JSON Schema that an unknown key breaks."""
@@ -159,7 +163,8 @@ def explained(error: ValidationError, schema: Any) -> Iterator[str]:
 
 def position(path: Collection[str | int]) -> str:
     """Return a position in a document as text, such as `verdicts[0].id`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    names = (part if isinstance(part, int) or PLAIN_KEY.fullmatch(part) else json.dumps(part) for part in path)
+    return "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names).removeprefix(".")
 
 
 def message_of(error: ValidationError) -> str:

@@ -13,6 +13,10 @@ LONGEST_QUOTE: Final = 60
 class UserError(ValueError):
     """A file, a name or a scenario is not what it should be; the message says why in one line."""
 
+    def __str__(self) -> str:
+        r"""Return the message, in which the end of a line is written as ``\n``."""
+        return super().__str__().replace("\n", "\\n")
+
 
 class EngineStartError(RuntimeError):
     """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""

@@ -32,8 +32,8 @@ def specs_directory() -> Path:
 
 def schema_path(name: str) -> Path:
     """Return the file of a JSON Schema of refgrad itself: `REFGRAD_SPECS` replaces tables, not what they must hold."""
-    inside, beside = (place / "schema" / f"{name}.schema.json" for place in _shipped_locations())
-    return inside if inside.exists() else beside
+    installed, checkout = (folder / "schema" / f"{name}.schema.json" for folder in _shipped_locations())
+    return installed if installed.exists() else checkout
 
 
 def _shipped_locations() -> tuple[Path, Path]:

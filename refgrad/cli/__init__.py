@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from refgrad.cli.commands import COMMANDS
-from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.failure import Failure, Status
 from refgrad.errors import UserError
 from refgrad.native.text import plain_streams
 
@@ -51,5 +51,4 @@ def main(context: click.Context) -> None:
     if context.invoked_subcommand in WITH_DEFAULTS:
         from refgrad.grading.defaults import read_defaults
 
-        with told_in_one_line():
-            context.default_map = {str(context.invoked_subcommand): read_defaults(Path())}
+        context.default_map = {str(context.invoked_subcommand): read_defaults(Path())}

@@ -30,8 +30,7 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
     odd = 0
     for path in reports:
         counts: Counter[str] = Counter()
-        with told_in_one_line():
-            found = [script for script in scripts(read_document(path)) if not script.verdict.id.startswith(CLAIMS)]
+        found = [script for script in scripts(read_document(path)) if not script.verdict.id.startswith(CLAIMS)]
         if found:
             click.echo(WARNING.format(count=len(found), path=path), err=True)
         for script in found:

@@ -7,7 +7,6 @@ from textwrap import indent
 
 import click
 
-from refgrad.cli.failure import told_in_one_line
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
@@ -21,8 +20,7 @@ from refgrad.scenario import Scenario
 
 def explain_check(name: str) -> None:
     """Print what is known of a check without an engine."""
-    with told_in_one_line():
-        check = check_named(name.removeprefix(ITEM))
+    check = check_named(name.removeprefix(ITEM))
     click.echo(f"{check.id} ({check.level})\n{check.statement}")
     for line in _about(check):
         click.echo(line)

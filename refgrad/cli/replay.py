@@ -41,8 +41,7 @@ def replay_check(name: str, options: GradeOptions) -> Status:
 
 def replay_report(name: str, engine: str, report: Path, python: str | None, *, program: bool) -> Status:
     """Run the scenario that a report shows of a check, or the one of that id; where it shows none, run the check."""
-    with told_in_one_line():
-        document = read_document(report)
+    document = read_document(report)
     found = _found(name.removeprefix(ITEM), verdicts_of(document), report)
     if not found.scenario:
         return replay_check(found.id, GradeOptions(engine, document["profile"], document["seed"], python=python))

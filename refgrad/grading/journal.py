@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from refgrad.documents import read_bytes
+from refgrad.documents import checked, read_bytes
 from refgrad.errors import UserError
-from refgrad.grading.judging.verdict import OUTCOMES, Level, Verdict
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
 
 
@@ -58,14 +58,13 @@ class Journal:
         return [self._verdict(number, line) for number, line in enumerate(whole[1:], 2)]
 
     def _verdict(self, number: int, line: bytes) -> Verdict:
-        row = _read(line)
         try:
-            if not isinstance(row, dict):
-                raise TypeError("it is no JSON object that can be read")  # noqa: TRY301 (told like the other faults)
-            return _checked(Verdict.from_json(row))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            message = f"{self.path}, line {number} is damaged ({plain_line(str(error), 200)}); "
-            raise JournalError(message + "delete that line and resume again") from error
+            row = checked(self.path, _read(line), "report#verdict", JournalError)
+            return Verdict.from_json({key: row[key] for key in row if key != "severity"})
+        except ValueError as error:
+            problem = plain_line(str(error).removeprefix(f"{self.path}: "), 200)
+            message = f"{self.path}, line {number} is damaged ({problem}); delete that line and resume again"
+            raise JournalError(message) from error
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
@@ -78,19 +77,6 @@ def _read(line: bytes) -> object:
         return json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-
-
-def _checked(verdict: Verdict) -> Verdict:
-    """Return the verdict. Raises ValueError where a member is not of its kind."""
-    for name in ("id", "chapter", "operator", "statement", "scenario", "scenario_id", "reproduction", "cause"):
-        if not isinstance(getattr(verdict, name), str):
-            raise ValueError(f"{name} is no text")  # noqa: TRY004 (of a file, not of an argument)
-    if verdict.verdict not in OUTCOMES or verdict.level not in get_args(Level):
-        raise ValueError("there is no such verdict or level")
-    for name in ("examples", "screened"):
-        if type(getattr(verdict, name)) is not int:
-            raise ValueError(f"{name} is no whole number")
-    return verdict
 
 
 def _end_of_lines(file: Any) -> int:

@@ -22,12 +22,10 @@ def badge(file: Path, *, svg: bool) -> None:
     It is red where a number is silently wrong, orange where other checks on the level MUST fail, green where none fails
     and all were run.
     """
-    from refgrad.cli.failure import told_in_one_line
     from refgrad.report.ci.badge import Badge
     from refgrad.report.document import read_document
 
-    with told_in_one_line():
-        found = Badge.of(read_document(file))
+    found = Badge.of(read_document(file))
     click.echo(found.picture() if svg else json.dumps(found.endpoint()), nl=not svg)
 
 

@@ -19,7 +19,7 @@ from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, Library
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Leaf, Scenario, ScenarioError, parse
+from refgrad.scenario import Apply, Leaf, Scenario, parse
 
 ONE_NODE_EACH: Final = frozenset({"add", "multiply"})
 """Operators that every library records as one node."""
@@ -126,20 +126,6 @@ MAKERS: Final[Mapping[str, Maker | None]] = MappingProxyType({
     "operators": _random_graph,
 })
 """What is tried besides the graphs of the row: the last one is made of all operators that have a slope."""
-
-
-def check_graphs(parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError where a row claims what cannot be told, or gives no graph."""
-    for key, known in (("claim", CLAIMS), ("random", MAKERS)):
-        if parameters[key] not in known:
-            raise ValueError(f"has the unknown {key} {parameters[key]!r}; there are {sorted(known)}")
-    if not parameters["graphs"]:
-        raise ValueError("has no graph")
-    try:
-        for text in parameters["graphs"]:
-            parse(text)
-    except ScenarioError as error:
-        raise ValueError(f"a graph is malformed: {error}") from error
 
 
 def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:

@@ -10,82 +10,51 @@ from typing import Any, Final
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.exercises.measuring import (
-    check_exercises,
     exercises_script,
     measure_exercises,
 )
-from refgrad.grading.measurements.introspection import check_graphs, measure_graphs
+from refgrad.grading.measurements.introspection import measure_graphs
 from refgrad.grading.measurements.release import (
-    check_nothing,
-    check_release,
     measure_release,
     measure_weak_reference,
     release_script,
 )
-from refgrad.grading.measurements.repetition import check_repetition, measure_repetition, repetition_script
-from refgrad.grading.measurements.scale import check_scale, measure_scale, scale_script
+from refgrad.grading.measurements.repetition import measure_repetition, repetition_script
+from refgrad.grading.measurements.scale import measure_scale, scale_script
 from refgrad.grading.measurements.shown import Shown
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, HangingError, RaisedError
 
 
-class MeasurementError(ValueError):
-    """A row names no measurement that there is, or gives it parameters that it does not understand."""
-
-
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to measure an engine: ``run`` it with a row's ``parameters``, which ``check`` has found to be right.
+    """A way to measure an engine: ``run`` it with the parameters of a row.
 
-    ``check`` raises ValueError, in words that continue those of the row's name. ``script`` gives the program that it
-    runs, for an engine that takes its process down on the way; where it runs scenarios, they are what is shown.
+    ``script`` gives the program that it runs, for an engine that takes its process down on the way; where it runs
+    scenarios, they are what is shown.
     """
 
-    parameters: frozenset[str]
-    check: Callable[[Mapping[str, Any]], None]
     run: Callable[[Engine, Mapping[str, Any], Settings], Shown]
-    script: Callable[[Engine, Mapping[str, Any]], str]
-
-
-def _method(
-    parameters: str,
-    check: Callable[[Mapping[str, Any]], None],
-    run: Callable[[Engine, Mapping[str, Any], Settings], Shown],
-    script: Callable[[Engine, Mapping[str, Any]], str] = lambda *_: "",
-) -> Method:
-    return Method(frozenset(parameters.split()), check, run, script)
+    script: Callable[[Engine, Mapping[str, Any]], str] = lambda *_: ""
 
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType({
-    "exercises": _method("cases", check_exercises, measure_exercises, exercises_script),
-    "graph": _method("graphs claim random", check_graphs, measure_graphs),
-    "release": _method("after", check_release, measure_release, release_script),
-    "weak_reference": _method("", check_nothing, measure_weak_reference),
-    "repetition": _method("case iterations smoke", check_repetition, measure_repetition, repetition_script),
-    "scale": _method("graph sizes smoke", check_scale, measure_scale, scale_script),
+    "exercises": Method(measure_exercises, exercises_script),
+    "graph": Method(measure_graphs),
+    "release": Method(measure_release, release_script),
+    "weak_reference": Method(measure_weak_reference),
+    "repetition": Method(measure_repetition, repetition_script),
+    "scale": Method(measure_scale, scale_script),
 })
 """By the name that a row calls them by."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A method with its parameters. Raises MeasurementError where there is no such method, or they are not its own."""
+    """A method with its parameters. The schema of behaviours lists both."""
 
     name: str
     parameters: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        """Refuse what could not be run."""
-        if self.name not in METHODS:
-            raise MeasurementError(f"there is no probe {self.name!r}; there are {sorted(METHODS)}")
-        known = METHODS[self.name].parameters
-        if odd := set(self.parameters) ^ known:
-            name = min(odd)
-            raise MeasurementError(f"{'lacks' if name in known else 'has the unknown key'} {name!r}")
-        try:
-            METHODS[self.name].check(self.parameters)
-        except ValueError as error:
-            raise MeasurementError(str(error)) from error
 
 
 def take_measurement(engine: Engine, measurement: Measurement, settings: Settings) -> Shown:

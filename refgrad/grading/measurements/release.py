@@ -22,12 +22,6 @@ SHARE: Final = 4
 """What is left may be this part of what the graph held: four arrays of sixteen, where one, the gradient, may stay."""
 
 
-def check_release(parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError where there is no such case."""
-    if parameters["after"] not in RELEASES:
-        raise ValueError(f"has the unknown case {parameters['after']!r}; there are {sorted(RELEASES)}")
-
-
 def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Shown:
     """See how much is left of a graph after what the row says."""
     release, library = RELEASES[parameters["after"]], Library(engine)
@@ -156,10 +150,6 @@ class _Trial:
         whole = "scalars" if self.scalars else f"{STEPS} arrays"
         message = f"{self.release.what}, {kept} of a graph of {whole} are still held"
         return Shown("wrong", message, self.program, figures=figures, fact=Measured(quantity="memory"))
-
-
-def check_nothing(_: Mapping[str, Any]) -> None:
-    """Accept that there are no parameters."""
 
 
 def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Shown:

@@ -44,15 +44,6 @@ MOST_SECONDS: Final = LIMITS["standard"]
 GROWTH: Final = Measured(quantity="growth")
 
 
-def check_repetition(parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError where there is no such case, or numbers of iterations are odd."""
-    if parameters["case"] not in REPETITIONS:
-        raise ValueError(f"has the unknown case {parameters['case']!r}; there are {sorted(REPETITIONS)}")
-    for name in ("iterations", "smoke"):
-        if not isinstance(parameters[name], int) or parameters[name] < 100 * ROUNDS:
-            raise ValueError(f"{name!r} must be a number of at least {100 * ROUNDS}")
-
-
 def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
     """Do the same many times, and see whether memory goes on to grow."""
     repetition, library = REPETITIONS[parameters["case"]], Library(engine)

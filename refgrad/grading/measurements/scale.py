@@ -12,7 +12,7 @@ import numpy as np
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Error, Measured
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.grading.measurements.growth import FITTED, Growth, measure
+from refgrad.grading.measurements.growth import Growth, measure
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS, LargeGraph
 from refgrad.grading.measurements.shown import Shown
 from refgrad.native.engine import Engine
@@ -137,16 +137,6 @@ def _compare(what: str, shown: Any, due: float, allowed: float) -> None:
     number = float(np.asarray(shown, dtype=np.float64).reshape(()))
     if not abs(number - due) <= allowed * abs(due):
         raise _OddNumbersError("wrong", f"{what} is {number!r}, but it should be {float(due)!r}")
-
-
-def check_scale(parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError where there is no such graph, or sizes do not grow."""
-    if parameters["graph"] not in LARGE_GRAPHS:
-        raise ValueError(f"has the unknown graph {parameters['graph']!r}; there are {sorted(LARGE_GRAPHS)}")
-    for name in ("sizes", "smoke"):
-        sizes = parameters[name]
-        if len(sizes) < FITTED or sorted(set(sizes)) != sizes:
-            raise ValueError(f"{name!r} must be at least {FITTED} sizes that grow")
 
 
 def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:

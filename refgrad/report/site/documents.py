@@ -145,8 +145,10 @@ class _Shelf:
 
     def _file(self, link: str, path: Path) -> Path:
         file = resolved(path.parent / unquote(link.partition("#")[0]))
-        if not file.exists():
-            raise ReportError(f"{path} links to {plain_line(link, 200)}, which is not there")
+        try:
+            file.stat()
+        except (OSError, ValueError) as error:
+            raise ReportError(f"{path} links to {plain_line(link, 200)}, which is not there") from error
         return file
 
 

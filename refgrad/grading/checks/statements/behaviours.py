@@ -58,8 +58,9 @@ def _behaviour(path: Path, name: str, row: Mapping[str, Any]) -> Behaviour:
     stated = {key: parameters.pop(key) for key in ("level", "statement", "rationale", "source")}
     try:
         scenarios = tuple(map(parse, parameters.pop("scenarios", ())))
-        measurement = Measurement(parameters.pop("probe"), parameters) if "probe" in row else None
-    except ValueError as error:
-        problem = "a scenario is malformed: " if isinstance(error, ScenarioError) else ""
-        raise BehaviourError(f"{path}: {name}: {problem}{error}") from error
+        for graph in row.get("graphs", ()):
+            parse(graph)
+    except ScenarioError as error:
+        raise BehaviourError(f"{path}: {name}: a scenario is malformed: {error}") from error
+    measurement = Measurement(parameters.pop("probe"), parameters) if "probe" in row else None
     return Behaviour(f"{path.stem}/{name}", path.stem, **stated, scenarios=scenarios, measurement=measurement)

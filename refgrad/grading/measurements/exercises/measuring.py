@@ -42,14 +42,6 @@ noted = {}
 """
 
 
-def check_exercises(parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError where there is no such exercise."""
-    unknown = sorted(set(parameters["cases"]) - EXERCISES.keys())
-    if unknown or not parameters["cases"]:
-        found = f"has the unknown case {unknown[0]!r}" if unknown else "has no case"
-        raise ValueError(f"{found}; there are {sorted(EXERCISES)}")
-
-
 def measure_exercises(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:  # noqa: ARG001
     """Run exercises, compare all numbers that they noted, and return the worst; what the engine lacks is left out."""
     shown = [_shown(EXERCISES[case], Library(engine)) for case in parameters["cases"]]

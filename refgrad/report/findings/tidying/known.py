@@ -120,7 +120,7 @@ class _Products(ast.NodeTransformer):
     """Makes calls of products."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Return a call in place of a product."""
+        """Replace a product by a call."""
         self.generic_visit(node)
         product = ast.Name("_product", ast.Load())
         return ast.Call(product, [node.left, node.right], []) if isinstance(node.op, ast.Mult) else node

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from refgrad.grading.checks.statements.behaviours import BehaviourError, all_behaviours, read_behaviours
+from refgrad.grading.measurements import METHODS
+from refgrad.grading.measurements.exercises.measuring import EXERCISES
+from refgrad.grading.measurements.growth import FITTED
+from refgrad.grading.measurements.introspection import CLAIMS, MAKERS
+from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
+from refgrad.grading.measurements.releases import RELEASES
+from refgrad.grading.measurements.repetition import ROUNDS
+from refgrad.grading.measurements.repetitions import REPETITIONS
 from refgrad.lifecycle import predict
+from refgrad.specification import specs_directory
 
 ROW = """
 [{name}]
@@ -61,34 +71,34 @@ def test_every_behaviour_looks_at_something() -> None:
         ),
         (
             ROW.format(name="a", level="MUST", scenario="") + 'probe = "scale"',
-            "a.scenarios: there is no such key here",
+            "a.scenarios: there is no such key; there are level, ",
         ),
         (
             PROBED.format(probe="taste", rest=""),
-            ": a: there is no probe 'taste'; there are ['exercises', 'graph', ",
+            ': a.probe: "taste" is not one of "exercises", "graph", "release", "weak_reference", ',
         ),
-        (PROBED.format(probe="release", rest=""), ": a: lacks 'after'"),
+        (PROBED.format(probe="release", rest=""), ": a: 'after' is missing"),
         (
             PROBED.format(probe="release", rest='after = "kept"\nbefore = 1'),
-            ": a: has the unknown key 'before'",
+            ": a.before: there is no such key; there are level, ",
         ),
-        (PROBED.format(probe="exercises", rest='cases = ["lunch"]'), ": a: has the unknown case 'lunch'"),
+        (PROBED.format(probe="exercises", rest='cases = ["lunch"]'), ': a.cases[0]: "lunch" is not one of '),
         (
             PROBED.format(probe="exercises", rest="cases = []"),
-            ": a: has no case; there are ['accumulations', ",
+            ": a.cases: [] has less than 1 item",
         ),
-        (PROBED.format(probe="release", rest='after = "lunch"'), ": a: has the unknown case 'lunch'"),
+        (PROBED.format(probe="release", rest='after = "lunch"'), ': a.after: "lunch" is not one of "addition'),
         (
             PROBED.format(probe="scale", rest='graph = "chain"\nsizes = [1, 2, 3, 3]\nsmoke = [1, 2, 3, 4]'),
-            ": a: 'sizes' must be at least 4 sizes that grow",
+            ": a.sizes: [1,2,3,3] has non-unique elements",
         ),
         (
             PROBED.format(probe="repetition", rest='case = "training"\niterations = 10\nsmoke = 400'),
-            ": a: 'iterations' must be a number of at least 400",
+            ": a.iterations: 10 is less than the minimum of 400",
         ),
         (
             PROBED.format(probe="graph", rest='claim = "which"\nrandom = "none"\ngraphs = ["x = leef"]'),
-            ": a: a graph is malformed: ",
+            ": a: a scenario is malformed: line 1: unknown operator 'leef'",
         ),
         ("[a", "chapter.toml: "),
     ],
@@ -99,3 +109,26 @@ def test_a_malformed_behaviour_is_refused_by_name(tmp_path: Path, text: str, mes
     with pytest.raises(BehaviourError) as caught:
         read_behaviours(path)
     assert message in str(caught.value)
+
+
+def test_the_schema_has_the_measurements_that_there_are() -> None:
+    schema = json.loads((specs_directory() / "schema" / "behaviours.schema.json").read_text(encoding="utf-8"))
+    row = schema["additionalProperties"]
+    assert set(row["properties"]["probe"]["enum"]) == METHODS.keys()
+    probes = {each["if"]["properties"]["probe"]["const"]: each["then"]["properties"] for each in row["then"]["allOf"]}
+    assert probes.keys() == METHODS.keys()
+    assert set(probes["exercises"]["cases"]["items"]["enum"]) == EXERCISES.keys()
+    assert set(probes["graph"]["claim"]["enum"]) == set(CLAIMS)
+    assert set(probes["graph"]["random"]["enum"]) == set(MAKERS)
+    assert set(probes["release"]["after"]["enum"]) == RELEASES.keys()
+    assert set(probes["repetition"]["case"]["enum"]) == REPETITIONS.keys()
+    assert probes["repetition"]["iterations"]["minimum"] == 100 * ROUNDS
+    assert set(probes["scale"]["graph"]["enum"]) == LARGE_GRAPHS.keys()
+    assert probes["scale"]["sizes"]["minItems"] == FITTED
+
+
+def test_the_sizes_of_large_graphs_grow() -> None:
+    parameters = [each.measurement.parameters for each in all_behaviours() if each.measurement is not None]
+    sizes = [given[name] for given in parameters if "sizes" in given for name in ("sizes", "smoke")]
+    assert sizes
+    assert all(each == sorted(each) for each in sizes)
