@@ -7,12 +7,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from refgrad.documents import checked, read_bytes
 from refgrad.errors import UserError
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
+
+MOST_BYTES: Final = 1 << 30
+"""Largest journal that is read, in bytes: of an engine that fails all checks it has tens of MB."""
 
 
 class JournalError(UserError):
@@ -51,7 +54,7 @@ class Journal:
         Nothing is written. Raises JournalError where the journal cannot be read, belongs to another run, or is damaged
         before its end.
         """
-        whole = read_bytes(self.path, JournalError).split(b"\n")[:-1]
+        whole = read_bytes(self.path, JournalError, MOST_BYTES).split(b"\n")[:-1]
         if not whole or _read(whole[0]) != dict(header):
             message = f"{self.path} belongs to another run; grade without --resume, or into another folder"
             raise JournalError(message)

@@ -36,7 +36,7 @@ class Engine:
         self.watch: Callable[[Scenario], Callable[[int], None]] | None = None
         """What is called with each scenario that runs in this process, and returns what its steps are reported to."""
         self.hung: set[frozenset[str]] = set()
-        """The operators of scenarios that gave no answer: one where the step is known in which that was."""
+        """The operators of scenarios that gave no answer; a single one if it is known which one was being applied."""
         self.prepared: dict[tuple[Scenario, bool], tuple[Observation, ...]] = {}
         """What scenarios showed that were run ahead, each by whether seeds were watched."""
 
@@ -45,12 +45,12 @@ class Engine:
         return scenario.id in self.fatal or any(known == scenario for known, _seeds in self.prepared)
 
     def forget(self, scenario: Scenario) -> None:
-        """Let a scenario be run again that ended a process, for as long as if none like it had."""
+        """Let a scenario be run again that ended a process, within the whole time limit."""
         self.fatal.pop(scenario.id, None)
         self.hung = {operators for operators in self.hung if not operators <= scenario.operators}
 
     def hangs(self, operators: frozenset[str]) -> bool:
-        """Return whether a scenario of no other operators than these gave no answer."""
+        """Return whether a scenario whose operators are among these gave no answer."""
         return any(known <= operators for known in self.hung)
 
     @property

@@ -76,11 +76,15 @@ class LocalRunner:
             raise EngineStartError(adapter.cannot_start(type(error).__name__, str(error))) from error
 
     def run(self, programs: Sequence[Program]) -> list[Shown]:
-        """Return the answers of each program's steps."""
+        """Return what each program's steps showed."""
         found: list[Shown] = []
         for program in programs:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                found.append(tuple(map(read_answer, self.session.run(program.wire(), self.watch))))
+                answers = self.session.run(program.wire(), self.watch)
+            try:
+                found.append(tuple(map(read_answer, answers)))
+            except ProtocolError as error:
+                found.append(Ending("crashed", plain_line(str(error))))
         return found
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
@@ -112,14 +116,14 @@ class ProcessRunner:
         self._start()
 
     def run(self, programs: Sequence[Program]) -> list[Shown]:
-        """Return the answers of each program's steps, or how the runner ended in it; the others are run anyway."""
+        """Return what each program's steps showed, or how the runner ended in it; the others are run anyway."""
         found: list[Shown] = []
         while len(found) < len(programs):
             found += self.run_until_ended(programs[len(found) :])
         return found
 
     def run_until_ended(self, programs: Sequence[Program]) -> list[Shown]:
-        """Return the answers of each program's steps up to the first program in which the runner ended."""
+        """Return what each program's steps showed, up to the first program in which the runner ended."""
         found: list[Shown] = []
         while len(found) < len(programs):
             rest = programs[len(found) :]
@@ -130,9 +134,9 @@ class ProcessRunner:
         return found
 
     def _asked(self, programs: Sequence[Program]) -> list[Shown] | tuple[int, Ending]:
-        """Return the answers of programs, or which one the runner ended in, and how.
+        """Return what programs showed, or the index of the one in which the runner ended, and how it did.
 
-        There are fewer answers than programs where one has changed the language itself; the next process runs the rest.
+        The result is shorter than ``programs`` if one of them has changed the language itself.
         """
         seconds = self.limits.program * (HURRIED if self.hurried else 1.0)
         try:
@@ -155,7 +159,11 @@ class ProcessRunner:
         """Return what programs showed one of which has ended the runner, by running those before it again."""
         self.endings += 1
         ran, self._ran = self._ran + index, 0
-        shown = self._isolated(programs[index], ending, is_first=not ran) if ran or self.forks is None else ending
+        shown: Shown = ending
+        if ran or self.forks is None:
+            hurried, self.hurried = self.hurried, self.hurried or ending.outcome == "hung"
+            shown = self._isolated(programs[index], ending, is_first=not ran)
+            self.hurried = hurried
         before = self.run_until_ended(programs[:index]) if index else []
         ended_before = len(before) < index or any(isinstance(each, Ending) for each in before)
         return before if ended_before else [*before, shown]
@@ -164,9 +172,8 @@ class ProcessRunner:
         """Return what a program shows in a process of its own: one that ran others may die of what those have done.
 
         If forks end time and again, and a process that was not forked answers, the engine does not survive forks, and
-        is started anew from then on. A hang is expected again, so that it costs a part of the time limit.
+        is started anew from then on.
         """
-        self.hurried |= ending.outcome == "hung"
         found = self._asked([program] * RUNS_ALONE)
         if isinstance(found, list):
             return ending if is_first else found[0]
@@ -268,12 +275,9 @@ class ProcessRunner:
             raised = answer["error"]
             raise EngineStartError(adapter.cannot_start(plain_line(raised["type"]), plain_line(raised["message"])))
         assert self._process is not None
-        self._process.forks, self._process.parent = (
-            bool(answer["hello"].get("forks")),
-            int(answer["hello"].get("pid", 0)),
-        )
-        if not self._process.forks:
-            self.forks = False
+        self._process.parent = int(answer["hello"].get("pid", 0))
+        self._process.forks = bool(answer["hello"].get("forks"))
+        self.forks = self.forks if self._process.forks else False
 
 
 def command_of(language: str, python: str = sys.executable) -> list[str]:

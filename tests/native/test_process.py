@@ -61,13 +61,15 @@ def test_the_time_to_read_an_answer_grows_as_its_size() -> None:
     process = RunnerProcess([sys.executable, "-c", LONG])
     seconds = []
     try:
-        for number, size in enumerate((1 << 24, 1 << 26), 1):
+        for number, size in enumerate((1 << 22, 1 << 26), 1):
             started = time.process_time()
             assert len(process.ask({"id": number, "size": size}, 60.0)["text"]) == size
             seconds.append(time.process_time() - started)
     finally:
         process.kill()
-    assert seconds[1] < 8 * seconds[0]  # where each part is searched again, four times the size takes sixteen times
+    assert (
+        seconds[1] < 64 * seconds[0]
+    )  # sixteen times the size takes 256 times as long where each part is searched again
 
 
 def test_a_process_that_does_not_answer_was_busy_or_waiting() -> None:
