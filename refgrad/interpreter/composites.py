@@ -46,15 +46,16 @@ class Notes:
 
     Constants have the dtype of the arrays that the composite was given, and numbers that of the operator's other
     operands, as Python's numbers have in numpy: float32 stays float32. With ``computed``, composites take the steps by
-    which engines compute them.
+    which engines compute them. With ``bounded``, what takes too many steps or too much memory raises ValueError.
     """
 
-    def __init__(self, *given: Entry, computed: bool = False) -> None:
+    def __init__(self, *given: Entry, computed: bool = False, bounded: bool = False) -> None:
         """Start with nothing noted."""
         self.entries: list[Entry] = []
         self.size = 0
         self.given = given
         self.computed = computed
+        self.bounded = bounded
 
     def __getattr__(self, name: str) -> Callable[..., Entry]:
         """Return the operator of that name. Raises AttributeError where the table has none."""
@@ -74,12 +75,12 @@ class Notes:
         return self._noted(Entry(unrounded.astype(dtype) if narrow else unrounded, unrounded=unrounded))
 
     def _noted(self, entry: Entry) -> Entry:
-        """Note an entry. Raises ValueError where there are too many of them, or they are too large together."""
         self.entries.append(entry)
-        self.size += entry.array.size
-        refuse_size(self.size, 2 * LARGEST)
-        if len(self.entries) > MOST_STEPS:
-            raise ValueError(f"more than {MOST_STEPS:,} steps are too many")
+        if self.bounded:
+            self.size += entry.array.size
+            refuse_size(self.size, 2 * LARGEST)
+            if len(self.entries) > MOST_STEPS:
+                raise ValueError(f"more than {MOST_STEPS:,} steps are too many")
         return entry
 
     def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> Entry:
@@ -88,7 +89,8 @@ class Notes:
         bound = operator.bind(attributes)
         if operator.composite is not None:
             return self.steps(operator.composite)(self, *entries, **bound)  # type: ignore[no-any-return]
-        refuse_large_result(operator, [entry.array for entry in entries], bound)
+        if self.bounded:
+            refuse_large_result(operator, [entry.array for entry in entries], bound)
         array = np.asarray(numpy_function(operator)(*(entry.array for entry in entries), **bound))
         return self._noted(Entry(array, operator, entries, bound))
 
@@ -124,15 +126,20 @@ class Noted:
 
 
 def noted(
-    operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any], *, computed: bool = False
+    operator: Operator,
+    arrays: Sequence[npt.NDArray[Any]],
+    attributes: Mapping[str, Any],
+    *,
+    computed: bool = False,
+    bounded: bool = False,
 ) -> Noted:
-    """Apply a composite to arrays, with all its attributes; with ``computed`` by the steps by which engines compute it.
+    """Apply a composite to arrays, with all its attributes, and the options of `Notes`.
 
     Raises ValueError where shapes or attributes do not fit, IndexError where an index or an axis does not.
     """
     assert operator.composite is not None
     inputs = tuple(map(Entry, arrays))
-    notes = Notes(*inputs, computed=computed)
+    notes = Notes(*inputs, computed=computed, bounded=bounded)
     try:
         with np.errstate(all="ignore"):  # numbers that are not finite are values like others
             result = notes.steps(operator.composite)(notes, *inputs, **attributes)

@@ -84,7 +84,7 @@ class _Bounded(Float64):
             refuse_large_result(operator, arguments, attributes, MOST_ENTRIES)
             made = [super().apply(operator, arguments, attributes)]
         else:
-            made = [entry.array for entry in noted(operator, arguments, attributes).entries]
+            made = [entry.array for entry in noted(operator, arguments, attributes, bounded=True).entries]
         refuse_size(made[-1].size, MOST_ENTRIES)
         self.left -= sum(array.size + STEP for array in made)
         if self.left < 0:
