@@ -199,7 +199,7 @@ class RunnerProcess:
     def _line(self, seconds: float, count: int) -> bytes:
         """Return the next line of an answer that is not empty."""
         marked, deadline, last, searched = None, 0.0, time.monotonic() + seconds * count, 0
-        used, waited = self.processor_time()
+        used = waited = 0.0
         while (end := self._pending.find(b"\n", searched)) <= 0:
             if end == 0:
                 del self._pending[:1]

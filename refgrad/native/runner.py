@@ -136,7 +136,7 @@ class ProcessRunner:
     def _asked(self, programs: Sequence[Program]) -> list[Shown] | tuple[int, Ending]:
         """Return what programs showed, or the index of the one in which the runner ended, and how it did.
 
-        The result is shorter than ``programs`` if one of them has changed the language itself.
+        If one of the programs has changed the language itself, only what the first showed is returned.
         """
         seconds = self.limits.program * (HURRIED if self.hurried else 1.0)
         try:
