@@ -1,4 +1,4 @@
-"""An engine that programs are run on: what its adapter says of it, its spellings, and what its scenarios showed."""
+"""An engine that programs are run on: its adapter, its runner, its spellings, and what its scenarios showed."""
 
 from __future__ import annotations
 

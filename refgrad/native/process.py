@@ -43,17 +43,17 @@ they compute does not depend on it. Memory that nothing was written to is filled
 """
 
 MARKS: Final = struct.Struct("<IIII")
-"""What a runner records: the program of a batch, its step, the process that runs it, the error that kept it from
-starting."""
+"""What a runner shares: the index of the program in its batch, the number of the step, the process that runs it, and
+the error number if the runner could not be started."""
 
 STEPS: Final = slice(supervisor.PID)
-"""The part of the marks that says how far a batch has come."""
+"""The bytes of the marks that hold the program and the step."""
 
 SECONDS_TO_END: Final = 2 * supervisor.SECONDS_TO_END
-"""How long to wait for a supervisor that was told to end all that it has started."""
+"""Seconds to wait for a supervisor to end all processes below it."""
 
 BUSY: Final = 0.5
-"""Share of a time limit from which on a process that did not answer counts as busy, not as waiting."""
+"""Share of the time limit that a process without an answer must have spent on a processor to be called busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +191,8 @@ class RunnerProcess:
                 self._read(wait=0.0)
             except OSError as error:
                 raise self._ended() from error
-            if view and self._pending.strip():  # a process that ended before it had read all: the rest is for no other
-                raise self._stale("said something before it was asked")
+            if view and self._pending.strip():  # a fork ended before it had read all: the next must not read the rest
+                raise self._stale("answered before it had the whole request")
             if time.monotonic() > deadline:
                 raise self._end("hung", "did not take a request")
 
@@ -223,9 +223,9 @@ class RunnerProcess:
         return line
 
     def processor_time(self) -> tuple[float, float]:
-        """Return the seconds that the process has run, and those in which it could have run and others did.
+        """Return the seconds that the process has run, and the seconds that it has waited for a processor.
 
-        Both are 0 where the system does not tell.
+        Both are 0 if the system does not provide them.
         """
         try:
             used, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text(encoding="ascii").split()
@@ -301,7 +301,7 @@ class RunnerProcess:
         return error
 
     def _error(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
-        """Return what is known of the program that is being run."""
+        """Return an error with the program and step that are being run, and the end of standard error."""
         index, step, *_ = MARKS.unpack(self._marks[:])
         with suppress(OSError, ValueError):
             self._read(wait=0.0)

@@ -227,7 +227,7 @@ class ProcessRunner:
             process.stop()
 
     def _ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
-        """Send a request, once more if somebody else may have killed the process: that says nothing of the engine."""
+        """Send a request, again if the process may have been killed from outside, which is not the engine's fault."""
         for _ in range(KILLS):
             if self._process is None or self._process.ended:
                 self._start()
@@ -296,7 +296,7 @@ def _said(error: Mapping[str, Any]) -> str:
 
 
 def _checked(answer: Mapping[str, Any], programs: Sequence[Program]) -> list[Shown]:
-    """Return what programs showed. Raises ProtocolError for an answer that does not say that."""
+    """Return what programs showed. Raises ProtocolError for any other answer."""
     if "error" in answer:
         raise ProtocolError(f"the runner failed: {_said(answer['error'])}")
     ran = answer.get("ran")

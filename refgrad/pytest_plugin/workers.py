@@ -171,7 +171,7 @@ def popen_of(node: Any) -> subprocess.Popen[bytes] | None:
 
 
 def is_stopped(pid: int) -> bool:
-    """Return whether a process is stopped by a signal; False where the system does not tell."""
+    """Return True if a process is stopped by a signal; False where the system does not provide its state."""
     try:
         return (
             Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] == "T"

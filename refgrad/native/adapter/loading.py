@@ -82,7 +82,7 @@ def _loaded(name: str, engine: str, seconds: float, folder: str, path: tuple[str
 
 
 def _refusal(error: Mapping[str, Any], engine: str, origin: str) -> AdapterError | EngineStartError:
-    """Return the error that says what a module raised: an ImportError names the module, of others the kind matters."""
+    """Return the error for what a module raised. An ImportError names the module; other errors need their type."""
     message = error["message"] if "ImportError" in error["bases"] else f"{error['type']}: {error['message']}"
     if "AdapterError" in error["bases"]:
         return AdapterError(error["message"])

@@ -49,7 +49,7 @@ def find_adapter(name: str, seconds: float = Limits().start) -> AnyAdapter:
 
 
 def is_reference_engine(adapter: AnyAdapter) -> bool:
-    """Return whether an adapter is that of refgrad's own engine, by where it comes from and not by what it says."""
+    """Return True if an adapter is that of the reference engine, judged by the file that it was read from."""
     return adapter is read_adapter(shipped_engines()["refgrad"])
 
 

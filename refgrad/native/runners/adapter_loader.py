@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict
 
 if TYPE_CHECKING:
     from refgrad.native.runners import python_runner
-else:  # the file beside this one
+else:  # the file in the same folder
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import python_runner
 

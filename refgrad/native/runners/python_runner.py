@@ -584,9 +584,9 @@ class Server:
         return {"hello": {**version, "forks": self.forks, "pid": os.getpid()}}
 
     def run(self, session: Session, programs: Sequence[Json]) -> Json:
-        """Run a batch of programs; answer the first alone where one has changed Python itself.
+        """Run a batch of programs. If one of them has changed Python itself, answer only the first one.
 
-        What ran after that change says nothing, and which program made it is not known.
+        What ran after the change is unreliable, and it is not known which program made the change.
         """
         ran: List[List[Json]] = []
         for place, program in enumerate(programs):

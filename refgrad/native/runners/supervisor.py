@@ -101,11 +101,11 @@ def end_all(runner: int) -> None:
 
 
 def end_like(status: int) -> None:
-    """End this process as a wait status says that another one ended."""
+    """End this process with the exit status, or by the signal, that a wait status holds."""
     if os.WIFSIGNALED(status):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the runner may have left a core file, this process must not
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one core file, that of the runner, is enough
         number = os.WTERMSIG(status)
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
