@@ -61,6 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.disturbed
 @pytest.mark.parametrize("name", ENDINGS)
 def test_an_import_that_ends_its_process_is_an_engine_that_cannot_be_started(folder: Path, name: str) -> None:
     source, message = ENDINGS[name]
@@ -105,6 +106,7 @@ def test_policy_and_declarations_survive(folder: Path) -> None:
     assert adapter.aliases == {"add": ("me.add({x}, {y})",)}
 
 
+@pytest.mark.disturbed
 @pytest.mark.parametrize(
     "first",
     [
