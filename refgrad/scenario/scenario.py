@@ -30,6 +30,7 @@ class Scenario:
     steps: tuple[Step, ...]
     table: InitVar[Mapping[str, Operator] | None] = None
     _text: str | None = field(default=None, init=False, compare=False)
+    _hash: int | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self, table: Mapping[str, Operator] | None) -> None:
         """Check every step where it stands."""
@@ -42,6 +43,12 @@ class Scenario:
                 raise ScenarioError(error.rule, step=number) from None
         if scope.depth:
             raise ScenarioError("a region is entered that is never left", step=len(self.steps))
+
+    def __hash__(self) -> int:
+        """Return the hash of the steps, computed once: caches ask for it several times for each scenario."""
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash(self.steps))
+        return self._hash or 0
 
     def __repr__(self) -> str:
         """Return an expression that can be pasted."""
