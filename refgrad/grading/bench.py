@@ -35,6 +35,7 @@ class Bench:
     shared: SharedVerdicts | None = None
     reliance: Reliance = field(init=False)
     _verdicts: dict[str, Verdict] = field(default_factory=dict, init=False)
+    _hung: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         """Let what can be relied on be found on the same engine."""
@@ -44,7 +45,9 @@ class Bench:
         """Run one check."""
         if check.id not in self._verdicts:
             make = partial(check.run, self)
-            self._verdicts[check.id] = make() if self.shared is None else self.shared.made_once(check.id, make)
+            verdict = make() if self.shared is None else self.shared.made_once(check.id, make)
+            self._verdicts[check.id] = verdict
+            self._hung |= {check.id} if verdict.verdict == "hung" else set()
         return self._verdicts[check.id]
 
     def examine(self, scenario: Scenario, check: Check) -> Finding:
@@ -57,9 +60,10 @@ class Bench:
 
     def _hanging(self, scenario: Scenario, check: Check) -> str:
         """Return the check of an operator in the scenario that is known to give no answer, or nothing."""
-        others = (f"operators/{name}" for name in sorted(scenario.operators))
-        known = (self._verdicts[each] for each in others if each != check.id and each in self._verdicts)
-        return next((verdict.id for verdict in known if verdict.verdict == "hung"), "")
+        if not self._hung:
+            return ""
+        others = {f"operators/{name}" for name in scenario.operators} - {check.id}
+        return min(others & self._hung, default="")
 
     def prepare(self, scenarios: Sequence[Scenario], check: Check) -> None:
         """Run scenarios in one batch that will be examined next."""

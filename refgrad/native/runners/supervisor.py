@@ -116,6 +116,7 @@ def end_like(status: int) -> None:
 def main() -> None:
     """Wait for the end of the runner or of the lifeline, whichever comes first."""
     marks, lifeline = mmap(int(sys.argv[1]), 0), int(sys.argv[2])
+    os.set_inheritable(lifeline, False)  # noqa: FBT003 (its signature)
     adopt_orphans()
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
