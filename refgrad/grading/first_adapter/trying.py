@@ -112,16 +112,25 @@ class Workbench:
         return found
 
     def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
-        """Return the kinds of arrays for which some plain operator has a gradient, and another one once it is reset.
+        """Return the kinds of arrays for which some plain operator has a gradient.
 
-        A number is one more kind where no seed is given. A gradient without entries alone says nothing: it is right
-        whatever was computed.
+        With ``reset``, every plain operator that has one must also have one after the reset. A number is one more kind
+        where no seed is given. A gradient without entries alone says nothing: it is right whatever was computed.
         """
-        found = [kind for kind in kinds if any(self.shows(each) for each in self._walks(kind, reset=reset))]
+        found = [kind for kind in kinds if self._differentiates_plainly(kind, reset=reset)]
         if found == [EMPTY]:
             return []
         seedless = (Scenario(without_seed(walk.steps)) for walk in self._walks(NUMBER, reset=reset))
         return [*found, f"{NUMBER} without a seed"] if NUMBER in found and any(map(self.shows, seedless)) else found
+
+    def _differentiates_plainly(self, kind: str, *, reset: bool) -> bool:
+        """Return True if some plain operator has a gradient, and with ``reset`` if all that do have one after it."""
+        plain = self._walks(kind, reset=False)
+        if not reset:
+            return any(map(self.shows, plain))
+        pairs = zip(plain, self._walks(kind, reset=True), strict=True)
+        right = [self.shows(again) for walk, again in pairs if self.shows(walk)]
+        return bool(right) and all(right)
 
     def said_of_gradient(self) -> str:
         """Say what was wrong with the gradient of a number, by the first plain operator that there is."""
