@@ -75,3 +75,11 @@ OVERWRITES: Final = SOURCE.replace("self.grad = 1.0", "for value in order: value
 
 DOUBLES: Final = SOURCE.replace("self.grad = 1.0", "for value in order: value.grad *= 2\n        self.grad = 1.0")
 """A backward doubles the gradients of earlier ones before it adds to them."""
+
+ARRAYS: Final = (
+    SOURCE
+    .replace("import math", "import numpy as np")
+    .replace("math.", "np.")
+    .replace("self.grad = 1.0", "self.grad = np.ones_like(self.data)")
+)
+"""The same engine takes arrays too, as it computes with NumPy's functions."""

@@ -109,6 +109,12 @@ def choose(library: Library, asking: Asking) -> Chosen:
         narrow = _spelling(bench.knowing(leaf=leaf, **NARROW), modules, kinds, asking)
         if any(narrow_ways := _ways(narrow.bench, modules, kinds, asking)):
             spelling, ways = narrow, narrow_ways
+    leaf = asking.given.get("leaf", spelling.bench.adapter.leaf.replace("{array}", "{scalar}"))
+    scalars = spelling.bench.knowing(leaf=leaf, scalars_only=True)
+    if ways[0] and scalars.holds_floats() and not spelling.bench.knowing(**ways[0]).differentiates_arrays():
+        kinds = [NUMBER]
+        spelling = _spelling(scalars, modules, kinds, asking)
+        ways = _ways(spelling.bench, modules, kinds, asking)
     own, spelled = asking.operators, spelling.texts
     with told_with(lambda: _of_a_gradient(spelling.bench, modules, asking)):
         bench = _differentiating(spelling.bench, library, kinds, asking, ways)

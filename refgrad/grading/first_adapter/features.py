@@ -41,7 +41,12 @@ def with_policy(bench: Workbench) -> Workbench:
 
 
 def with_dtypes(bench: Workbench) -> Workbench:
-    """Declare the dtypes that values and gradients keep, beside the one that everything is computed in."""
+    """Declare the dtypes that values and gradients keep, beside the one that everything is computed in.
+
+    Python floats have float64 alone.
+    """
+    if bench.adapter.scalars_only and bench.holds_floats():
+        return bench
     for claim in all_claims():
         if claim.kind == "dtypes" and claim.name not in bench.adapter.dtypes:
             known = bench.knowing(dtypes=(*bench.adapter.dtypes, claim.name))

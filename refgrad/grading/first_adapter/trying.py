@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
@@ -17,6 +18,7 @@ from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine
+from refgrad.native.library import Library, RaisedError
 from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
 
@@ -34,6 +36,7 @@ PATIENT: Final = 5
 """After so many errors a spelling is given up."""
 
 NUMBER: Final = "a number"
+VECTOR: Final = "a vector"
 EMPTY: Final = "an empty array"
 
 BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
@@ -131,6 +134,22 @@ class Workbench:
         pairs = zip(plain, self._walks(kind, reset=True), strict=True)
         right = [self.shows(again) for walk, again in pairs if self.shows(walk)]
         return bool(right) and all(right)
+
+    def differentiates_arrays(self) -> bool:
+        """Return True if arrays have gradients: with a seed, through a sum, or with ones as the seed of ``x + x``."""
+        ones = self.knowing(policy=replace(self.adapter.policy, implicit_seed="ones"))
+        leaf = Leaf("x", Constant.of(KINDS[VECTOR]), requires_grad=True)
+        doubled = Scenario((leaf, Apply("y", "add", ("x", "x")), Backward("y"), Read("grad", "x")))
+        return self._differentiates_plainly(VECTOR, reset=False) or (ones.runnable(doubled) and ones.shows(doubled))
+
+    def holds_floats(self) -> bool:
+        """Return True if a tensor made of a Python float has a Python float as its value."""
+        library = Library(self.engine)
+        made, value = library.leaf("np.array(1.5)", "1.5"), library.value("x")
+        attempt = f"def attempt():\n    x = {made}\n    return [type({value}) is float]\n"
+        with suppress(RaisedError):
+            return [seen.data for seen in library.run(attempt, timed=False)] == [[True]]
+        return False
 
     def said_of_gradient(self) -> str:
         """Say what was wrong with the gradient of a number, by the first plain operator that there is."""
