@@ -21,12 +21,7 @@ from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"})
 """The operators of two operands that plain programs use, and how formulas write them."""
 
-NUMBERS: Final = frozenset({"wrong", "inaccurate"})
-"""The failures of programs that return a gradient."""
-
-LEAVES: Final = tuple(
-    Leaf(name, Constant.of(np.array(value)), requires_grad=True) for name, value in (("x", 1.5), ("y", 2.25))
-)
+LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in (("x", 1.5), ("y", 2.25)))
 """The operands of plain programs."""
 
 
@@ -51,7 +46,7 @@ class PlainProgram:
         if engine.absent(scenario) or not required_features(scenario) <= engine.adapter.features:
             return None
         finding = examine(scenario, engine)
-        return None if finding.failed and finding.outcome not in NUMBERS else finding
+        return None if finding.failed and finding.outcome not in {"wrong", "inaccurate"} else finding
 
 
 def suspected_faults(engine: Engine) -> list[str]:
@@ -90,8 +85,7 @@ def _first_wrong(programs: Iterable[PlainProgram], engine: Engine, operator: str
         if finding.outcome == "wrong":
             where = f" in {operator}" if operator else ""
             at = ", ".join(f"{leaf.name} = {leaf.value.to_numpy()}" for leaf in program.scenario.leaves)
-            seen = plain_line(finding.message)
-            return f"suspected fault{where}: backward from {program.formula} at {at}: {seen}"
+            return f"suspected fault{where}: backward from {program.formula} at {at}: {plain_line(finding.message)}"
     return ""
 
 
@@ -103,9 +97,8 @@ def _runs_right(program: PlainProgram, engine: Engine) -> bool:
 
 def _once(name: str) -> PlainProgram:
     """Return a single use of an operator."""
-    if name in SIGNS:
-        return PlainProgram(f"`x {SIGNS[name]} y`", (Apply("a", name, ("x", "y")),), ("a",))
-    return PlainProgram(f"`{name}(x)`", (Apply("a", name, ("x",)),), ("a",))
+    formula, operands = (f"x {SIGNS[name]} y", ("x", "y")) if name in SIGNS else (f"{name}(x)", ("x",))
+    return PlainProgram(f"`{formula}`", (Apply("a", name, operands),), ("a",))
 
 
 def _twice(name: str) -> Iterator[PlainProgram]:

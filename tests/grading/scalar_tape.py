@@ -83,3 +83,17 @@ ARRAYS: Final = (
     .replace("self.grad = 1.0", "self.grad = np.ones_like(self.data)")
 )
 """The same engine takes arrays too, as it computes with NumPy's functions."""
+
+SUM: Final = """
+    def sum(self, axis=None, keepdims=False):
+        out = Value(np.sum(self.data, axis=axis, keepdims=keepdims), (self,))
+        def send():
+            grad = out.grad if axis is None or keepdims else np.expand_dims(out.grad, axis)
+            self.grad = self.grad + np.broadcast_to(grad, np.shape(self.data))
+        out.send = send
+        return out
+"""
+"""A sum over axes."""
+
+DOUBLED_TANH: Final = ARRAYS.replace("(1 - out.data**2)", "(2 if np.ndim(out.data) else 1) * (1 - out.data**2)") + SUM
+"""The gradient of the hyperbolic tangent is doubled for arrays."""
