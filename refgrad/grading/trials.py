@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import corner_scenarios
+from refgrad.grading.checks.isolation.seedless import without_seeds
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding
@@ -99,13 +100,12 @@ class Trial:
         return remedy(self.finding, self.kind, f"{self.kind} must come back as it was given: {SHAPES}", NO_GRADIENT)
 
 
-def examined(name: str, python: str) -> Iterator[Trial]:
-    """Start an engine, in the interpreter that has it, and try the templates of its adapter one after the other.
+def start(name: str, python: str) -> Engine:
+    """Start an engine in the interpreter that has it, with limits that suit trials.
 
     Raises UserError where there is no such adapter, or the engine cannot be started.
     """
-    engine = launch(find_adapter(name), Isolation(python=python, limits=Limits(program=PATIENCE)))
-    yield from trials(engine)
+    return launch(find_adapter(name), Isolation(python=python, limits=Limits(program=PATIENCE)))
 
 
 def trials(engine: Engine) -> Iterator[Trial]:
@@ -140,24 +140,23 @@ def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> I
 
 def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[Trial]:
     """Try a gradient of the first operator that has one, so that no spelling is to blame, and how it is reset."""
-    tried: list[tuple[str, Trial]] = []
+    tried: list[Trial] = []
     for name in _simple(engine):
         if walk := walk_through(engine, leaf, name):
-            trial = _tried(engine, (*GRADIENT, f"operators.{name}"), kind, Scenario(walk))
+            trial = _tried(engine, GRADIENT, kind, Scenario(walk))
             right = trial.finding.outcome == "passed" or (name in PLAIN and not trial.failed)
-            tried.insert(0 if right else len(tried), (name, trial))
+            tried.insert(0 if right else len(tried), trial)
             if right:
                 break
     if not tried:
         return
-    name, trial = tried[0]
-    yield trial
-    walk = trial.scenario.steps
+    yield tried[0]
+    walk = tried[0].scenario.steps
     if not leaf.value.shape:
-        yield _tried(engine, (*GRADIENT, f"operators.{name}"), kind, Scenario(without_seed(walk)))
+        yield _tried(engine, GRADIENT, kind, Scenario(without_seed(walk)))
     if "zero_grad" in engine.adapter.features:
         again = Scenario((*walk, ZeroGrad("x"), Read("grad", "x")))
-        yield _tried(engine, (*GRADIENT, "zero_grad", f"operators.{name}"), kind, again)
+        yield _tried(engine, (*GRADIENT, "zero_grad"), kind, again)
 
 
 def _simple(engine: Engine) -> Iterator[str]:
@@ -168,14 +167,19 @@ def _simple(engine: Engine) -> Iterator[str]:
 
 
 def walk_through(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
-    """Return the steps of a backward through one operator; none where that needs a seed which the engine takes not."""
-    seeded = "seed" in engine.adapter.features
+    """Return the steps of a backward through one operator; none for an array if the engine has no seeds and no sum."""
     array = leaf.value.to_numpy()
-    if array.ndim and not seeded:
+    if array.ndim and "seed" not in engine.adapter.features and "sum" not in engine.operators:
         return ()
-    seed = Constant.of(np.arange(2.0, array.size + 2).reshape(array.shape)) if seeded else None
+    seed = Constant.of(np.arange(2.0, array.size + 2).reshape(array.shape))
     made = Apply("y", name, ("x",) * len(operator_table()[name].argument_names))
-    return (leaf, made, Backward("y", seed), Read("grad", "x"))
+    return _fitting(Scenario((leaf, made, Backward("y", seed), Read("grad", "x"))), engine).steps
+
+
+def _fitting(scenario: Scenario, engine: Engine) -> Scenario:
+    """Return the scenario, with sums in place of seeds if the engine takes none and has what that needs."""
+    summed = without_seeds(scenario, weighs=False)
+    return scenario if "seed" in engine.adapter.features or "sum" in engine.absent(summed) else summed
 
 
 def without_seed(walk: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -184,9 +188,10 @@ def without_seed(walk: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> Trial:
-    """Try a scenario with the first spelling of its operators."""
-    alone = with_spellings(engine, {name: engine.operators[name] for name in scenario.operators})
-    return Trial(_said(engine, names), kind, scenario, alone, examine(scenario, alone))
+    """Try a scenario with the first spelling of its operators; report these fields and the operators."""
+    names = (*names, *(f"operators.{name}" for name in sorted(scenario.operators)))
+    own = with_spellings(engine, {n: engine.operators[n] for n in scenario.operators}) if scenario.operators else engine
+    return Trial(_said(engine, names), kind, scenario, own, examine(scenario, own))
 
 
 def with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
@@ -207,7 +212,7 @@ def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
 def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
     """Yield the first small corner of an operator that is about each kind of array, and about no kind that fails."""
     wanted = list(kinds)
-    for kind, scenario in _about(operator, kinds):
+    for kind, scenario in _about(operator, kinds, engine):
         if kind in wanted and required_features(scenario) <= engine.adapter.features:
             wanted.remove(kind)
             yield kind, scenario
@@ -215,13 +220,14 @@ def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) ->
 
 def small_corners(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
     """Yield the small corners of an operator that are about no other kinds of arrays."""
-    corners = (scenario for _, scenario in _about(operator, kinds))
+    corners = (scenario for _, scenario in _about(operator, kinds, engine))
     return (scenario for scenario in corners if required_features(scenario) <= engine.adapter.features)
 
 
-def _about(operator: Operator, kinds: Collection[str]) -> Iterator[tuple[str, Scenario]]:
+def _about(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
     """Yield the small corners of an operator that are about no other kinds of arrays, each with its largest kind."""
-    for scenario in corner_scenarios(operator.name, most=CORNERS):
+    for seeded in corner_scenarios(operator.name, most=CORNERS):
+        scenario = _fitting(seeded, engine)
         found = {_kind(leaf.value.shape) for leaf in scenario.leaves}
         if sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST and found <= set(kinds):
             yield max(found, key=list(KINDS).index, default=""), scenario

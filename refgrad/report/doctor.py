@@ -15,14 +15,16 @@ MOST_LINES = 8
 """How much of what was run is shown; the option for whole programs shows all."""
 
 
-def doctor_text(name: str, trials: Sequence[Trial], *, program: bool, python: str | None = None) -> str:
-    """Return what failed, template by template, and what to do next, in the interpreter that has the engine."""
-    failing = [trial for trial in trials if trial.failed]
-    groups = [list(group) for _, group in groupby(failing, key=lambda trial: tuple(trial.fields.items()))]
+def doctor_text(
+    name: str, trials: Sequence[Trial], *, program: bool, python: str | None = None, faults: Sequence[str] = ()
+) -> str:
+    """Return the suspected faults, the trials that failed, template by template, and the next command."""
+    failed = (trial for trial in trials if trial.failed)
+    groups = [list(group) for _, group in groupby(failed, key=lambda trial: tuple(trial.fields.items()))]
     lines = [line for group in groups for line in _group(group, program=program)]
-    untried = without_arrays(trials[0].engine) if trials else ""
-    notes = [f"note: {untried}"] if untried else []
-    return "\n".join([*lines, _summary(name, trials, len(groups)), *notes, _next(name, python, failed=bool(groups))])
+    notes = [f"note: {untried}"] if trials and (untried := without_arrays(trials[0].engine)) else []
+    count = len(faults) + len(groups)
+    return "\n".join([*faults, *lines, _summary(name, trials, count), *notes, _next(name, python, failed=count > 0)])
 
 
 def _group(group: Sequence[Trial], *, program: bool) -> Iterator[str]:

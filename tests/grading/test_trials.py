@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.grading.trials import Trial, examined, trials, without_arrays
+from refgrad.grading.trials import Trial, start, trials, without_arrays
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import Backward
@@ -142,7 +142,7 @@ def test_some_operators_of_the_reference_engine_have_nothing_to_mend() -> None:
 
 @pytest.mark.slow
 def test_the_reference_engine_has_nothing_to_mend() -> None:
-    found = [*examined("refgrad", "python")]
+    found = [*trials(start("refgrad", "python"))]
     assert [trial.came_back for trial in found if trial.failed] == []
     assert isinstance(found[0].engine.adapter, TapeAdapter)
 

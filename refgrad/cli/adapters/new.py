@@ -80,6 +80,8 @@ def new(  # noqa: PLR0913 (one an option)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
     operators = len(chosen.bench.engine.operators)
+    for fault in chosen.faults:
+        click.echo(fault)
     click.echo(f"{path}: {len(text.splitlines())} lines, {operators} operators")
     for operator, text in chosen.unlike.items():
         click.echo(f"left out: operators/{operator}: `{text}` gives other numbers or shapes")

@@ -69,18 +69,21 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     """
     from refgrad.cli.failure import Status, told_in_one_line
     from refgrad.cli.progress import doing
-    from refgrad.grading.trials import examined
+    from refgrad.grading.plain_programs import suspected_faults
+    from refgrad.grading.trials import start, trials
     from refgrad.report.doctor import doctor_text
 
     failed = False
     for name in engines:
         with told_in_one_line(), doing(f"starting {name}") as now:
-            trials = []
-            for trial in examined(name, python or sys.executable):
+            engine = start(name, python or sys.executable)
+            tried = []
+            for trial in trials(engine):
                 now.tell(f"tried {', '.join(trial.fields)} on {trial.kind}")
-                trials.append(trial)
-        click.echo(doctor_text(name, trials, program=program, python=python))
-        failed = failed or any(trial.failed for trial in trials)
+                tried.append(trial)
+            faults = suspected_faults(engine)
+        click.echo(doctor_text(name, tried, program=program, python=python, faults=faults))
+        failed = failed or bool(faults) or any(trial.failed for trial in tried)
     raise SystemExit(int(Status.FAILED if failed else Status.PASSED))
 
 

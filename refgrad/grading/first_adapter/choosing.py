@@ -30,6 +30,7 @@ from refgrad.grading.first_adapter.features import with_dtypes, with_optional, w
 from refgrad.grading.first_adapter.library import Library
 from refgrad.grading.first_adapter.trying import NUMBER, Texts, Workbench, best_of
 from refgrad.grading.judging.narration import message
+from refgrad.grading.plain_programs import suspected_faults
 from refgrad.grading.trials import KINDS, PATIENCE
 from refgrad.native.adapter import TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
@@ -64,6 +65,7 @@ class Chosen:
 
     ``unlike`` are the first spellings, by their operators, that exist and give other values, where none is right.
     ``untaught`` are the operators that the library computes without a gradient; ``instead`` is what came of most.
+    ``faults`` has a line on each fault that plain programs show.
     """
 
     bench: Workbench
@@ -72,6 +74,7 @@ class Chosen:
     unlike: Mapping[str, str]
     untaught: tuple[str, ...]
     instead: str
+    faults: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,12 @@ def choose(library: Library, asking: Asking) -> Chosen:
         narrow = _spelling(bench.knowing(leaf=leaf, **NARROW), modules, kinds, asking)
         if any(narrow_ways := _ways(narrow.bench, modules, kinds, asking)):
             spelling, ways = narrow, narrow_ways
+    leaf = asking.given.get("leaf", spelling.bench.adapter.leaf.replace("{array}", "{scalar}"))
+    scalars = spelling.bench.knowing(leaf=leaf, scalars_only=True)
+    if ways[0] and scalars.holds_floats() and not spelling.bench.knowing(**ways[0]).differentiates_arrays():
+        kinds = [NUMBER]
+        spelling = _spelling(scalars, modules, kinds, asking)
+        ways = _ways(spelling.bench, modules, kinds, asking)
     own, spelled = asking.operators, spelling.texts
     with told_with(lambda: _of_a_gradient(spelling.bench, modules, asking)):
         bench = _differentiating(spelling.bench, library, kinds, asking, ways)
@@ -123,7 +132,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
     instead = next((plain_line(said, LONGEST) for said, _ in came.most_common(1)), "")
-    return Chosen(bench, modules, spelling.family, spelling.unlike, untaught, instead)
+    return Chosen(bench, modules, spelling.family, spelling.unlike, untaught, instead, suspected_faults(bench.engine))
 
 
 def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:

@@ -6,24 +6,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
-from typing import get_args, get_type_hints
+from typing import Final, get_args, get_type_hints
 
 from refgrad.grading.checks.statements.claims import Claim, all_claims
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.candidates import BACKWARDS, OPTIONAL, with_module
 from refgrad.grading.first_adapter.trying import BY_POLICY, RIGHT, Workbench, best_of
 from refgrad.grading.judging.evidence import Entry
+from refgrad.grading.plain_programs import faults_of_one_backward
 from refgrad.lifecycle import Policy, required_features
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 
+LENIENT: Final = frozenset({"open", "overwrites", "replaces"})
+"""Values of the policy that allow gradients which an engine without them would have wrong."""
+
 
 def with_policy(bench: Workbench) -> Workbench:
-    """Choose each field of the policy by the scenarios that tell its values apart, the simplest first."""
+    """Choose each field of the policy by the scenarios that tell its values apart, the simplest first.
+
+    Where plain programs of one backward are wrong, no value is chosen that would excuse a wrong gradient.
+    """
     if isinstance(bench.adapter, FunctionalAdapter):
         return bench
     types, claims = get_type_hints(Policy), {claim.name: claim for claim in all_claims() if claim.kind == "policies"}
+    excluded = LENIENT if faults_of_one_backward(bench.engine) else frozenset()
     for field in ("implicit_seed", "keeps", "accumulates", "frees"):
-        for value in get_args(types[field]):
+        for value in (value for value in get_args(types[field]) if value not in excluded):
             known = bench.knowing(policy=replace(bench.adapter.policy, **{field: value}))
             shown = [known.found(scenario) for scenario in claims[field].scenarios if known.runnable(scenario)]
             if shown and not any(finding.failed for finding in shown):
@@ -33,7 +41,12 @@ def with_policy(bench: Workbench) -> Workbench:
 
 
 def with_dtypes(bench: Workbench) -> Workbench:
-    """Declare the dtypes that values and gradients keep, beside the one that everything is computed in."""
+    """Declare the dtypes that values and gradients keep, beside the one that everything is computed in.
+
+    Python floats have float64 alone.
+    """
+    if bench.adapter.scalars_only and bench.holds_floats():
+        return bench
     for claim in all_claims():
         if claim.kind == "dtypes" and claim.name not in bench.adapter.dtypes:
             known = bench.knowing(dtypes=(*bench.adapter.dtypes, claim.name))

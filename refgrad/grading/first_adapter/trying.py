@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
@@ -17,6 +18,7 @@ from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine
+from refgrad.native.library import Library, RaisedError
 from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
 
@@ -34,6 +36,7 @@ PATIENT: Final = 5
 """After so many errors a spelling is given up."""
 
 NUMBER: Final = "a number"
+VECTOR: Final = "a vector"
 EMPTY: Final = "an empty array"
 
 BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
@@ -112,16 +115,41 @@ class Workbench:
         return found
 
     def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
-        """Return the kinds of arrays for which some plain operator has a gradient, and another one once it is reset.
+        """Return the kinds of arrays for which some plain operator has a gradient.
 
-        A number is one more kind where no seed is given. A gradient without entries alone says nothing: it is right
-        whatever was computed.
+        With ``reset``, every plain operator that has one must also have one after the reset. A number is one more kind
+        where no seed is given. A gradient without entries alone says nothing: it is right whatever was computed.
         """
-        found = [kind for kind in kinds if any(self.shows(each) for each in self._walks(kind, reset=reset))]
+        seeded = [kind for kind in kinds if kind == NUMBER or "seed" in self.adapter.features]
+        found = [kind for kind in seeded if self._differentiates_plainly(kind, reset=reset)]
         if found == [EMPTY]:
             return []
         seedless = (Scenario(without_seed(walk.steps)) for walk in self._walks(NUMBER, reset=reset))
         return [*found, f"{NUMBER} without a seed"] if NUMBER in found and any(map(self.shows, seedless)) else found
+
+    def _differentiates_plainly(self, kind: str, *, reset: bool) -> bool:
+        """Return True if some plain operator has a gradient, and with ``reset`` if all that do have one after it."""
+        plain = self._walks(kind, reset=False)
+        if not reset:
+            return any(map(self.shows, plain))
+        pairs = zip(plain, self._walks(kind, reset=True), strict=True)
+        right = [self.shows(again) for walk, again in pairs if self.shows(walk)]
+        return bool(right) and all(right)
+
+    def differentiates_arrays(self) -> bool:
+        """Return True if arrays have gradients: with a seed, through a sum, or with ones as the seed of ``x + x``."""
+        ones = self.knowing(policy=replace(self.adapter.policy, implicit_seed="ones"))
+        leaf = Leaf("x", Constant.of(KINDS[VECTOR]), requires_grad=True)
+        doubled = Scenario((leaf, Apply("y", "add", ("x", "x")), Backward("y"), Read("grad", "x")))
+        return self._differentiates_plainly(VECTOR, reset=False) or (ones.runnable(doubled) and ones.shows(doubled))
+
+    def holds_floats(self) -> bool:
+        """Return True if a tensor made of a Python float has a Python float as its value."""
+        library = Library(self.engine)
+        value = library.value(library.leaf("np.array(1.5)", "1.5"))
+        with suppress(RaisedError):
+            return bool(library.run(f"def attempt(): return [type({value}) is float]\n", timed=False)[0].data[0])
+        return False
 
     def said_of_gradient(self) -> str:
         """Say what was wrong with the gradient of a number, by the first plain operator that there is."""

@@ -9,6 +9,7 @@ import pytest
 from refgrad.cli.adapters.new import MEANINGS
 from refgrad.grading.first_adapter.asking import DIRECTIONS, OTHER_LANGUAGES
 from tests.cli.conftest import Terminal
+from tests.grading import scalar_tape
 
 MODULE = "tests.grading.first_adapter.small_tape"
 
@@ -98,3 +99,24 @@ def test_a_module_that_is_not_there_is_exit_status_3(terminal: Terminal, file: P
 
 def test_a_field_without_its_template_is_wrong_usage(terminal: Terminal) -> None:
     assert terminal.invoke("new", MODULE, "--set", "leaf").exit_code == 2
+
+
+def test_a_suspected_fault_is_reported_first_and_makes_no_policy(terminal: Terminal, file: Path) -> None:
+    (terminal.folder / "assigning.py").write_text(scalar_tape.PRODUCT_ASSIGNS)
+    result = terminal.invoke("new", "assigning", "--output", str(file), "--yes")
+    assert result.exit_code == 0, result.output
+    first, second, *_ = result.stdout.splitlines()
+    assert first == (
+        "suspected fault in multiply: backward from `(x * y) * x` at x = 1.5, y = 2.25: the gradient of x is 3.375, "
+        "but the truth is 6.7500000000000000 (relative error 5.0e-01, 1.5e+15 times what rounding explains)"
+    )
+    assert second.startswith(f"{file}: ")
+    assert "accumulates" not in file.read_text(encoding="utf-8")
+
+
+def test_a_policy_that_right_gradients_show_is_written(terminal: Terminal, file: Path) -> None:
+    (terminal.folder / "overwriting.py").write_text(scalar_tape.OVERWRITES)
+    result = terminal.invoke("new", "overwriting", "--output", str(file), "--yes")
+    assert result.exit_code == 0, result.output
+    assert "suspected fault" not in result.output
+    assert 'accumulates = "overwrites"' in file.read_text(encoding="utf-8")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.choosing import choose
-from refgrad.grading.first_adapter.features import without_what_fails
+from refgrad.grading.first_adapter.features import with_policy, without_what_fails
 from refgrad.grading.first_adapter.library import Library
 from refgrad.grading.first_adapter.trying import Workbench
 from refgrad.grading.trials import KINDS
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
+from tests.grading import scalar_tape
 
 MODULE = "tests.grading.first_adapter.plain_tape"
 SEEDED = "[setattr({output}, 'grad', {seed}), {output}.backward()]"
@@ -32,6 +35,7 @@ TAPE = TapeAdapter(
     policy=Policy(frees="never", implicit_seed="ones", keeps="all"),
     lacks=frozenset({"error:no-graph"}),
 )
+ADDING = Policy(frees="never", keeps="all")
 FLAT = FunctionalAdapter(
     name="flat",
     setup="def slopes(f, x, y):\n    return f(x, y), lambda seed: [seed * y, seed * x]\n",
@@ -97,3 +101,46 @@ def test_a_kept_graph_that_gives_wrong_numbers_is_for_a_report_to_tell() -> None
     assert not wrong.lacks & {"retain_graph", "accumulate"}
     raising = setup.replace("for _ in", "assert x.times == 1\n    for _ in")
     assert "retain_graph" in left(replace(tape, setup=raising), {}).lacks
+
+
+@pytest.mark.parametrize(
+    ("setup", "policy"),
+    [
+        (scalar_tape.OVERWRITES, replace(ADDING, accumulates="overwrites")),
+        (scalar_tape.SOURCE, ADDING),
+        (scalar_tape.PRODUCT_ASSIGNS, ADDING),
+        (scalar_tape.SUM_ASSIGNS, ADDING),
+        (scalar_tape.ALL_ASSIGN, ADDING),
+        (scalar_tape.EARLY_PARENTS, ADDING),
+        (scalar_tape.DOUBLES, ADDING),
+    ],
+)
+def test_no_policy_is_inferred_from_a_wrong_gradient(setup: str, policy: Policy) -> None:
+    adapter = replace(TAPE, setup=setup, leaf="Value({scalar})", zero_grad=None, scalars_only=True, policy=Policy())
+    known = with_policy(Workbench(Engine(adapter))).adapter
+    assert isinstance(known, TapeAdapter)
+    assert known.policy == policy
+
+
+@pytest.mark.parametrize("setup", [scalar_tape.SOURCE, scalar_tape.PRODUCT_ASSIGNS])
+def test_a_reset_works_with_every_operator(setup: str) -> None:
+    adapter = replace(TAPE, setup=setup, leaf="Value({scalar})", scalars_only=True)
+    resets = [f"setattr({{leaf}}, 'grad', {to})" for to in (None, 0)]
+    by_none, by_zero = (Workbench(Engine(replace(adapter, zero_grad=reset))) for reset in resets)
+    assert by_none.kinds_differentiated(["a number"], reset=True) == []
+    assert by_zero.kinds_differentiated(["a number"], reset=True) == ["a number", "a number without a seed"]
+
+
+@pytest.mark.parametrize(
+    ("setup", "scalars_only"),
+    [(scalar_tape.SOURCE, True), (scalar_tape.ARRAYS, False)],
+)
+def test_an_engine_of_python_floats_has_scalars_of_float64_alone(
+    setup: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, scalars_only: bool
+) -> None:
+    (tmp_path / "floats.py").write_text(setup)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    adapter = choose(Library("floats", ("floats",), sys.executable), Asking(answer, {})).bench.adapter
+    assert adapter.scalars_only is scalars_only
+    assert ("{scalar}" in adapter.leaf) is scalars_only
+    assert (adapter.dtype, adapter.dtypes == ("float64",)) == ("float64", scalars_only)

@@ -1,0 +1,123 @@
+"""Plain programs, whose gradients follow from the chain rule alone, and the faults that wrong gradients point to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.trials import PLAIN
+from refgrad.lifecycle import required_features
+from refgrad.native.engine import Engine
+from refgrad.native.text import plain_line
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
+
+SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"})
+"""The operators of two operands that plain programs use, and how formulas write them."""
+
+LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in (("x", 1.5), ("y", 2.25)))
+"""The operands of plain programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainProgram:
+    """The gradients of ``x`` and ``y`` after a backward from each of the outputs, and the formula that is computed."""
+
+    formula: str
+    steps: tuple[Apply, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The program as a scenario."""
+        leaves = [leaf for leaf in LEAVES if any(leaf.name in step.arguments for step in self.steps)]
+        reads = (Read("grad", leaf.name) for leaf in leaves)
+        return Scenario((*leaves, *self.steps, *(Backward(output, None) for output in self.outputs), *reads))
+
+    def run(self, engine: Engine) -> Finding | None:
+        """Run the program on an engine; return None if the engine cannot run it."""
+        scenario = self.scenario
+        if engine.absent(scenario) or not required_features(scenario) <= engine.adapter.features:
+            return None
+        finding = examine(scenario, engine)
+        return None if finding.failed and finding.outcome not in {"wrong", "inaccurate"} else finding
+
+
+def suspected_faults(engine: Engine) -> list[str]:
+    """Return one line on each fault that plain programs show.
+
+    There are none where no operator has a right gradient: the templates of the adapter may be wrong. Where sums and
+    products are wrong, nothing else is tried.
+    """
+    if not any(_runs_right(_once(name), engine) for name in PLAIN):
+        return []
+    if faults := faults_of_one_backward(engine):
+        return faults
+    repeated = (_first_wrong([_two_backwards(name)], engine) for name in SIGNS if _runs_right(_once(name), engine))
+    others = (_first_wrong((_once(name), _with_sum(name)), engine, name) for name in PLAIN if name not in SIGNS)
+    return [*islice(filter(None, repeated), 1), *filter(None, others)]
+
+
+def faults_of_one_backward(engine: Engine) -> list[str]:
+    """Return one line on each fault that sums and products show in programs of a single backward.
+
+    If both operators fail only where ``x`` is used twice, the fault is in neither, and no operator is named.
+    """
+    own = {name: (_once(name), *_twice(name)) for name in SIGNS}
+    faults = [line for name, programs in own.items() if (line := _first_wrong(programs, engine, name))]
+    if len(faults) == len(SIGNS) and all(_runs_right(_once(name), engine) for name in SIGNS):
+        return [_first_wrong(own["add"], engine)]
+    return faults or list(filter(None, [_first_wrong([_with_sum("multiply")], engine)]))
+
+
+def _first_wrong(programs: Iterable[PlainProgram], engine: Engine, operator: str = "") -> str:
+    """Describe the first program with a wrong gradient, and name the operator; stop at one that does not run."""
+    for program in programs:
+        finding = program.run(engine)
+        if finding is None:
+            break
+        if finding.outcome == "wrong":
+            where = f" in {operator}" if operator else ""
+            at = ", ".join(f"{leaf.name} = {leaf.value.to_numpy()}" for leaf in program.scenario.leaves)
+            return f"suspected fault{where}: backward from {program.formula} at {at}: {plain_line(finding.message)}"
+    return ""
+
+
+def _runs_right(program: PlainProgram, engine: Engine) -> bool:
+    """Return True if an engine runs the program and all its gradients are right."""
+    finding = program.run(engine)
+    return finding is not None and finding.outcome != "wrong"
+
+
+def _once(name: str) -> PlainProgram:
+    """Return a single use of an operator."""
+    formula, operands = (f"x {SIGNS[name]} y", ("x", "y")) if name in SIGNS else (f"{name}(x)", ("x",))
+    return PlainProgram(f"`{formula}`", (Apply("a", name, operands),), ("a",))
+
+
+def _twice(name: str) -> Iterator[PlainProgram]:
+    """Yield programs of one operator of two operands that use ``x`` twice; each operand is served last in one."""
+    sign = SIGNS[name]
+    yield PlainProgram(f"`x {sign} x`", (Apply("a", name, ("x", "x")),), ("a",))
+    for first, second in ("xy", "yx"):
+        steps = Apply("a", name, (first, second)), Apply("b", name, ("a", "x"))
+        yield PlainProgram(f"`({first} {sign} {second}) {sign} x`", steps, ("b",))
+
+
+def _with_sum(name: str) -> PlainProgram:
+    """Return a program that uses ``x`` in an operator and in a sum with the result."""
+    formula, operands = ("x * x", ("x", "x")) if name == "multiply" else (f"{name}(x)", ("x",))
+    return PlainProgram(f"`{formula} + x`", (Apply("a", name, operands), Apply("b", "add", ("a", "x"))), ("b",))
+
+
+def _two_backwards(name: str) -> PlainProgram:
+    """Return two calls of backward, from two outputs with the same leaves."""
+    sign = SIGNS[name]
+    steps = Apply("a", name, ("x", "y")), Apply("b", name, ("y", "x"))
+    return PlainProgram(f"`x {sign} y`, then from `y {sign} x`", steps, ("a", "b"))
