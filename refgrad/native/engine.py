@@ -182,7 +182,7 @@ def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple
     if shown is None:
         if engine.watch is not None and isinstance(engine.runner, LocalRunner):
             engine.runner.watch = engine.watch(scenario)
-        engine.runner.hurried = engine.hangs(scenario.operators)
+        engine.runner.hurried = bool(engine.hung) and engine.hangs(scenario.operators)
         shown = engine.run(engine.program(scenario, watch_seeds=seeds))
         engine.runner.hurried = False
     seen = tuple(map(_completed, scenario.steps, shown))
@@ -204,7 +204,7 @@ def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = Fals
         return
     unknown = [scenario for scenario in scenarios if not engine.fatal or scenario.id not in engine.fatal]
     programs = [engine.program(scenario, watch_seeds=seeds) for scenario in unknown]
-    engine.runner.hurried = any(engine.hangs(scenario.operators) for scenario in unknown)
+    engine.runner.hurried = bool(engine.hung) and any(engine.hangs(scenario.operators) for scenario in unknown)
     answers = engine.runner.run_until_ended(programs)  # what ends the process once ends it time and again
     engine.runner.hurried = False
     for scenario, program, each in zip(unknown, programs, answers, strict=False):
