@@ -260,6 +260,7 @@ class ProcessRunner:
             "name": adapter.name,
             "setup": adapter.setup,
             "forget": adapter.forget,
+            "preload": list(adapter.preload),
             "memory": self.limits.memory,
             "forks": self.forks is not False,
             "path": [path for path in sys.path if path and self.command[0] == sys.executable],

@@ -177,6 +177,14 @@ class Adapter:
             "me.clear_caches()",
         )
     )
+    preload: tuple[str, ...] = field(
+        default=(),
+        metadata=plain(
+            values.WORDS,
+            "Modules that the library imports at its first use; imported with the engine, each fork has them.",
+            '["me.lazy"]',
+        ),
+    )
     inventory: str | None = optional(
         plain(
             values.TEXT,

@@ -33,6 +33,7 @@ CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
     "policy": lambda table: Policy(**table),
     "alike": tuple,
     "dtypes": tuple,
+    "preload": tuple,
     "refusals": tuple,
     "unlike": frozenset,
     "lacks": frozenset,

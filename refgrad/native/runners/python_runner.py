@@ -570,6 +570,13 @@ class Server:
             if path not in sys.path:
                 sys.path.insert(0, path)
         self.session = Session(hello["setup"], hello["name"], hello.get("forget"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for module in hello.get("preload", []):
+                try:
+                    __import__(module)
+                except Exception:  # another version of the library has no such module
+                    pass
         if self.apart:
             self.session.set_apart()
         self.limit = sys.getrecursionlimit()  # some libraries raise it when they are imported
