@@ -50,7 +50,7 @@ class Engine:
         self.hung = {operators for operators in self.hung if not operators <= scenario.operators}
 
     def hangs(self, operators: frozenset[str]) -> bool:
-        """Return whether a scenario whose operators are among these gave no answer."""
+        """Return True if a scenario that used only these operators gave no answer."""
         return any(known <= operators for known in self.hung)
 
     @property

@@ -96,7 +96,7 @@ class RunnerProcess:
     command: Sequence[str]
     forks: bool = field(default=False, init=False)
     parent: int = field(default=0, init=False)
-    """The process that is forked, as the runner reports it; 0 if none is known."""
+    """Number of the process that the runner forks, 0 if it is not known."""
     ended: bool = field(default=False, init=False)
     _process: subprocess.Popen[bytes] = field(init=False)
     _lifeline: int = field(init=False)
@@ -285,7 +285,7 @@ class RunnerProcess:
         return error
 
     def _forked_again(self) -> bool:
-        """Wait until the runner reports the end of its fork, so that the next one reads what is sent; False if not."""
+        """Wait for the runner to report the end of its fork. Return False if it does not within SECONDS_TO_END."""
         deadline = time.monotonic() + SECONDS_TO_END
         while not (b'"ended"' in self._pending and self._pending.endswith(b"\n")):
             if time.monotonic() > deadline or not self._read(wait=0.1):

@@ -169,7 +169,7 @@ class ProcessRunner:
         return before if ended_before else [*before, shown]
 
     def _isolated(self, program: Program, ending: Ending, *, is_first: bool) -> Shown:
-        """Return what a program shows in a process of its own: one that ran others may die of what those have done.
+        """Return what a program shows in a process of its own, since earlier programs may have spoiled the first one.
 
         If forks end time and again, and a process that was not forked answers, the engine does not survive forks, and
         is started anew from then on.
