@@ -4,7 +4,7 @@ from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.dtypes import with_dtypes
 from refgrad.generation.lifecycles.lifecycles import generate_lifecycle, lifecycle_scenario
 from refgrad.generation.lifecycles.profile import ALL_FEATURES, LIFECYCLE, LIFECYCLE_OPERATORS, lifecycle_profile
-from refgrad.generation.profile import Dtype, GenerationError, Profile
+from refgrad.generation.profile import Dtype, GenerationError, Meeting, Profile, meeting
 from refgrad.generation.random_graphs import generate, random_scenario
 from refgrad.generation.search import Counterexample, Search, find_counterexample
 from refgrad.generation.shrinking.shrinking import shrink
@@ -26,6 +26,7 @@ from refgrad.generation.single_operators.forward_mode import forward_scenario
 from refgrad.generation.single_operators.layouts import LAYOUTS
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
+from refgrad.generation.small_graphs import Form, Role, as_expression, small_graph_scenario, small_graphs
 from refgrad.generation.tangents import without_tangents
 from refgrad.generation.wanted_gradients import without_gradients_of
 
@@ -37,12 +38,16 @@ __all__ = [
     "Choices",
     "Counterexample",
     "Dtype",
+    "Form",
     "GenerationError",
+    "Meeting",
     "Place",
     "Profile",
+    "Role",
     "Search",
     "SeededChoices",
     "applied_twice",
+    "as_expression",
     "contract_scenario",
     "contract_scenarios_of_ones",
     "corner_scenarios",
@@ -57,6 +62,7 @@ __all__ = [
     "large_scenarios",
     "lifecycle_profile",
     "lifecycle_scenario",
+    "meeting",
     "memory_scenarios",
     "memory_scenarios_of_second_order",
     "numbers_at",
@@ -67,6 +73,8 @@ __all__ = [
     "second_order_corners",
     "second_order_scenario",
     "shrink",
+    "small_graph_scenario",
+    "small_graphs",
     "subsets_of_second_order",
     "third_order_corners",
     "third_order_scenario",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.structure import Shape
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.promotion import promoted
 
@@ -20,6 +22,9 @@ ROUNDINGS: Final = 4
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16"]
 """What the leaves of a generated scenario may be of."""
+
+Meeting = Literal["numbers", "alike", "stretched"]
+"""How the shapes of an operator's operands meet: none has axes, all are the same, or they differ."""
 
 LARGEST_SIZE: Final = 64
 """No array of a random scenario has more entries."""
@@ -42,11 +47,20 @@ class GenerationError(ValueError):
     """A profile, or an operator within it, admits no scenario; the message says which."""
 
 
+def meeting(shapes: Collection[Shape]) -> Meeting:
+    """Return how the shapes of operands meet."""
+    if not any(shapes):
+        return "numbers"
+    return "alike" if len(set(shapes)) == 1 else "stretched"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """What generated scenarios may contain: what an engine offers, and how much of it at once.
 
-    ``operators`` are names of the table (None: all), of which ``length`` bounds how many are applied. Shapes have at
+    ``operators`` are names of the table (None: all), of which ``length`` bounds how many are applied. Those that
+    ``only`` names are applied where their operands meet in one of the ways that go with the name; ``joining`` is how
+    often an operator of several operands is taken whatever the others are. Shapes have at
     most ``max_rank`` axes (or as many as an operator's pattern names) with lengths from ``dimensions`` (repeat one to
     see it more often) and at most ``largest_size`` entries, and ``empty`` is the probability that a scenario is about
     arrays without entries. ``scalars_only`` leaves 0-d leaves and elementwise operators.
@@ -69,6 +83,8 @@ class Profile:
     """
 
     operators: frozenset[str] | None = None
+    only: tuple[tuple[str, frozenset[Meeting]], ...] = ()
+    joining: float = 0.0
     length: tuple[int, int] = (1, 20)
     max_rank: int = 3
     largest_size: int = LARGEST_SIZE
@@ -98,7 +114,7 @@ class Profile:
             raise GenerationError("max_rank must be at least 0, max_backwards and largest_size at least 1")
         if not self.dimensions or min(self.dimensions) < 1:
             raise GenerationError(f"dimensions {self.dimensions} must be positive lengths; `empty` brings the length 0")
-        for name in ("empty", "edges", "unused_leaves", "constants", "special", "misuse"):
+        for name in ("joining", "empty", "edges", "unused_leaves", "constants", "special", "misuse"):
             if not 0 <= getattr(self, name) <= 1:
                 raise GenerationError(f"{name} is a probability, not {getattr(self, name)}")
         if self.wider is not None and promoted({self.dtype, self.wider}) != self.wider:
@@ -107,6 +123,10 @@ class Profile:
     def allows(self, operator: str) -> bool:
         """Whether an operator may be applied."""
         return self.operators is None or operator in self.operators
+
+    def admits(self, operator: str, shapes: Collection[Shape]) -> bool:
+        """Whether an operator may be applied to operands of these shapes."""
+        return not self.only or meeting(shapes) in dict(self.only).get(operator, {meeting(shapes)})
 
     @property
     def offered(self) -> frozenset[str]:

@@ -45,8 +45,10 @@ def generate(choices: Choices, profile: Profile) -> Scenario:
     with np.errstate(all="ignore"):
         draft = Draft(profile, base_shape(choices, profile), choices)
         operators = weighted_operators(profile)
+        joining = tuple(operator for operator in operators if len(operator.arguments) > 1) if profile.joining else ()
         for _ in choices.repeat(*profile.length):
-            apply_operator(draft, choices.choice(operators))
+            joins = joining and choices.boolean(profile.joining)
+            apply_operator(draft, choices.choice(joining if joins else operators))
         _reach_least(draft, operators)
         if choices.boolean(profile.unused_leaves):
             draft.add_leaf(fresh_leaf(choices, profile, operators[0], UNUSED, draft.base))

@@ -129,6 +129,8 @@ def drawn_seeds(seed: int, count: int) -> tuple[int, ...]:
     deadlines and health checks are off, since a run has its own.
     """
     drawn: list[int] = []
+    if not count:
+        return ()
     chosen = settings(
         max_examples=count,
         database=None,

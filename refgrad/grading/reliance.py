@@ -8,12 +8,15 @@ scenario makes.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, get_args
 
+from refgrad.generation import Meeting, Profile, meeting, operator_scenario
 from refgrad.grading.checks.isolation.alone import (
     alone,
+    applications_alone,
     shows_arrays,
     with_one_leaf,
     with_operands_read,
@@ -21,6 +24,7 @@ from refgrad.grading.checks.isolation.alone import (
     without_constants,
 )
 from refgrad.grading.checks.isolation.ingredients import starts_at_leaf
+from refgrad.grading.checks.isolation.roles import REDUCTIONS, ROLES, filled
 from refgrad.grading.checks.isolation.seedless import WEIGHT, without_seeds
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
@@ -32,8 +36,16 @@ from refgrad.scenario import Scenario, parse
 SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
 """The behaviour that says once whether backwards write to seeds."""
 
-PLAIN: Final = frozenset({"add", "subtract", "multiply", "negative", "square", "reciprocal", "exp", "sin", "sum"})
+PLAIN: Final = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
 """What is shown with other operators may be their fault: a wrong matmul is no reason to doubt accumulation."""
+
+MEETINGS: Final = frozenset(get_args(Meeting))
+
+TRIED_MEETINGS: Final = 40
+"""So many scenarios of an operator are looked through for those in which its operands meet in each way."""
+
+ENOUGH: Final = 3
+"""So many are tried of each way."""
 
 PRODUCT_OF_A_SUBNORMAL: Final = parse(
     """
@@ -62,6 +74,7 @@ class Reliance:
     _trials: dict[str, tuple[_Trial, ...]] = field(default_factory=dict, init=False)
     _failing: dict[str, str] = field(default_factory=dict, init=False)
     _faulty: dict[str, bool] = field(default_factory=dict, init=False)
+    _meetings: dict[str, frozenset[Meeting]] = field(default_factory=dict, init=False)
 
     @cached_property
     def takes_seeds(self) -> bool:
@@ -79,7 +92,7 @@ class Reliance:
     @cached_property
     def weighs(self) -> bool:
         """Whether outputs can be weighted where no seeds are taken: by a product that is not wrong by itself."""
-        return WEIGHT in self.engine.operators and not self._is_faulty(WEIGHT)
+        return WEIGHT in self.engine.operators and not self.is_faulty(WEIGHT)
 
     @cached_property
     def watches_seeds(self) -> bool:
@@ -101,7 +114,8 @@ class Reliance:
         question is asked that it could decide, and each may cost a process.
         """
         if behaviours not in self._trials:
-            chosen = [(b.id, s) for b in all_behaviours() if b.id.startswith(behaviours) for s in b.scenarios]
+            named = [b for b in all_behaviours() if b.id.startswith(behaviours)]
+            chosen = [(b.id, self.filled(scenario)) for b in named for scenario in b.scenarios]
             trials: list[_Trial] = []
             failed: set[tuple[frozenset[str], bool]] = set()
             for name, scenario in chosen:
@@ -136,6 +150,15 @@ class Reliance:
         """Whether the engine has all that a scenario uses."""
         return not self.lacking(scenario)
 
+    def filled(self, scenario: Scenario) -> Scenario:
+        """Return a scenario that is about no operator with operators that the engine has, and that are not wrong."""
+        return filled(scenario, self._fit, arrays="arrays" in self.engine.adapter.features)
+
+    @cached_property
+    def _fit(self) -> frozenset[str]:
+        """The engine's operators, without those of :data:`PLAIN` that are wrong by themselves."""
+        return frozenset(n for n in self.engine.operators if n not in PLAIN or not self.is_faulty(n))
+
     def isolated(self, scenario: Scenario) -> Scenario:
         """Try the operator in a way that relies on nothing that the engine gets wrong around it."""
         if self.failing("sharing/"):
@@ -151,6 +174,34 @@ class Reliance:
         """Return the scenario, without seeds if they cannot be relied on."""
         return scenario if self.takes_seeds else without_seeds(scenario, weighs=self.weighs)
 
+    def wrong_alone(self, scenario: Scenario, operators: Collection[str]) -> str:
+        """Return the first of these operators that is wrong by itself on operands that a scenario gives it, or nothing.
+
+        By itself, it is given a leaf for every operand, of the very shape and numbers.
+        """
+        for name in sorted(operators):
+            if self.engine.hangs(frozenset({name})):
+                return name
+            tried = (self.isolated(with_own_operands(each)) for each in applications_alone(scenario, name))
+            if any(examine(each, self.engine).failed for each in tried if self.runnable(each)):
+                return name
+        return ""
+
+    def right_meetings(self, operator: str) -> frozenset[Meeting]:
+        """Return the ways in which operands may meet for an operator to be right by itself, as far as trials tell."""
+        if operator not in self._meetings:
+            profile = Profile(operators=frozenset({operator}), scalars_only=self.engine.adapter.scalars_only, empty=0.0)
+            tried: dict[Meeting, list[bool]] = {}
+            for seed in range(TRIED_MEETINGS if not self.engine.hangs(frozenset({operator})) else 0):
+                scenario = operator_scenario(seed, operator, profile)
+                shapes = {leaf.name: leaf.value.shape for leaf in scenario.leaves}
+                met = tried.setdefault(meeting([shapes[name] for name in scenario.applications[0].arguments]), [])
+                if len(met) < ENOUGH and all(met):
+                    isolated = self.isolated(scenario)
+                    met.append(self.runnable(isolated) and examine(isolated, self.engine).outcome == "passed")
+            self._meetings[operator] = frozenset(way for way, met in tried.items() if len(met) == ENOUGH and all(met))
+        return self._meetings[operator]
+
     def reliable_on(self, behaviours: str, operators: frozenset[str]) -> bool:
         """Whether it shows them in those scenarios of a behaviour that use these operators."""
         return all(trial.right for trial in self._tried(behaviours) if trial.scenario.operators == operators)
@@ -164,9 +215,9 @@ class Reliance:
 
     def _counts(self, scenario: Scenario) -> bool:
         plain = scenario.operators <= PLAIN and not starts_at_leaf(scenario)
-        return plain and not any(map(self._is_faulty, scenario.operators))
+        return plain and not any(map(self.is_faulty, scenario.operators))
 
-    def _is_faulty(self, operator: str) -> bool:
+    def is_faulty(self, operator: str) -> bool:
         """Whether an operator is wrong by itself, whichever of its operands' gradients are wanted."""
         if operator not in self._faulty:
             runnable = filter(self.runnable, alone(operator))

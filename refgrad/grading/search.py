@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 REPEATS: Final = 4
 """How often a scenario that failed is run again, to see whether it always does."""
 
-ROUNDS: Final = 8
+ROUNDS: Final = 16
 """How often as many scenarios are drawn, at most, until enough of them are decided; twice, if none at all are."""
 
 MOST_CRASHED: Final = 6
@@ -123,11 +123,17 @@ class Search:
         self.endings = self.bench.engine.runner.endings
 
     def run(self, given: Iterable[Scenario]) -> Found:
-        """Try the given scenarios, and draw others until one fails, or until enough are decided."""
-        rest = self.made_ready(given)
+        """Try the given scenarios, and draw others until one fails, or until enough are decided.
+
+        Where none are to be drawn, the given ones decide.
+        """
+        rest, number = self.made_ready(given), 0
         for number, scenario in enumerate(rest, 1):
             if self.fails(scenario):
                 return self._all(self.shrunk(scenario, self.fails), number, rest)
+        if not self.examples:
+            self.examples = number
+            return Found(number, outcome=self.outcome, fact=self.fact)
         self.outcomes.clear()
         self.refused = 0
         tried = 0

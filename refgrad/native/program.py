@@ -91,17 +91,20 @@ class Program:
         return told | {"keep": True} if self.keep else told
 
 
-def program_of(scenario: Scenario, adapter: AnyAdapter, spell: Spell, *, watch_seeds: bool = False) -> Program:
+def program_of(
+    scenario: Scenario, adapter: AnyAdapter, spell: Spell, *, watch_seeds: bool = False, nests: bool = True
+) -> Program:
     """Return the program that a scenario means on an engine.
 
-    ``spell`` chooses among an operator's spellings. With ``watch_seeds`` each backward shows what has become of the
-    seeds of tape engines so far.
+    ``spell`` chooses among an operator's spellings. If it ``nests``, results whose names are deleted where they are
+    used have no names, but are nested in the expression that uses them. With ``watch_seeds`` each backward shows what
+    has become of the seeds of tape engines so far.
     """
     if isinstance(adapter, TapeAdapter):
-        tape = _TapeWriter(scenario, adapter, spell, watch_seeds=watch_seeds)
+        tape = _TapeWriter(scenario, adapter, spell, nests, watch_seeds=watch_seeds)
         around = None if adapter.enable_grad is None else call(adapter.enable_grad)
         return Program(tuple(tuple(tape.step(step)) for step in scenario.steps), around)
-    functional = _FunctionalWriter(scenario, adapter, spell)
+    functional = _FunctionalWriter(scenario, adapter, spell, nests)
     return Program(tuple(tuple(functional.step(step)) for step in scenario.steps))
 
 
@@ -112,10 +115,15 @@ class _Writer:
     scenario: Scenario
     adapter: AnyAdapter
     spell: Spell
+    nests: bool
     taken: set[str] = field(default_factory=set)
+    nestable: frozenset[str] = field(init=False)
+    waiting: dict[str, Call] = field(default_factory=dict)
+    deleted: list[Delete] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.taken |= self.scenario.definitions.keys()
+        self.nestable = nestable_results(self.scenario) if self.nests else frozenset()
 
     def fresh(self, stem: str) -> str:
         """Return a variable that the program does not have yet."""
@@ -126,20 +134,41 @@ class _Writer:
         self.taken.add(name)
         return name
 
-    def made(self, step: Leaf | Apply) -> Call:
+    def made(self, step: Leaf | Apply) -> Iterator[Statement]:
+        """Yield the statements that make a leaf or a result; one that may be nested waits for the call that uses it."""
         if isinstance(step, Leaf):
-            return calls.tensor_of(self.adapter, step.value, step.name, requires_grad=step.requires_grad)
-        return calls.application(step, self.spell(step, self.scenario))
+            yield calls.tensor_of(self.adapter, step.value, step.name, requires_grad=step.requires_grad)
+            return
+        made = calls.application(step, self.spell(step, self.scenario))
+        for name in dict.fromkeys(step.arguments):
+            if name in self.waiting:
+                inner = self.waiting.pop(name)
+                nested = made.around(name, inner)
+                if nested is None:
+                    yield inner
+                made = nested or made
+        if step.name in self.nestable:
+            self.waiting[step.name] = made
+        else:
+            yield made
 
-    def nested(self, step: Apply | Grad) -> Iterator[Statement]:
+    def delete(self, name: str) -> Iterator[Delete]:
+        """Yield the ends of variables that no call waits to use."""
+        if name not in self.nestable:
+            self.deleted.append(Delete(name))
+        if not self.waiting:
+            yield from self.deleted
+            self.deleted.clear()
+
+    def within(self, step: Apply | Grad) -> Iterator[Statement]:
         """Yield the statements of a result within a function; forward mode has no recorded gradients in it."""
         if isinstance(step, Apply):
-            yield self.made(step)
+            yield from self.made(step)
 
     def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
         """Return the forward part up to an output as a function of some leaves."""
         needed = needed_results(self.scenario, output)
-        return Function(name, parameters, tuple(s for step in needed for s in self.nested(step)), output)
+        return Function(name, parameters, tuple(s for step in needed for s in self.within(step)), output)
 
     def jvp(self, step: Jvp) -> Iterator[Statement]:
         name = self.fresh(f"function_of_{step.name}")
@@ -188,7 +217,7 @@ class _TapeWriter(_Writer):
             case Read():
                 yield self.look(step)
             case Leaf() | Apply():
-                yield self.made(step)
+                yield from self.made(step)
             case Jvp():
                 yield from self.jvp(step)
             case Grad(name=name, output=output, leaf=leaf):
@@ -209,7 +238,7 @@ class _TapeWriter(_Writer):
                 wanted = isinstance(step, RequireGrad)
                 yield call(tape.set_requires_grad, x=Name(name), requires_grad=Value(wanted))
             case DeleteStep(name=name):
-                yield Delete(name)
+                yield from self.delete(name)
             case WriteStep():
                 yield self.write(step)
             case HookStep():
@@ -274,8 +303,8 @@ class _FunctionalWriter(_Writer):
         assert isinstance(self.adapter, FunctionalAdapter)
         return self.adapter
 
-    def nested(self, step: Apply | Grad) -> Iterator[Statement]:
-        yield from [self.made(step)] if isinstance(step, Apply) else self.recorded(step)
+    def within(self, step: Apply | Grad) -> Iterator[Statement]:
+        yield from self.made(step) if isinstance(step, Apply) else self.recorded(step)
 
     def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
         """Return the variable of a pullback, and the statements that make it."""
@@ -301,7 +330,7 @@ class _FunctionalWriter(_Writer):
         """Yield the statements of one step; what a functional engine has no part in has none."""
         match step:
             case Leaf() | Apply():
-                yield self.made(step)
+                yield from self.made(step)
             case Jvp():
                 yield from self.jvp(step)
             case Grad():
@@ -354,6 +383,31 @@ class _FunctionalWriter(_Writer):
 def native_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return an index as Python's own, with slices as ``slice``."""
     return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)
+
+
+def nestable_results(scenario: Scenario) -> frozenset[str]:
+    """Return the results that one later result is made of, and whose names are deleted right behind it.
+
+    Between the two there are only leaves and results.
+    """
+    if not any(isinstance(step, DeleteStep) for step in scenario.steps):
+        return frozenset()
+    found: set[str] = set()
+    users: dict[str, list[Step]] = {}
+    last: Step | None = None
+    for step in scenario.steps:
+        if isinstance(step, DeleteStep):
+            if users.get(step.name) == [last]:
+                found.add(step.name)
+            continue
+        if not isinstance(step, Leaf | Apply):
+            users.clear()
+        for name in step.uses:
+            users.get(name, []).append(step)
+        if isinstance(step, Apply):
+            users[step.name] = []
+        last = step
+    return frozenset(found)
 
 
 def needed_results(scenario: Scenario, output: str) -> list[Apply | Grad]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias
 
 from refgrad.scenario import Constant
 
 Wire: TypeAlias = dict[str, Any]
+
+LONGEST_NESTED: Final = 1000
+"""The most characters of a template that is nested in another one: languages refuse what is nested too deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,21 @@ class Call:
     fields: Mapping[str, Argument] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
     unpack: bool = False
+
+    def around(self, name: str, inner: Call) -> Call | None:
+        """Return the call with another one in the place of a variable; None unless the variable stands in one place."""
+        places = [place for place, argument in self.fields.items() if argument == Name(name)]
+        if len(places) != 1:
+            return None
+        text, written = inner.template, f"{{{places[0]}}}"
+        if self.template.count(written) != 1 or len(text) > LONGEST_NESTED or "{{" in self.template + text:
+            return None
+        renamed = {old: f"{old}_of_{name}" for old in inner.fields}
+        for old, new in renamed.items():
+            text = text.replace(f"{{{old}}}", f"{{{new}}}")
+        fields = {**self.fields, **{renamed[old]: argument for old, argument in inner.fields.items()}}
+        del fields[places[0]]
+        return replace(self, template=self.template.replace(written, f"({text})"), fields=fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,9 @@ class Draft:
     ) -> Value | None:
         """Return the operator's result, or None where it is refused.
 
-        Refused are shapes that do not fit, points outside of the domain or within ``margin`` of a kink, matrices that
-        are singular but for rounding, and results that are too large, not finite or of too high a rank.
+        Refused are shapes that do not fit, or that the profile does not admit, points outside of the domain or within
+        ``margin`` of a kink, matrices that are singular but for rounding, and results that are too large, not finite or
+        of too high a rank.
         """
         arrays = [argument.array for argument in arguments]
         bound = operator.bind({name: _native(value) for name, value in attributes.items()})
@@ -114,7 +115,8 @@ class Draft:
         except (ValueError, IndexError, TypeError):
             return None
         fresh = [value.array for value in arguments if value.step is None]
-        if not all(self.has_room(candidate, operator) for candidate in (array, *fresh)):
+        admitted = self.profile.admits(operator.name, [each.shape for each in arrays])
+        if not admitted or not all(self.has_room(candidate, operator) for candidate in (array, *fresh)):
             return None
         requires_grad = any(argument.requires_grad for argument in arguments)
         value = Value.of(array, requires_grad=requires_grad, arguments=tuple(arguments))

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from refgrad.generation import (
     Dtype,
+    Form,
     GenerationError,
+    Meeting,
     Profile,
     double_backward_scenario,
     operator_scenario,
     random_scenario,
+    small_graph_scenario,
+    small_graphs,
 )
 from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation.dtypes import TRIED_IN_DTYPE, is_about_dtype
-from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound
+from refgrad.grading.checks.isolation.roles import ROLES
+from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound, verdict_on
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.reliance import MEETINGS
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
@@ -28,8 +34,19 @@ if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 GraphKind = Literal[
-    "one_backward", "several_backwards", "double_backward", "float32", "float16", "bfloat16", "mixed_precision"
+    "small", "one_backward", "several_backwards", "double_backward", "float32", "float16", "bfloat16", "mixed_precision"
 ]
+
+NOTHING_JOINS: Final = "no operator of two operands is right by itself, so that no graph could share anything"
+
+JOINING: Final = 0.5
+"""How often an operator of several operands is taken at least: contributions meet where graphs join."""
+
+LONGEST: Final = 30
+"""The most operators of a random graph."""
+
+EACH_ORDER: Final = 3
+"""Of so many operators, graphs that differ in the order of operands are tried each."""
 
 MIXED_DTYPES: Final = "dtypes/mixed"
 """The behaviour without which nothing is right in graphs of two dtypes."""
@@ -61,8 +78,11 @@ class GraphCheck(Check):
         several = self.kind == "several_backwards"
         if several and not _walks_twice(bench):
             return bench.verdict(self, "unsupported", Remark(text="the engine has no accumulate or no retain_graph"))
-        profile = _profile(bench, _sound(bench), several=several)
-        return self.tried(bench, lambda seed: random_scenario(seed, profile))
+        usable = Usable.of(bench)
+        if not usable.joining:
+            return bench.verdict(self, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
+        profile = _profile(bench, usable.ways, several=several, only=usable.only)
+        return self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause)
 
     @property
     def draws(self) -> bool:
@@ -70,18 +90,87 @@ class GraphCheck(Check):
         return True
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
-        """Leave out what is made with operators that are not right by themselves, at second order too."""
+        """Leave out what is made with operators that are not right by themselves at second order."""
         rows = [operator_table()[name] for name in sorted(scenario.operators)]
-        right = all(bends(bench, row) if scenario.gradients else sound(bench, row) for row in rows)
+        right = not scenario.gradients or all(bends(bench, row) for row in rows)
         return bench.reliance.seeded(scenario) if right else None
 
-    def tried(self, bench: Bench, make: Callable[[int], Scenario]) -> Verdict:
-        """Try graphs, as far as there are operators to make them of."""
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
+        """Whether each operator is right by itself on the operands that it has there: then the graph is at fault."""
+        doubted = [name for name in scenario.operators if not sound(bench, operator_table()[name])]
+        return not doubted or not bench.reliance.wrong_alone(scenario, doubted)
+
+    def tried(self, bench: Bench, make: Callable[[int], Scenario], cause: str = "") -> Verdict:
+        """Try graphs, as far as there are operators to make them of; ``cause`` keeps some of them out."""
         try:
-            return bench.search(self, make, bench.settings.effort.per_graph_check)
+            return bench.search(self, make, bench.settings.effort.per_graph_check, cause=cause)
         except GenerationError as error:
             message = f"cannot be judged by the operators that are right: {error}"
             return bench.verdict(self, "inconclusive", Remark(text=message))
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """The operators that graphs are made of, with the ways in which the operands of each may meet.
+
+    ``cause`` is the first check of an operator that keeps some ways out.
+    """
+
+    ways: Mapping[str, frozenset[Meeting]]
+    cause: str
+
+    @classmethod
+    def of(cls, bench: Bench) -> Usable:
+        """Try which operators are right by themselves; of those that are not everywhere, where they are."""
+        rows = [row for row in operator_table().values() if row.family not in LEFT_ALONE and bench.offers(row)]
+        doubted = [row for row in rows if not sound(bench, row)]
+        cause = next((f"operators/{row.name}" for row in doubted if verdict_on(bench, row).failed), "")
+        ways = {row.name: bench.reliance.right_meetings(row.name) if row in doubted else MEETINGS for row in rows}
+        return cls({name: where for name, where in ways.items() if where}, cause)
+
+    @property
+    def only(self) -> tuple[tuple[str, frozenset[Meeting]], ...]:
+        """Those that are right in some ways only."""
+        return tuple((name, where) for name, where in self.ways.items() if where != MEETINGS)
+
+    @property
+    def joining(self) -> bool:
+        """Whether any of them has several operands."""
+        return any(len(operator_table()[name].arguments) > 1 for name in self.ways)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallGraphCheck(GraphCheck):
+    """Every graph of a few operators, on scalars and on vectors."""
+
+    def run(self, bench: Bench) -> Verdict:
+        """Try each graph with operators that are right by themselves, so far as there are any for its roles."""
+        usable = Usable.of(bench)
+        scenarios = tuple(scenario for form in self._forms(bench) for scenario in _in_form(form, usable, bench))
+        if not scenarios:
+            return bench.verdict(self, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
+        return bench.search(self, scenarios.__getitem__, 0, given=scenarios)
+
+    def _forms(self, bench: Bench) -> tuple[Form, Form]:
+        arrays = "arrays" in bench.engine.adapter.features
+        return Form(vectors=False, nested=False), Form(vectors=arrays, nested=True)
+
+
+def _in_form(form: Form, usable: Usable, bench: Bench) -> Iterator[Scenario]:
+    """Yield the small graphs that the engine can run in a form; the largest are only run nested."""
+    way: Meeting = "alike" if form.vectors else "numbers"
+    fitting = {role: [name for name in names if way in usable.ways.get(name, ())] for role, names in ROLES.items()}
+    operators = {role: names[0] for role, names in fitting.items() if names}
+    if operators.keys() <= {"smooth"}:
+        return
+    largest = bench.settings.effort.small_graphs
+    for count in range(1, 1 + (largest if form.nested else min(largest, EACH_ORDER))):
+        for leaves in (1, 2):
+            for graph in small_graphs(leaves, count, ordered=count <= EACH_ORDER):
+                if {role for role, _ in graph} <= operators.keys():
+                    scenario = bench.reliance.seeded(small_graph_scenario(graph, operators, form))
+                    if bench.reliance.runnable(scenario):
+                        yield scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +246,8 @@ def _profile(bench: Bench, operators: Collection[str], *, several: bool, **field
     return bench.profile(
         seeds=bench.reliance.takes_seeds and not bench.engine.adapter.scalars_only,
         operators=frozenset(operators),
+        joining=JOINING,
+        length=(1, LONGEST),
         max_backwards=3 if several else 1,
         accumulate=several,
         **fields,
@@ -164,6 +255,9 @@ def _profile(bench: Bench, operators: Collection[str], *, several: bool, **field
 
 
 GRAPH_CHECKS: Final[tuple[GraphCheck, ...]] = (
+    SmallGraphCheck(
+        "small", "All graphs of up to three operators have the right gradients, in each order of operands."
+    ),
     GraphCheck("one_backward", "Random graphs with sharing, fan-out and several leaves have the right gradients."),
     GraphCheck("several_backwards", "Random graphs with several losses and kept graphs have the right gradients."),
     DoubleBackwardCheck("double_backward", "Gradients of random graphs' gradients are right."),

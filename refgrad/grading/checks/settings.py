@@ -11,10 +11,12 @@ from types import MappingProxyType
 class Effort:
     """How many scenarios a generated check tries: of an operator's corners, at most so many, and of those drawn.
 
-    ``large_arrays`` says how many operators meet: one of thousands of entries, one of tens of thousands;
-    ``exceptional`` with how many choices of attributes they meet NaN, infinities and the extremes.
+    All graphs of at most ``small_graphs`` operators are tried. ``large_arrays`` says how many operators meet: one of
+    thousands of entries, one of tens of thousands; ``exceptional`` with how many choices of attributes they meet NaN,
+    infinities and the extremes.
     """
 
+    small_graphs: int
     corners: int
     large_arrays: int
     exceptional: int
@@ -29,9 +31,9 @@ class Effort:
 
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType({
-    "smoke": Effort(12, 0, 1, 6, 5, 4, 2, 3, 2, 1, 40),
-    "standard": Effort(100, 2, 2, 12, 20, 14, 8, 12, 8, 6, 400),
-    "thorough": Effort(100, 2, 2, 500, 100, 250, 100, 200, 100, 100, 10_000),
+    "smoke": Effort(3, 12, 0, 1, 6, 5, 4, 2, 3, 2, 1, 40),
+    "standard": Effort(4, 100, 2, 2, 12, 20, 14, 8, 12, 8, 6, 400),
+    "thorough": Effort(4, 100, 2, 2, 500, 100, 250, 100, 200, 100, 100, 10_000),
 })
 
 

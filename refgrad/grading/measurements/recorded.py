@@ -156,7 +156,7 @@ def layout(
     """Return the program that takes a scenario's steps, notes each node as soon as it is made, and walks the graph."""
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
-    plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator])
+    plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator], nests=False)
     groups: list[Group] = []
     steps, nodes = [], []
     variables = {node.node: f"node_{number}" for number, (_, node) in enumerate(due, 1)}

@@ -213,7 +213,8 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
             "retain_graph/rebuilding_works",
             "values/values_survive_backward",
         })
-        | GRAPHS,
+        | SEVERAL,
+        frozenset({"graphs/one_backward"}),
     ),
     Fault(
         "wipes what lies between leaves and output when it frees a graph",

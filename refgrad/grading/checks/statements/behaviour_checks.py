@@ -50,7 +50,8 @@ class BehaviourCheck(Check):
         if self.behaviour.measurement is not None:
             return self._measured(bench, self.behaviour.measurement)
         given = self.behaviour.scenarios
-        tried = [bench.reliance.isolated(s) for s in given] if self.chapter in ABOUT_OPERATORS else given
+        made = bench.reliance.isolated if self.chapter in ABOUT_OPERATORS else bench.reliance.filled
+        tried = [made(scenario) for scenario in given]
         scenarios = [s for s in tried if bench.reliance.runnable(s)]
         if not scenarios:
             return bench.lacks(self, *bench.reliance.lacking(tried[0]))
@@ -60,9 +61,9 @@ class BehaviourCheck(Check):
         """Return the worst that the scenarios show, as far as no operator is to blame."""
         counted = [trial for trial in trials if not trial.blamed]
         finding = worst(trial.finding for trial in counted)
-        blamed = [trial.blamed for trial in trials if trial.blamed]
-        if blamed and not finding.failed:
-            return self._blamed(bench, blamed[0], examples=len(trials))
+        blamed = next((trial for trial in trials if trial.blamed), None)
+        if blamed is not None and not finding.failed:
+            return self._blamed(bench, blamed.blamed, blamed.finding.message, examples=len(trials))
         if finding.outcome == "passed":
             return bench.verdict(self, "passed", examples=len(trials))
         scenario = next(trial.scenario for trial in counted if trial.finding is finding)
@@ -71,16 +72,16 @@ class BehaviourCheck(Check):
             shown = run_again(scenario, finding, bench, lambda: bench.examine(scenario, self).failed)
         return bench.shown(self, shown, examples=len(trials))
 
-    def _blamed(self, bench: Bench, cause: str, examples: int) -> Verdict:
-        remark = Remark(text=f"cannot be judged: {cause} fails by itself")
+    def _blamed(self, bench: Bench, cause: str, seen: str, examples: int) -> Verdict:
+        remark = Remark(text=f"cannot be judged: {cause} fails by itself" + (f"; here {seen}" if seen else ""))
         return bench.verdict(self, "inconclusive", remark, cause=cause, examples=examples)
 
     def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
         """Take the measurement; its program is the reproduction, made to show what was found."""
         shown = take_measurement(bench.engine, measurement, bench.settings)
-        verdicts = (verdict_on(bench, operator_table()[name]) for name in shown.operators)
+        verdicts = (verdict_on(bench, operator_table()[n]) for n in shown.operators if bench.reliance.is_faulty(n))
         if blamed := next((verdict.id for verdict in verdicts if is_broken(verdict)), ""):
-            return self._blamed(bench, blamed, examples=shown.examples)
+            return self._blamed(bench, blamed, shown.message, examples=shown.examples)
         if shown.scenario is None:
             verdict = bench.verdict(self, shown.outcome, examples=shown.examples)
         else:
@@ -100,15 +101,20 @@ class _Trial:
 
     @classmethod
     def of(cls, scenario: Scenario, check: Check, bench: Bench) -> _Trial:
-        """Try a scenario; what is only as inaccurate as an operator is known to be is right."""
+        """Try a scenario; what is only as inaccurate as an operator is known to be is right.
+
+        An operator is to blame if it is wrong by itself on the very operands that it has in the scenario.
+        """
         finding = bench.examine(scenario, check)
         if not finding.failed:
             return cls(scenario, finding, finding.fact.cause if isinstance(finding.fact, Blocked) else "")
         verdicts = list(_verdicts(bench, scenario))
         if is_known_inaccuracy(scenario, finding, verdicts):
             return cls(scenario, Finding("passed"))
-        wrong = (each.id for each in verdicts if is_broken(each) or not Avoided.of([each]).allows(scenario))
-        return cls(scenario, finding, next(wrong, ""))
+        wrong = [each for each in verdicts if is_broken(each) or not Avoided.of([each]).allows(scenario)]
+        of_gradients = (each.id for each in wrong if each.chapter == SecondOrderCheck.CHAPTER)
+        alone = bench.reliance.wrong_alone(scenario, [each.operator for each in wrong])
+        return cls(scenario, finding, f"operators/{alone}" if alone else next(of_gradients, ""))
 
 
 def _verdicts(bench: Bench, scenario: Scenario) -> Iterable[Verdict]:

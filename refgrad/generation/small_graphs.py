@@ -1,0 +1,119 @@
+"""All graphs of a few operators: a sum, a product and a smooth function, over one leaf and over two.
+
+They are exhausted, not sampled: a sweep that visits nodes in a wrong order, or keeps one contribution of two, shows in
+some graph of three operators. Graphs that differ only in the names of their nodes are one graph; the order of operands
+counts where that is asked for, as it does for a sweep that follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations, product
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from refgrad.scenario import Apply, Backward, Constant, Delete, Leaf, Read, Scenario, Step
+
+Role: TypeAlias = Literal["sum", "product", "smooth"]
+Node: TypeAlias = tuple[Role, tuple[int, ...]]
+Graph: TypeAlias = tuple[Node, ...]
+"""The role and the operands of each operator; operands are counted from the leaves on."""
+
+PAIRED: Final[tuple[Role, Role]] = ("sum", "product")
+"""The roles of operators of two operands."""
+
+EQUAL: Final = (0.5, 0.5)
+"""Leaves of the same number: so are some nodes then, which a sweep must not take for one another."""
+
+UNEQUAL: Final = ((0.75, 1.25), (1.5, 0.625))
+"""Leaves of several numbers, so that no gradient is that of another leaf."""
+
+SEED: Final = (1.25, -0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How graphs are put to an engine: on scalars or on ``vectors``, each result named or all of them nested."""
+
+    vectors: bool
+    nested: bool
+
+
+@cache
+def small_graphs(leaves: int, operators: int, *, ordered: bool) -> tuple[Graph, ...]:
+    """Return one of each kind of graph in which every leaf, and every result but the last, is used."""
+    made = _extended((), leaves, operators, ordered=ordered)
+    return tuple(dict.fromkeys(_least(graph, leaves, ordered=ordered) for graph in made))
+
+
+def _extended(graph: Graph, leaves: int, operators: int, *, ordered: bool) -> Iterator[Graph]:
+    known = leaves + len(graph)
+    if len(graph) == operators:
+        if {operand for _, operands in graph for operand in operands} >= set(range(known - 1)):
+            yield graph
+        return
+    for first in range(known):
+        pairs: list[tuple[int, ...]] = [(first, second) for second in range(known if ordered else first + 1)]
+        nodes: list[Node] = [("smooth", (first,)), *product(PAIRED, pairs)]
+        for node in nodes:
+            yield from _extended((*graph, node), leaves, operators, ordered=ordered)
+
+
+def _least(graph: Graph, leaves: int, *, ordered: bool) -> Graph:
+    """Return the least of the graphs that are this one with its leaves and operators in another order."""
+    return min(
+        relabelled
+        for of_leaves in permutations(range(leaves))
+        for order in permutations(range(len(graph)))
+        if (relabelled := _relabelled(graph, of_leaves, order, ordered=ordered)) is not None
+    )
+
+
+def _relabelled(graph: Graph, of_leaves: tuple[int, ...], order: tuple[int, ...], *, ordered: bool) -> Graph | None:
+    """Return the graph in another order; None where an operator would come before its operands."""
+    names = [*of_leaves, *(len(of_leaves) + order.index(old) for old in range(len(graph)))]
+    rows: list[Node] = []
+    for place, old in enumerate(order, len(of_leaves)):
+        role, operands = graph[old]
+        renamed = tuple(names[operand] for operand in operands)
+        if max(renamed) >= place:
+            return None
+        rows.append((role, renamed if ordered else tuple(sorted(renamed))))
+    return tuple(rows)
+
+
+def small_graph_scenario(graph: Graph, operators: Mapping[Role, str], form: Form) -> Scenario:
+    """Return a backward through a graph, and looks at its value and at the gradients of its leaves.
+
+    ``operators`` names the operator of each role. Leaves and the seed are of shape (2,) on vectors, else of shape ().
+    """
+    leaves = max(operand for _, operands in graph for operand in operands) + 2 - len(graph)
+    names = [*"xy"[:leaves], *(f"a{number}" for number in range(1, len(graph) + 1))]
+    numbers = UNEQUAL if form.vectors else EQUAL if not form.nested else tuple(pair[0] for pair in UNEQUAL)
+    given = zip(names[:leaves], numbers, strict=False)
+    steps: list[Step] = [Leaf(name, Constant.of(np.array(number)), requires_grad=True) for name, number in given]
+    for name, (role, operands) in zip(names[leaves:], graph, strict=True):
+        steps.append(Apply(name, operators[role], tuple(names[operand] for operand in operands)))
+    backward = Backward(names[-1], Constant.of(np.array(SEED)) if form.vectors else None)
+    scenario = Scenario((*steps, backward, Read("value", names[-1]), *(Read("grad", name) for name in names[:leaves])))
+    return as_expression(scenario) if form.nested else scenario
+
+
+def as_expression(scenario: Scenario) -> Scenario:
+    """Return the scenario with the names of results deleted once another result is made of them.
+
+    A program that uses such a result once has it nested in the expression that uses it, so that nobody else holds it.
+    """
+    last: dict[str, Step] = {}
+    for step in scenario.steps:
+        last.update(dict.fromkeys(step.uses, step))
+    results = {step.name for step in scenario.applications}
+    steps: list[Step] = []
+    for step in scenario.steps:
+        steps.append(step)
+        if isinstance(step, Apply):
+            steps += [Delete(name) for name in dict.fromkeys(step.arguments) if name in results and last[name] is step]
+    return Scenario(tuple(steps))

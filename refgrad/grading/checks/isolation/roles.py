@@ -1,0 +1,126 @@
+"""The roles that operators have in scenarios which are about no operator, and what else can fill them.
+
+A diamond is as good a diamond of tanh as of sin. What takes an operator's place must lead to the same kinds of
+predictions at every step, and to finite numbers: a result that no rule saves is not replaced by one that is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from refgrad.generation import Role, with_constants
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
+from refgrad.lifecycle import Gradient, Prediction, predict
+from refgrad.scenario import Apply, Constant, Scenario, ScenarioError, Step
+
+SMOOTH: Final = ("sin", "tanh", "exp", "sigmoid", "cos", "square", "softplus", "sqrt", "reciprocal", "log")
+"""Smooth functions of one operand, those that stay small where they are nested first."""
+
+ROLES: Final[Mapping[Role, tuple[str, ...]]] = MappingProxyType({
+    "sum": ("add", "subtract"),
+    "product": ("multiply", "divide"),
+    "smooth": SMOOTH,
+})
+"""The operators that can fill a role, the plainest first."""
+
+REDUCTIONS: Final = ("sum", "mean")
+
+DOUBLED: Final = ("multiply", "add")
+"""Operators of two operands that make a function of one where both are the same."""
+
+
+def filled(scenario: Scenario, offered: Collection[str], *, arrays: bool) -> Scenario:
+    """Return the scenario with offered operators in the place of others, on scalars where there are no ``arrays``.
+
+    It is returned as it is where nothing fits.
+    """
+    return _filled(scenario, frozenset(offered), arrays=arrays)
+
+
+@lru_cache(maxsize=2**12)
+def _filled(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Scenario:
+    if arrays and scenario.operators <= offered:
+        return scenario
+    due = _kinds(scenario)
+    for given in _shaped(scenario, offered, arrays=arrays):
+        missing = sorted(given.operators - offered)
+        for fillers in product(*(_fillers(name, offered) for name in missing)):
+            made = _with(given, dict(zip(missing, fillers, strict=True)))
+            if made is not None and _kinds(made) == due:
+                return made
+    return scenario
+
+
+def _shaped(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Iterator[Scenario]:
+    """Yield the scenario, and the same on scalars, each as far as the engine has what that needs."""
+    if arrays:
+        yield scenario
+    if not arrays or scenario.operators & {*REDUCTIONS} - offered:
+        on_scalars = _on_scalars(scenario)
+        if on_scalars is not None:
+            yield on_scalars
+
+
+def _on_scalars(scenario: Scenario) -> Scenario | None:
+    """Return the scenario with the first number of each array alone, and without reductions, if it is one then."""
+    names: dict[str, str] = {}
+    steps: list[Step] = []
+    try:
+        for step in with_constants(scenario, lambda each: Constant.of(each.to_numpy().ravel()[0], each.dtype)).steps:
+            if isinstance(step, Apply) and step.operator in REDUCTIONS:
+                names[step.name] = names.get(step.arguments[0], step.arguments[0])
+            else:
+                steps.append(step.renamed(names))
+        return Scenario(tuple(steps))
+    except (ScenarioError, IndexError):
+        return None
+
+
+def _fillers(name: str, offered: frozenset[str]) -> list[tuple[str, bool]]:
+    """Return the operators that can stand for another one, and whether each is given its operand twice."""
+    of_one = name in {*SMOOTH, "negative"}
+    likes = SMOOTH if of_one else next((names for names in (*ROLES.values(), REDUCTIONS) if name in names), ())
+    found = [(other, False) for other in likes if other in offered]
+    return found + [(other, True) for other in DOUBLED if of_one and other in offered]
+
+
+def _with(scenario: Scenario, fillers: Mapping[str, tuple[str, bool]]) -> Scenario | None:
+    """Return the scenario with its operators replaced; None where its numbers are not finite then."""
+    steps: list[Step] = []
+    for step in scenario.steps:
+        if isinstance(step, Apply) and step.operator in fillers:
+            operator, doubled = fillers[step.operator]
+            steps.append(replace(step, operator=operator, arguments=step.arguments * (1 + doubled)))
+        else:
+            steps.append(step)
+    try:
+        made = Scenario(tuple(steps))
+        return made if _finite(made) >= _finite(scenario) else None
+    except (ScenarioError, ScenarioEvaluationError):
+        return None
+
+
+def _finite(scenario: Scenario) -> set[str]:
+    """Return the tensors that have finite numbers alone; those of recorded gradients are not known here."""
+    with np.errstate(all="ignore"):
+        return {name for name, value in evaluate(scenario, Float64()).items() if np.all(np.isfinite(value))}
+
+
+def _kinds(scenario: Scenario) -> list[tuple[object, ...]]:
+    """Return what is predicted of each step but reductions, in the words that other operators leave unchanged."""
+    steps = zip(scenario.steps, predict(scenario), strict=True)
+    return [_kind(p) for step, p in steps if not (isinstance(step, Apply) and step.operator in REDUCTIONS)]
+
+
+def _kind(prediction: Prediction) -> tuple[object, ...]:
+    """Return what a prediction has in common with those of the same scenario with other operators."""
+    if isinstance(prediction, Gradient):
+        return Gradient, len(prediction.contributions), prediction.certain
+    return type(prediction), getattr(prediction, "kind", None), getattr(prediction, "holds", None)

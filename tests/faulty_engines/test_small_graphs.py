@@ -1,0 +1,47 @@
+"""Broken sweeps are found by small graphs alone, and the sweep that is right passes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from refgrad.grading.bench import Bench
+from refgrad.grading.checks.families import check_named
+from refgrad.grading.checks.settings import Settings
+from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.adapter import TapeAdapter
+from refgrad.native.engine import Engine
+from refgrad.scenario import parse
+from tests.faulty_engines.sweeps.order_faults import ORDER_FAULTS
+from tests.faulty_engines.tapes.tape import Tape
+from tests.grading.sparing import TrustingBench, one_fault_a_search
+
+
+def bench(engine: type[Tape]) -> Bench:
+    """Return a bench for a tape with a sum, a product and a sine, each taken to be right by itself."""
+    adapter = TapeAdapter(
+        name=engine.__name__,
+        setup=f"from {engine.__module__} import {engine.__name__}\nengine = {engine.__name__}()",
+        leaf="engine.tensor({array}, requires_grad={requires_grad})",
+        value="{x}.array",
+        backward="engine.backward({output}, {seed}, retain_graph={retain_graph})",
+        gradient="{leaf}.grad",
+        operators={"add": "engine.add({x}, {y})", "multiply": "engine.multiply({x}, {y})", "sin": "engine.sin({x})"},
+    )
+    return TrustingBench(Engine(adapter), Settings("smoke"))
+
+
+def verdict(engine: type[Tape]) -> Verdict:
+    with one_fault_a_search():
+        return bench(engine).grade(check_named("graphs/small"))
+
+
+def test_the_sweep_that_is_right_passes_each_of_them_on_scalars_and_on_vectors() -> None:
+    found = verdict(Tape)
+    assert (found.verdict, found.examples) == ("passed", 2 * 985)
+
+
+@pytest.mark.parametrize("engine", ORDER_FAULTS, ids=lambda engine: engine.__name__)
+def test_a_broken_sweep_is_found(engine: type[Tape]) -> None:
+    found = verdict(engine)
+    assert found.verdict in {"wrong", "missing", "unexpected-error"}
+    assert len(parse(found.scenario).applications) <= 3
