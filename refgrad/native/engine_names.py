@@ -45,7 +45,10 @@ def unknown_engine(name: str) -> str:
     if name in known:
         return ""
     message = f"there is no engine {name!r}{suggestion(name, known) or ';'} there are: {', '.join(known) or 'none'}"
-    return f"{message}; your own is named as module:object, or as the path of an engine file .toml"
+    own = (
+        "as module:object, or as the path of an engine file .toml, which `refgrad new` makes of a module or a file .py"
+    )
+    return f"{message}; your own is named {own}"
 
 
 def _missing_file(path: Path) -> str:

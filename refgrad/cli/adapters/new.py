@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,9 +18,13 @@ from refgrad.errors import UserError
 
 if TYPE_CHECKING:
     from refgrad.cli.progress import Doing
+    from refgrad.grading.first_adapter.library import Library
 
 EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
 """What is shown of a field that is no field of adapters."""
+
+NEEDED: Final[Mapping[str, Sequence[str]]] = {"kind": ("leaf", "value", "backward", "gradient")}
+"""What decides a field that is no field of adapters."""
 
 MEANINGS: Final[Mapping[str, str]] = {
     "leaf": "how a tensor is made",
@@ -32,7 +37,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 """What the fields mean that are asked about."""
 
 
-@click.command(short_help="Write a first adapter of a library in Python.")
+@click.command(short_help="Write a first adapter of a library or file in Python.")
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
 @click.option("--name", metavar="NAME", help="The engine's name in reports [default: of the first module].")
 @click.option("--output", type=file_path, metavar="FILE", help="The file to write [default: NAME.toml].")
@@ -56,27 +61,45 @@ def new(  # noqa: PLR0913 (one an option)
 ) -> None:
     """Write a first adapter of a library in Python: MODULE is imported, and further ones have more of its functions.
 
+    A file is given by its path, such as ./mine.py.
+
     What libraries usually call their functions is tried at once, on numbers, vectors, matrices and empty arrays, and
     what shows the right values is taken. You are asked about what matters; what was found is the default. It takes a
     minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
     imported.
     """
-    from refgrad.cli.progress import doing
-    from refgrad.grading.first_adapter.asking import Asking, checked_modules, read_given
-    from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.library import Library
-    from refgrad.grading.first_adapter.writing import engine_file
-    from refgrad.grading.trials import without_arrays
     from refgrad.report.doctor import grading
 
     with told_in_one_line():
-        called = name or checked_modules(modules)[0].partition(".")[0]
-    path = output or Path(f"{called}.toml")
+        library = Library.of(modules, name, python or sys.executable)
+    path = output or Path(f"{library.name}.toml")
+    refuse_to_overwrite(path, "--output")
+    write_adapter(library, path, given, yes=yes)
+    elsewhere = f" --python {python}" if python else ""
+    shown = path if path.is_absolute() else f"./{path}"
+    click.echo(f"next: refgrad doctor {shown}{elsewhere}")
+    click.echo(f"then: {grading(str(shown), python)}")
+
+
+def refuse_to_overwrite(path: Path, option: str) -> None:
+    """Raise Failure where there is a file, and name the option that names another one."""
     if path.exists():
-        raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
-    with told_in_one_line(), doing(f"starting {called}") as now:
-        asking = Asking(_found if yes else partial(_asked, now), read_given(given), now.tell)
-        chosen = choose(Library(called, modules, python or sys.executable), asking)
+        raise Failure(f"{path} is there already; name another file with {option}", Status.WRONG_USAGE)
+
+
+def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, yes: bool) -> None:
+    """Write the adapter of a library, and print what is suspected of it and what was left out."""
+    from refgrad.cli.progress import doing
+    from refgrad.grading.first_adapter.asking import Asking, read_given
+    from refgrad.grading.first_adapter.choosing import choose
+    from refgrad.grading.first_adapter.writing import engine_file
+    from refgrad.grading.trials import without_arrays
+
+    with told_in_one_line(), doing(f"starting {library.name}") as now:
+        ask = partial(_found, library) if yes else partial(_asked, now, library)
+        asking = Asking(ask, read_given(given), now.tell)
+        chosen = choose(library, asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
     operators = len(chosen.bench.engine.operators)
@@ -90,35 +113,33 @@ def new(  # noqa: PLR0913 (one an option)
         click.echo(f"  of most, this came back: {chosen.instead}")
     if untried := without_arrays(chosen.bench.engine):
         click.echo(f"note: {untried}")
-    elsewhere = f" --python {python}" if python else ""
-    shown = path if path.is_absolute() else f"./{path}"
-    click.echo(f"next: refgrad doctor {shown}{elsewhere}")
-    click.echo(f"then: {grading(str(shown), python)}")
 
 
-def _asked(now: Doing, field: str, found: str | None) -> str:
-    hint = "" if found else f" (such as {_example(field)})"
+def _asked(now: Doing, library: Library, field: str, found: str | None) -> str:
+    hint = "" if found else f" (such as {_example(library, field)})"
     text = f"{field}, {MEANINGS[field]}{hint}"
     with now.paused():
         answer: str = click.prompt(text, default=found or "", show_default=bool(found), err=True)
-    return answer or _found(field, None)
+    return answer or _found(library, field, None)
 
 
-def _found(field: str, found: str | None) -> str:
+def _found(library: Library, field: str, found: str | None) -> str:
+    """Return what was found for a field. Raises UserError where nothing was, with a call that says it."""
     from refgrad.grading.first_adapter.asking import DIRECTIONS
 
     if found is None:
+        given = (f" --set '{name}={_example(library, name)}'" for name in NEEDED.get(field, [field]))
         raise UserError(
-            f"nothing that was tried works for {field}; say it with --set '{field}=...', as {_example(field)}; "
-            f"{DIRECTIONS.get(field, '')}"
+            f"nothing that was tried works for {field}, {MEANINGS[field]}; say it, such as "
+            f"`refgrad new {shlex.join(library.sources)}{''.join(given)}`; {DIRECTIONS.get(field, '')}"
             "functions of your own that this calls go into --set 'setup=...', behind the imports"
         )
     return found
 
 
-def _example(field: str) -> str:
+def _example(library: Library, field: str) -> str:
     from refgrad.native.adapter.fields import rows
     from refgrad.native.adapter.kinds import KINDS
 
     known = {name: row.example for kind in KINDS.values() for name, row in rows(kind).items()}
-    return EXAMPLES.get(field) or str(known[field])
+    return EXAMPLES.get(field) or str(known[field]).replace("me.", f"{library.modules[0]}.")

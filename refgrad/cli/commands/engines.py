@@ -88,7 +88,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 
 
 @click.command(short_help="Grade engines, and write their reports.")
-@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...")
 @click.option(
     "--output",
     type=file_path,
@@ -98,7 +98,10 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     help="Write ENGINE.json into this folder.",
 )
 @click.option(
-    "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
+    "--profile",
+    type=click.Choice(list(EFFORTS)),
+    show_default="standard, but smoke for a file or module without an adapter",
+    help="Choose how much is run.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
@@ -130,8 +133,19 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 )
 @click.option("--update", is_flag=True, help="Write the file of --expect anew: add what fails, delete what holds now.")
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
-def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **options: Any) -> None:
+@click.option(
+    "--save",
+    type=file_path,
+    metavar="FILE.toml",
+    help="Write the adapter that is made of a file or module there [default: NAME.adapter.toml in the folder of "
+    "--output, which is written anew each time].",
+)
+def grade(engines: tuple[str, ...], workers: int | None, save: Path | None, *, pages: bool, **options: Any) -> None:
     """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
+
+    An engine in Python that has no adapter is graded too, given as its file, such as ./mine.py, or as a module that can
+    be imported: its adapter is made first, as `refgrad new --yes` does. What that suspects and leaves out is printed
+    before the grade.
 
     The table [tool.refgrad] of pyproject.toml holds defaults of these options, by their names.
 
@@ -145,7 +159,8 @@ def grade(engines: tuple[str, ...], workers: int | None, *, pages: bool, **optio
     from refgrad.cli.grading.grade import grade_engines
 
     processes = workers or min(os.cpu_count() or 2, MOST_WORKERS)
-    raise SystemExit(int(grade_engines(engines, processes, pages=pages, **options)))
+    given = {name: value for name, value in options.items() if value is not None}
+    raise SystemExit(int(grade_engines(engines, processes, pages=pages, save=save, **given)))
 
 
 @click.command(short_help="Run one check again, by its id.")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import click
 import pytest
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
+from refgrad.cli.adapters.new import refuse_to_overwrite, write_adapter
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.grading.session import Outcome, run_session
 from refgrad.cli.grading.summary import print_summary, terminal
 from refgrad.cli.progress import passing_line
+from refgrad.grading.first_adapter.library import Library, is_file, is_importable
+from refgrad.native.engine_names import unknown_engine
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
 from refgrad.pytest_plugin.options import GradeOptions
@@ -34,11 +39,25 @@ SEVERITY: Final = (
 )
 """The statuses of several engines, worst first."""
 
+FIRST_LOOK: Final = "smoke"
+"""The profile for an engine whose adapter was just made: it takes seconds."""
 
-def grade_engines(engines: Sequence[str], workers: int, *, pages: bool, **options: Any) -> Status:
-    """Grade engines one after the other in so many processes, and return the worst status of them."""
+
+def grade_engines(
+    engines: Sequence[str], workers: int, *, pages: bool, save: Path | None = None, **options: Any
+) -> Status:
+    """Grade engines one after the other in so many processes, and return the worst status of them.
+
+    Where one has no adapter, it is made and written first: to ``save``, or into the folder of the reports.
+    """
     with told_in_one_line():
-        plans = [Plan.of(GradeOptions(engine=engine, **options)) for engine in engines]
+        libraries = [_library(engine, options.get("python")) for engine in engines]
+        if save is not None and sum(map(bool, libraries)) != 1:
+            raise PlanError("--save takes the adapter of one file or module that has none")
+        plans = [
+            Plan.of(_adapted(library, save, options) if library else GradeOptions(engine=engine, **options))
+            for engine, library in zip(engines, libraries, strict=True)
+        ]
         _refuse_clashes(plans)
         for plan in plans:
             _refuse_what_cannot_be_done(plan)
@@ -54,6 +73,30 @@ def grade_engines(engines: Sequence[str], workers: int, *, pages: bool, **option
         with told_in_one_line():
             write_pages(options["output"])
     return worst
+
+
+def _library(engine: str, python: str | None) -> Library | None:
+    """Return the library of a file or module in Python that has no adapter; None for an engine that has one.
+
+    Raises UserError for a name that is neither.
+    """
+    problem = unknown_engine(engine)
+    if not problem:
+        return None
+    interpreter = python or sys.executable
+    if not (is_file(engine) or is_importable(engine, interpreter)):
+        raise PlanError(problem)
+    return Library.of([engine], None, interpreter)
+
+
+def _adapted(library: Library, save: Path | None, options: Mapping[str, Any]) -> GradeOptions:
+    """Write the adapter of a library, and return the options of a grade by it: a first look, unless they say more."""
+    if save is not None:
+        refuse_to_overwrite(save, "--save")
+    path = save or options["output"] / f"{library.name}.adapter.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_adapter(library, path, yes=True)
+    return GradeOptions(engine=str(path), **{"profile": FIRST_LOOK, **options})
 
 
 def _refuse_clashes(plans: Sequence[Plan]) -> None:

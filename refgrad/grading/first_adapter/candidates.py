@@ -91,9 +91,11 @@ def with_module(texts: Iterable[str], modules: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(text.replace("{m}", module) for text, module in product(texts, modules)))
 
 
-def leaves(found: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return how tensors may be made, given which makers each module has; plain arrays come last."""
-    makers = [(module, name) for module, names in found.items() for name in MAKERS if name in names]
+def leaves(found: Mapping[str, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return how tensors may be made, given which makers and classes each module has; plain arrays come last."""
+    usual = [(module, name) for module, names in found.items() for name in MAKERS if name in names]
+    others = ((module, name) for module, names in classes.items() for name in names)
+    makers = list(dict.fromkeys([*usual, *others]))
     made = [f"{module}.{name}({text})".replace("{m}", module) for text in ARGUMENTS for module, name in makers]
     return [*made, PLAIN_LEAF]
 

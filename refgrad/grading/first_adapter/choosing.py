@@ -27,7 +27,7 @@ from refgrad.grading.first_adapter.candidates import (
     with_module,
 )
 from refgrad.grading.first_adapter.features import with_dtypes, with_optional, with_policy, without_what_fails
-from refgrad.grading.first_adapter.library import Library
+from refgrad.grading.first_adapter.library import Library, classes_of_tensors
 from refgrad.grading.first_adapter.trying import NUMBER, Texts, Workbench, best_of
 from refgrad.grading.judging.narration import message
 from refgrad.grading.plain_programs import suspected_faults
@@ -101,6 +101,9 @@ def choose(library: Library, asking: Asking) -> Chosen:
     kinds = bench.kinds_read_back()
     if not kinds:
         raise UserError(_unread(bench))
+    if bench.adapter.leaf == PLAIN_LEAF and not ({"kind", "vjp"} & asking.given.keys() or _pulls(bench, modules)):
+        library.refuse_what_is_empty(bench)
+        asking.chosen("kind", None)
     bench = bench.knowing(scalars_only=kinds == [NUMBER])
     spelling = _spelling(bench, modules, kinds, asking)
     ways = _ways(spelling.bench, modules, kinds, asking)
@@ -127,7 +130,8 @@ def choose(library: Library, asking: Asking) -> Chosen:
         if texts := [t for t in row if name in own or bench.differentiates(operator_table()[name], t, kinds)]:
             taught[name] = texts
     bench = _with_spellings(bench, taught)
-    if engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown":
+    installed = engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown"
+    if installed and not library.folders:
         bench = bench.knowing(distribution=library.name)
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
@@ -137,7 +141,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
 
 def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
     """Choose how tensors are made and read."""
-    made = asking.among("leaf", leaves(bench.members(modules, MAKERS)))
+    made = asking.among("leaf", _leaves(bench, modules))
     pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", VALUES)]
     best = best_of(bench, pairs, Workbench.kinds_read_back)
     if not best:
@@ -146,6 +150,16 @@ def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> W
     leaf = asking.chosen("leaf", best.get("leaf"))
     value = asking.chosen("value", best.get("value"))
     return bench.knowing(**{**best, "leaf": leaf, "value": value})
+
+
+def _pulls(bench: Workbench, modules: Sequence[str]) -> bool:
+    """Return True if some module has a function of which pullbacks are made."""
+    return any(names for names in bench.members(modules, ("vjp", "make_vjp")).values())
+
+
+def _leaves(bench: Workbench, modules: Sequence[str]) -> list[str]:
+    """Return how tensors may be made."""
+    return leaves(bench.members(modules, MAKERS), classes_of_tensors(bench, modules))
 
 
 @contextmanager
@@ -163,7 +177,7 @@ def told_with(why: Callable[[], str]) -> Iterator[None]:
 
 def _of_a_tensor(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
     """Say what came of a number by the first of the templates, or by the first that makes a tensor."""
-    made = asking.among("leaf", leaves(bench.members(modules, MAKERS))) or [PLAIN_LEAF]
+    made = asking.among("leaf", _leaves(bench, modules)) or [PLAIN_LEAF]
     value = asking.among("value", VALUES)[0]
     tried = [bench.knowing(leaf=leaf, value=value) for leaf in made]
     return _unread(next((each for each in tried if each.found(_NUMBER_READ).step > 1), tried[0]))

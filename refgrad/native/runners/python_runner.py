@@ -475,6 +475,17 @@ def raised(error: BaseException) -> Json:
     }
 
 
+def position(error: BaseException) -> str:
+    """Return the file and line where an import raised an error, unless the message of the error has them."""
+    at, trace = "", error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith("<") and file != __file__:
+            at = " (%s, line %d)" % (os.path.basename(file), trace.tb_lineno)
+        trace = trace.tb_next
+    return "" if isinstance(error, SyntaxError) else at
+
+
 class Server:
     """Answers requests, one JSON line each, until there are no more."""
 
@@ -514,6 +525,7 @@ class Server:
                 answer.update(self.answer(request))
             except BaseException as error:
                 answer.update(raised(error))
+                answer["error"]["message"] += position(error) if "hello" in request else ""
             self.write(answer)
             if "hello" in request and self.forks:
                 self.serve_in_forks()

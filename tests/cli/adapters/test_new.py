@@ -41,7 +41,8 @@ def test_a_file_that_is_there_is_not_written_over(terminal: Terminal, file: Path
 def test_what_cannot_be_found_is_told_with_an_example(terminal: Terminal, file: Path) -> None:
     result = terminal.invoke("new", "textwrap", "--output", str(file), "--yes", "--set", "leaf=[{array}]")
     assert result.exit_code == 2
-    assert "nothing that was tried works for value; say it with --set 'value=...', as" in result.stderr
+    assert "nothing that was tried works for value, how a tensor is read as an array; say it, such as" in result.stderr
+    assert "`refgrad new textwrap --set 'value={x}.numpy()'`" in result.stderr
     assert not file.exists()
 
 
@@ -49,7 +50,8 @@ def test_nothing_answered_where_nothing_was_found_is_told_as_well(terminal: Term
     arguments = ("new", "textwrap", "--output", str(file), "--set", "leaf=[{array}]")
     result = terminal.invoke(*arguments, standard_input="\n" * 2)
     assert result.exit_code == 2
-    assert "nothing that was tried works for value; say it with --set 'value=...', as" in result.stderr
+    assert "nothing that was tried works for value, how a tensor is read as an array; say it, such as" in result.stderr
+    assert "`refgrad new textwrap --set 'value={x}.numpy()'`" in result.stderr
 
 
 @pytest.mark.parametrize("arguments", [("./fake.js",), (MODULE, "--set", "language=javascript")])

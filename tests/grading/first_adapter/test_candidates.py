@@ -39,8 +39,10 @@ def test_a_spelling_is_looked_up_by_what_it_calls(text: str, owner: tuple[str, s
 
 
 def test_leaves_are_made_by_what_there_is() -> None:
-    made = leaves({"me": ["Tensor"], "me.nn": []})
+    made = leaves({"me": ["Tensor"], "me.nn": []}, {"me": ["Dial", "Tensor"]})
     assert made[0] == "me.Tensor({array}, requires_grad={requires_grad})"
+    assert made.index("me.Dial({array})") > made.index("me.Tensor({array})")
+    assert len(made) == len(set(made))
     assert made[-1] == "{array}"
     assert not any("me.nn" in text for text in made)
 

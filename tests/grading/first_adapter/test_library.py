@@ -1,10 +1,14 @@
-"""A library is imported once, by what is given or before it."""
+"""A library is imported once, by what is given or before it, from the folder that its file is in."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from refgrad.grading.first_adapter.library import Library
+from refgrad.errors import UserError
+from refgrad.grading.first_adapter.library import Library, is_importable
 
 
 @pytest.mark.parametrize(
@@ -22,3 +26,58 @@ from refgrad.grading.first_adapter.library import Library
 def test_what_is_given_stands_behind_the_imports_that_it_lacks(given: str, imports: list[str]) -> None:
     setup = Library("me", ("me", "me.nn"), "python").setup(given)
     assert setup.splitlines() == [*imports, *given.splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with engines in it, beneath it and in a package."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inner" / "package").mkdir(parents=True)
+    for name in ("mine.py", "my-engine.py", "1_start.py", "inner/_tape.py", "inner/package/__init__.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "inner" / "package" / "engine.py").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "setup"),
+    [
+        ("./mine.py", "mine", "import mine"),
+        ("{folder}/mine.py", "mine", "import mine"),
+        ("./my-engine.py", "my_engine", "my_engine = __import__('my-engine')"),
+        ("1_start.py", "1_start", "_1_start = __import__('1_start')"),
+        ("inner/_tape.py", "tape", "import sys\nsys.path.insert(0, '{folder}/inner')\nimport _tape"),
+        ("inner/../mine.py", "mine", "import mine"),
+        ("inner/package/", "package", "import sys\nsys.path.insert(0, '{folder}/inner')\nimport package"),
+        (
+            "inner/package/engine.py",
+            "engine",
+            "import sys\nsys.path.insert(0, '{folder}/inner')\nimport package.engine",
+        ),
+        ("package.engine", "package", "import package.engine"),
+    ],
+)
+def test_a_file_is_imported_from_its_folder_and_names_its_engine(
+    folder: Path, source: str, name: str, setup: str
+) -> None:
+    library = Library.of([source.format(folder=folder)], None, "python")
+    assert (library.name, library.setup()) == (name, setup.format(folder=folder))
+
+
+def test_a_name_that_is_given_names_the_engine(folder: Path) -> None:
+    assert Library.of([str(folder / "mine.py")], "hers", "python").name == "hers"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_that_is_not_there_is_refused() -> None:
+    with pytest.raises(UserError, match=r"^nothing\.py: there is no such file$"):
+        Library.of(["nothing.py"], None, "python")
+
+
+@pytest.mark.parametrize(
+    ("module", "found"),
+    [("mine", True), ("mine.part", True), ("textwrap", True), ("my-engine", False), ("no_such", False)],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_module_is_looked_for_in_the_current_folder_too(module: str, *, found: bool) -> None:
+    assert is_importable(module, sys.executable) is found
