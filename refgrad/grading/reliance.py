@@ -8,12 +8,12 @@ scenario makes.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, get_args
 
-from refgrad.generation import Meeting, Profile, meeting, operator_scenario
+from refgrad.generation import Meeting, Profile, meeting, operator_scenario, without_gradients_of
 from refgrad.grading.checks.isolation.alone import (
     alone,
     applications_alone,
@@ -183,7 +183,7 @@ class Reliance:
             if self.engine.hangs(frozenset({name})):
                 return name
             tried = (self.isolated(with_own_operands(each)) for each in applications_alone(scenario, name))
-            if any(examine(each, self.engine).failed for each in tried if self.runnable(each)):
+            if any(self._is_wrong(each, lambda finding: not finding.failed) for each in tried if self.runnable(each)):
                 return name
         return ""
 
@@ -215,13 +215,30 @@ class Reliance:
 
     def _counts(self, scenario: Scenario) -> bool:
         plain = scenario.operators <= PLAIN and not starts_at_leaf(scenario)
-        return plain and not any(map(self.is_faulty, scenario.operators))
+        return plain and not any(self._is_wrong_in(scenario, name) for name in scenario.operators)
+
+    def _is_wrong_in(self, scenario: Scenario, operator: str) -> bool:
+        """Whether an operator is wrong by itself on numbers, or on operands that a scenario gives it."""
+        if self.is_faulty(operator):
+            return True
+        tried = map(self.seeded, map(with_own_operands, applications_alone(scenario, operator)))
+        return any(self._is_wrong(each, self._is_right) for each in tried if self.runnable(each))
 
     def is_faulty(self, operator: str) -> bool:
-        """Whether an operator is wrong by itself, whichever of its operands' gradients are wanted."""
+        """Whether an operator is wrong by itself on numbers."""
         if operator not in self._faulty:
-            runnable = filter(self.runnable, alone(operator))
-            tried = [examine(each, self.engine) for each in runnable if not self.engine.hangs(each.operators)]
-            hangs = self.engine.hangs(frozenset({operator}))
-            self._faulty[operator] = hangs or (bool(tried) and not any(map(self._is_right, tried)))
+            joint = alone(operator)
+            hangs = self.engine.hangs(joint.operators)
+            self._faulty[operator] = hangs or (self.runnable(joint) and self._is_wrong(joint, self._is_right))
         return self._faulty[operator]
+
+    def _is_wrong(self, scenario: Scenario, is_right: Callable[[Finding], bool]) -> bool:
+        """Whether one application is wrong, and no engine's loss of leaves explains it.
+
+        It is not if it is right where the gradient of each operand alone is wanted.
+        """
+        if is_right(examine(scenario, self.engine)):
+            return False
+        wanted = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
+        single = [without_gradients_of(scenario, [other for other in wanted if other != name]) for name in wanted]
+        return single in ([], [scenario]) or not all(is_right(examine(each, self.engine)) for each in single)

@@ -54,7 +54,7 @@ def test_an_engine_that_cannot_be_started_gives_status_3_and_the_others_are_grad
     assert finished.status == 3
     message = "engine 'absent' cannot be started: ModuleNotFoundError: No module named 'no_such_library'"
     assert finished.errors == f"Error: {message}\n"
-    assert "1 check, 1 failed" in finished.output
+    assert "of 1 check that applies 1 fails" in finished.output
     assert sorted(path.name for path in (terminal.folder / "out").glob("*.json")) == ["wrong.json"]
 
 
@@ -122,7 +122,7 @@ def test_known_failures_are_accepted_written_and_refused_where_they_hold(termina
     assert missing.errors.startswith("Error: known.toml: there is no such file")
     updated = terminal.grade(*command, "--update")
     assert (updated.status, updated.errors) == (0, "")
-    assert "2 checks, 1 failed, 1 of them on the level MUST, 1 of them known" in updated.output
+    assert "of 2 checks that apply 1 fails, 1 of them on the level MUST, 1 of them known" in updated.output
     known = terminal.folder / "known.toml"
     assert 'id = "operators/multiply"' in known.read_text()
     assert terminal.grade(*command).status == 0

@@ -194,8 +194,8 @@ def test_an_inaccuracy_ten_times_as_large_is_another_fault(
     assert len(searching.run([SCENARIO, larger]).demonstrations) == shown
 
 
-@pytest.mark.parametrize(("decided", "rounds"), [(0, 2), (1, 8), (5, 1)])
-def test_scenarios_are_drawn_eight_times_at_most_and_twice_if_none_is_decided(
+@pytest.mark.parametrize(("decided", "rounds"), [(0, 2), (1, 16), (5, 1)])
+def test_scenarios_are_drawn_sixteen_times_at_most_and_twice_if_none_is_decided(
     monkeypatch: pytest.MonkeyPatch, decided: int, rounds: int
 ) -> None:
     seeds: list[int] = []

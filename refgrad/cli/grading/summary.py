@@ -17,11 +17,14 @@ from rich.text import Text
 from refgrad.cli.progress import Console
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.report.findings import Script
+from refgrad.report.findings.causes import Cause, causes
 from refgrad.report.narration import failure_text
 
 SHOWN: Final = 10
-"""How many failures are told in full; the report has them all."""
+"""How many causes are told in full; the report has them all."""
+
+FEW: Final = 5
+"""How many of the further checks that fail for one cause are named."""
 
 WIDE: Final = 200
 """Columns of what is no terminal: enough for every outcome."""
@@ -47,17 +50,19 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
     if verdicts:
         console.print(_table(verdicts, plain=not console.is_terminal))
         console.print()
-    failed = plan.known_failures.unexpected(verdicts)
-    for verdict in failed[:SHOWN]:
-        _failure(console, plan.script(verdict))
-    if failed:
-        _line(console, Text(f"{_again(plan, failed[0])}  # runs one of them again\n", style="dim"))
-    if failed[SHOWN:]:
+    found = causes([plan.script(verdict) for verdict in plan.known_failures.unexpected(verdicts)], verdicts)
+    for cause in found[:SHOWN]:
+        _told(console, cause)
+    if found:
+        _line(console, Text(f"{_again(plan, found[0].best.verdict)}  # runs one of them again\n", style="dim"))
+    if found[SHOWN:]:
         where = "" if report is None else f", in {report}"
-        _line(console, Text(f"... and {len(failed) - SHOWN} more{where}\n"))
+        _line(console, Text(f"... and {len(found) - SHOWN} more{where}\n"))
     _line(console, Text(_conclusion(plan, verdicts), style=_style(plan, verdicts)))
     if report is not None:
-        _line(console, Text(f"report: {report}\n"))
+        _line(console, Text(f"report: {report}"))
+        page = f"refgrad report {shlex.quote(str(report.parent))}  # writes a page of causes, and the programs\n"
+        _line(console, Text(page if found else "", style="dim"))
 
 
 def _again(plan: Plan, verdict: Verdict) -> str:
@@ -81,15 +86,24 @@ def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
     return table
 
 
-def _failure(console: Console, found: Script) -> None:
-    head, _, rest = failure_text(found).partition("\n")
+def _told(console: Console, cause: Cause) -> None:
+    """Print the finding that shows a cause, and which others it explains."""
+    head, _, rest = failure_text(cause.best).partition("\n")
+    others = [*(each.verdict.id for each in cause.findings[1:]), *cause.hidden]
+    more = f" and {len(others) - FEW} more" if others[FEW:] else ""
     _line(console, Text(head, style="bold red"))
+    if others:
+        rest = f"explains {len(others)} more check{'s' * (len(others) != 1)}: {', '.join(others[:FEW])}{more}\n{rest}"
     _line(console, Text(indent(rest, "  ") + "\n"))
 
 
 def _conclusion(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     failed = [verdict for verdict in verdicts if verdict.failed]
-    parts = [f"{len(verdicts)} check{'s' * (len(verdicts) != 1)}", f"{len(failed) or 'none'} failed"]
+    absent = sum(verdict.verdict == "unsupported" for verdict in verdicts)
+    applying = len(verdicts) - absent
+    verb = "fails" if len(failed) == 1 or not failed else "fail"
+    checks = "check that applies" if applying == 1 else "checks that apply"
+    parts = [f"of {applying:,} {checks} {len(failed) or 'none'} {verb}"]
     if failed:
         parts.append(f"{sum(verdict.level == 'MUST' for verdict in failed)} of them on the level MUST")
     if known := len(failed) - len(plan.known_failures.unexpected(verdicts)):
@@ -97,7 +111,8 @@ def _conclusion(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     if undecided := sum(verdict.verdict == "inconclusive" for verdict in verdicts):
         parts.append(f"{undecided} inconclusive")
     unfinished = _not_run(plan, verdicts)
-    return ", ".join(parts) + (f"; {unfinished} not run" if unfinished else "")
+    rest = [f"{absent:,} {'is' if absent == 1 else 'are'} not offered"] * bool(absent)
+    return "; ".join([", ".join(parts), *rest, *[f"{unfinished} not run"] * bool(unfinished)])
 
 
 def _not_run(plan: Plan, verdicts: Sequence[Verdict]) -> int:

@@ -30,6 +30,13 @@ NUMBERS: Final = re.compile(r"[\d.,\s\[\]()]+")
 
 MEMORY: Final = "memory that a backward shares or writes to"
 
+BUILT_ON: Final = (
+    ("operators", "values", "leaves", "sharing", "seeds"),
+    ("accumulation", "retain_graph", "shapes", "graphs", "edges"),
+    ("dtypes", "errors", "higher_order", "second_order", "hooks", "in_place", "modes", "lifecycles"),
+)
+"""Chapters that others build on, the foundations first: where these fail, others are likely to."""
+
 Link = tuple[str, str]
 """A kind of evidence, and what two findings have in common."""
 
@@ -54,12 +61,12 @@ class Cause:
 
 
 def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:
-    """Return the causes of what an engine fails, the worst first, then those with the most findings.
+    """Return the causes of what an engine fails: what it must do first, then what others build on, then the worst.
 
     ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
     """
     found = [_cause(group, verdicts) for group in _groups(failed)]
-    return sorted(found, key=lambda cause: (SEVERITIES.index(cause.severity), -len(cause.findings)))
+    return sorted(found, key=_order)
 
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
@@ -82,6 +89,17 @@ def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
     shared = {link for links_of in every for link in links_of if sum(link in other for other in every) > 1}
     hidden = tuple(v.id for v in verdicts if v.cause in ids and not v.failed)
     return Cause(findings, tuple(sorted(f"{kind} {what}" for kind, what in shared)), hidden)
+
+
+def _order(cause: Cause) -> tuple[bool, int, int, int]:
+    wanted = [each.verdict.level == "MUST" for each in cause.findings]
+    return not any(wanted), _height(cause.best), SEVERITIES.index(cause.severity), -len(cause.findings)
+
+
+def _height(finding: Script) -> int:
+    """Return on how many layers of chapters a finding's own is built."""
+    chapter = finding.verdict.chapter
+    return next((height for height, chapters in enumerate(BUILT_ON) if chapter in chapters), len(BUILT_ON))
 
 
 def _groups(findings: Sequence[Script]) -> list[list[Script]]:
@@ -190,9 +208,10 @@ def _functions(finding: Script, operator: str) -> Iterator[str]:
                     yield last_name(call.func)
 
 
-def _rank(finding: Script) -> tuple[int, float, int]:
-    """Order findings so that the worst number comes first, and of those the shortest program."""
+def _rank(finding: Script) -> tuple[bool, int, int, float, int]:
+    """Order findings as causes, and of those the worst number first, and of those the shortest program."""
     fact = finding.verdict.fact
     error = float(fact.relative_error) if isinstance(fact, Entry) else 0.0
     told = min(error, 1.0) if error == error else 1.0  # noqa: PLR0124 (NaN is as wrong as can be)
-    return SEVERITIES.index(finding.severity or SEVERITIES[-1]), -told, len(finding.program)
+    severity = SEVERITIES.index(finding.severity or SEVERITIES[-1])
+    return finding.verdict.level != "MUST", _height(finding), severity, -told, len(finding.program)

@@ -90,13 +90,20 @@ def test_what_is_wrong_from_the_second_backward_on_is_one_cause() -> None:
     assert len(groups(*(made(f"leaves/{name}", entry(name)) for name in ("1", "2")))) == 2
 
 
+def test_what_others_build_on_comes_first_and_what_must_be_before_what_should() -> None:
+    late, early = made("repetition/one", entry("0.1")), made("sharing/one", entry("0.2"))
+    wished = replace(made("leaves/one", entry("0.3")), level="SHOULD")
+    report = document(wished, late, early)
+    assert [cause.best.verdict.id for cause in found(report)] == ["sharing/one", "repetition/one", "leaves/one"]
+
+
 def test_the_worst_number_comes_first_and_what_it_hides_is_counted() -> None:
-    small = made("operators/exp", replace(entry("4.4"), relative_error="0.02"))
-    large = made("edges/exp", replace(entry("0.1"), relative_error="0.98"))
-    hidden = replace(verdict("second_order/exp", "inconclusive"), cause="operators/exp")
+    small = made("edges/exp", replace(entry("4.4"), relative_error="0.02"))
+    large = replace(made("graphs/one", replace(entry("0.1"), relative_error="0.98")), operator="exp")
+    hidden = replace(verdict("second_order/exp", "inconclusive"), cause="edges/exp")
     cause: Cause
     (cause,) = found(document(small, hidden, large))
-    assert cause.best.verdict.id == "edges/exp"
+    assert cause.best.verdict.id == "graphs/one"
     assert cause.hidden == ("second_order/exp",)
 
 

@@ -30,13 +30,12 @@ def shows_arrays(scenario: Scenario) -> bool:
     return bool(reads) and lasting and not any(isinstance(p, Fails) for p in predict(scenario))
 
 
-def alone(operator: str) -> Iterator[Scenario]:
-    """Yield backwards through one application to scalars: for all operands' gradients, and for each alone."""
+def alone(operator: str) -> Scenario:
+    """Return a backward through one application to scalars, for the gradients of all operands."""
     names = operator_table()[operator].argument_names
-    for wanted in dict.fromkeys([names, *((name,) for name in names)]):
-        leaves = [Leaf(name, Constant.of(np.array(float(n))), name in wanted) for n, name in enumerate(names, 2)]
-        reads = [Read("grad", name) for name in wanted]
-        yield Scenario((*leaves, Apply("out", operator, names), Backward("out"), *reads))
+    leaves = [Leaf(name, Constant.of(np.array(float(n))), requires_grad=True) for n, name in enumerate(names, 2)]
+    reads = [Read("grad", name) for name in names]
+    return Scenario((*leaves, Apply("out", operator, names), Backward("out"), *reads))
 
 
 def applications_alone(scenario: Scenario, operator: str) -> Iterator[Scenario]:

@@ -102,7 +102,7 @@ class _Seen:
 def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict:
     """Return the verdict on what is declared and does not show, unless something else is to blame."""
     for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
-        if examine(next(iter(alone(name))), bench.engine).failed:
+        if examine(alone(name), bench.engine).failed:
             remark = Remark(text=f"cannot be judged: {name} fails by itself")
             return bench.verdict(check, "inconclusive", remark, cause=f"operators/{name}")
     outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
