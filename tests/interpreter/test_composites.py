@@ -13,8 +13,9 @@ from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expa
 from refgrad.interpreter.batched import BatchedFloat64
 from refgrad.lifecycle import predict
 from refgrad.operators import Argument, Composite, Operators, operator_table
-from refgrad.oracles import CertifiedOracle, finite_differences
+from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
+from tests.oracles.cross_checks.finite_differences import finite_differences
 
 COMPOSITES = [name for name, row in operator_table().items() if row.composite is not None]
 
