@@ -6,10 +6,9 @@
 | ``arrays`` | numpy's real floats | the interpreter, the reference engine |
 | ``balls`` | FLINT's balls | the certified oracle |
 | ``series`` | FLINT's power series | the certified oracle of higher derivatives |
-| ``symbols`` | SymPy's expressions | the symbolic oracle, the lint of the operator table |
 
-The columns of mpmath's floats and intervals and of numpy's complex numbers, which only tests read, are in
-``tests/operators/functions/``.
+The columns of mpmath's floats and intervals, numpy's complex numbers and SymPy's expressions, which only tests read,
+are in ``tests/operators/functions/``.
 
 A new function is a row, and an entry in each column that cannot do with the row's definition. Only the rows and
 ``python_floats`` are loaded with this package: the libraries of the columns take long.
