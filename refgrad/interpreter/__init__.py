@@ -1,8 +1,5 @@
 """The forward part of a scenario, evaluated in any number system."""
 
-from refgrad.interpreter.batched import Batch, BatchedFloat64
-from refgrad.interpreter.complex128 import BatchedComplex128, analytic_expression
-from refgrad.interpreter.complex_array import ComplexArray, Shaking
 from refgrad.interpreter.composites import Noted, noted, numpy_forward
 from refgrad.interpreter.evaluation import (
     Differentiating,
@@ -18,18 +15,12 @@ from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 __all__ = [
     "NUMPY_FUNCTIONS",
-    "Batch",
-    "BatchedComplex128",
-    "BatchedFloat64",
-    "ComplexArray",
     "Differentiating",
     "Float64",
     "ForwardDifferentiating",
     "Noted",
     "NumberSystem",
     "ScenarioEvaluationError",
-    "Shaking",
-    "analytic_expression",
     "bounded_values",
     "evaluate",
     "expanded",

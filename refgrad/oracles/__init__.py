@@ -2,8 +2,6 @@
 
 from refgrad.oracles.certified.certified import Certified, CertifiedOracle
 from refgrad.oracles.certified.directional import directional_derivative
-from refgrad.oracles.cross_checks.ball_series import derivatives_along
-from refgrad.oracles.cross_checks.finite_differences import Difference, finite_differences
 from refgrad.oracles.judgement.acceptance import accepted
 from refgrad.oracles.judgement.definedness import undefined_between
 from refgrad.oracles.judgement.judgement import EntryError, Judgement, judge
@@ -13,15 +11,12 @@ from refgrad.oracles.judgement.subgradients import Violation, violation
 __all__ = [
     "Certified",
     "CertifiedOracle",
-    "Difference",
     "EntryError",
     "Judgement",
     "Violation",
     "accepted",
     "answered_by_nan",
-    "derivatives_along",
     "directional_derivative",
-    "finite_differences",
     "judge",
     "limits_met",
     "undefined_between",

@@ -13,9 +13,10 @@ import numpy as np
 from refgrad import check_gradients
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
-from refgrad.oracles import CertifiedOracle, finite_differences, judge
+from refgrad.oracles import CertifiedOracle, judge
 from tests.benchmarks.checked_graphs import Array, Graph
 from tests.checking.swept_scenarios import passes
+from tests.oracles.cross_checks.finite_differences import finite_differences
 
 ROUNDINGS: Final = 64.0
 UNIT: Final = 2.0**-53

@@ -14,8 +14,7 @@ from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.interpreter import ComplexArray, Shaking
-from refgrad.interpreter.complex_array import ROUNDOFFS
+from tests.interpreter.complex_array import ROUNDOFFS, ComplexArray, Shaking
 
 STEP = 2.0**-100
 UNIT = 2.0**-53

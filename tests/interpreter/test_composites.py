@@ -10,11 +10,12 @@ import pytest
 from refgrad.engine import softmax, tensor
 from refgrad.generation import Profile, operator_scenario
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expanded, noted
-from refgrad.interpreter.batched import BatchedFloat64
 from refgrad.lifecycle import predict
 from refgrad.operators import Argument, Composite, Operators, operator_table
-from refgrad.oracles import CertifiedOracle, finite_differences
+from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
+from tests.interpreter.batched import BatchedFloat64
+from tests.oracles.cross_checks.finite_differences import finite_differences
 
 COMPOSITES = [name for name, row in operator_table().items() if row.composite is not None]
 

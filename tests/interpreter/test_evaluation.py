@@ -8,18 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import operator_scenario, random_scenario
-from refgrad.interpreter import (
-    BatchedFloat64,
-    Float64,
-    ScenarioEvaluationError,
-    evaluate,
-    expanded,
-    float64_values,
-    keywords,
-)
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expanded, float64_values, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Leaf, parse
 from tests.effort import seeds
+from tests.interpreter.batched import BatchedFloat64
 
 POINTS = 3
 

@@ -11,20 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario
-from refgrad.interpreter import (
-    BatchedFloat64,
-    Float64,
-    ScenarioEvaluationError,
-    evaluate,
-    expanded,
-    keywords,
-    numpy_forward,
-)
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expanded, keywords, numpy_forward
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Apply, Slice, parse
 from tests.effort import seeds
 from tests.generation.scenario_audit import steps_may_overflow
+from tests.interpreter.batched import BatchedFloat64
 
 NAMES = sorted(operator_table())
 WIDE = Profile(max_rank=4, dimensions=(1, 2, 3, 4), empty=0.2)

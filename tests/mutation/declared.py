@@ -84,24 +84,6 @@ NAMED: tuple[Named, ...] = (
         "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03, 'bfloat16': 0.2}",
         "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0, 'bfloat16': 200.0}",
     ),
-    # cross-checks
-    _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "agreement", "one.error + other.error + ULP * size"),
-    _times(1000, f"{ORACLES}/cross_checks/cross_checks.py", "agreement", "ULP * size"),
-    _times(1000, f"{ORACLES}/cross_checks/complex_step.py", "_of_entries", "SPREAD_SAFETY * rounding"),
-    _times(1000, f"{ORACLES}/cross_checks/complex_step.py", "_of_entries", "2.0 ** (-52) * np.abs(slopes)"),
-    _times(100, f"{ORACLES}/cross_checks/finite_differences.py", "_Entries.__init__", "finite(table).max()"),
-    _times(
-        100,
-        f"{ORACLES}/cross_checks/finite_differences.py",
-        "_Entries.shake",
-        "np.sort(moves)[1] / SECOND_SMALLEST_OF_EIGHT",
-    ),
-    _times(
-        100,
-        f"{ORACLES}/cross_checks/finite_differences.py",
-        "_Entries.noise",
-        "np.sqrt(np.mean(moves ** 2, axis=0))",
-    ),
 )
 """What was once missed, and what stands between a number and its verdict without a name of its own."""
 
@@ -110,13 +92,6 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/certified/ball_tape.py::ONE": "a node's number",
     f"{ORACLES}/certified/certified.py::TRUTH_BITS": "a precision: more of it is slower, and as right",
     f"{ORACLES}/certified/certified.py::HIGHEST_BITS": "a precision, likewise",
-    f"{ORACLES}/cross_checks/complex_step.py::REPETITIONS": "how often something is tried: more is slower",
-    f"{ORACLES}/cross_checks/complex_step.py::BATCH_BYTES": "how much memory is used at once",
-    f"{ORACLES}/cross_checks/finite_differences.py::SHAKINGS": "how often something is tried",
-    f"{ORACLES}/cross_checks/finite_differences.py::SHAKINGS_OF_SAMPLES": "how often something is tried",
-    f"{ORACLES}/cross_checks/finite_differences.py::BATCH_BYTES": "how much memory is used at once",
-    f"{ORACLES}/cross_checks/finite_differences.py::POINTS": "how much memory is used at once",
-    f"{ORACLES}/cross_checks/symbolic.py::DIGITS": "a precision",
     f"{ORACLES}/judgement/subgradients.py::RANDOM_DIRECTIONS": "how often something is tried",
     f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
     f"{CHECKING}/slopes/directions.py::DIRECTIONS": "how often something is tried",
@@ -206,8 +181,6 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     "np.asarray(numbers.entries, dtype=object)::1": "what is copied is a tuple",
     f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
     "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
-    f"{ORACLES}/cross_checks/finite_differences.py::_Entries.__init__::comparison::"
-    "np.arange(base.size) % 2 == 0 -> np.arange(base.size) % 2 != 0::1": "the same line of points, walked backwards",
     "refgrad/engine/replay/backward.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "
     "term.value.shape == place.shape -> type(cotangent.value) is np.float64 and term.value.shape == place.shape::1": (
         "what has its shape already is fitted to it once more, and comes out as it was"

@@ -10,8 +10,8 @@ from typing import Any
 import sympy
 
 from refgrad.operators.expression import Expression
-from refgrad.operators.functions.symbols import STEPPED, symbol_functions
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
+from tests.operators.functions.symbols import STEPPED, symbol_functions
 
 COMPARISONS_OF_SYMBOLS: Mapping[str, Any] = MappingProxyType({
     "greater": sympy.Gt,

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import Profile, SeededChoices, random_scenario
-from refgrad.oracles import Certified, CertifiedOracle, Difference, finite_differences
+from refgrad.oracles import Certified, CertifiedOracle
 from refgrad.scenario import Constant, Scenario
+from tests.oracles.cross_checks.finite_differences import Difference, finite_differences
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

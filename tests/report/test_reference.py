@@ -9,7 +9,7 @@ from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES
 from refgrad.native.adapter.schema import file_fields
 from refgrad.operators import operator_table
-from refgrad.report.reference import PAGES, operators_page, stale_pages
+from tests.report.reference import PAGES, operators_page, stale_pages
 from tests.repository.sources import ROOT
 
 COLUMNS = 5

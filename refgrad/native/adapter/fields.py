@@ -83,12 +83,6 @@ def rows(adapter: Any) -> Mapping[str, AdapterField]:
     return MappingProxyType({found.name: _row(found) for found in fields(adapter)})
 
 
-def defaults(kind: type) -> Mapping[str, str]:
-    """Return what a field is if it is not given, for those where it is a text or has to be given."""
-    texts = {found.name: f"`{found.default}`" for found in fields(kind) if isinstance(found.default, str)}
-    return texts | dict.fromkeys(required(kind), "required")
-
-
 def required(kind: type) -> list[str]:
     """Return the names of the fields that have to be given."""
     return [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]

@@ -3,13 +3,12 @@
 | module | number system | used by |
 |---|---|---|
 | ``python_floats`` | Python's floats | constants of formulas, which are computed once |
-| ``arrays`` | numpy's real floats | the interpreter, finite differences, the reference engine |
-| ``complex_arrays`` | numpy's complex numbers | the complex step |
+| ``arrays`` | numpy's real floats | the interpreter, the reference engine |
 | ``balls`` | FLINT's balls | the certified oracle |
 | ``series`` | FLINT's power series | the certified oracle of higher derivatives |
-| ``symbols`` | SymPy's expressions | the symbolic oracle, the lint of the operator table |
 
-The columns of mpmath's floats and intervals, which only the lint reads, are in ``tests/operators/functions/``.
+The columns of mpmath's floats and intervals, numpy's complex numbers and SymPy's expressions, which only tests read,
+are in ``tests/operators/functions/``.
 
 A new function is a row, and an entry in each column that cannot do with the row's definition. Only the rows and
 ``python_floats`` are loaded with this package: the libraries of the columns take long.

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import comb
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.oracles.slopes.branches import Pattern
-
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
+Pattern = npt.NDArray[Any]
 Number = TypeVar("Number", np.float64, np.bool_)
 
 ROUNDING_SAFETY = 16.0

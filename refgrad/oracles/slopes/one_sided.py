@@ -11,8 +11,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from refgrad.oracles.slopes.branches import Pattern
-from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, Booleans, BoundedSlopes, Curves, Floats, Places, Samples
+from refgrad.oracles.slopes.curves import (
+    ROUNDING_SAFETY,
+    Booleans,
+    BoundedSlopes,
+    Curves,
+    Floats,
+    Pattern,
+    Places,
+    Samples,
+)
 
 HALVINGS = 5
 SHIFTS = np.concatenate([[0.0], 0.5 ** np.arange(HALVINGS), -(0.5 ** np.arange(HALVINGS))])

@@ -12,10 +12,10 @@ from jsonschema_rs import Draft202012Validator
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FEATURES, STATEFUL_FEATURES, FunctionalAdapter, TapeAdapter, Template
 from refgrad.native.adapter.fields import AdapterField, required, rows
-from refgrad.native.adapter.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS
 from refgrad.native.adapter.schema import file_fields
 from refgrad.operators.table import AttributeType
 from tests.native.tiny_engine import tiny_adapter
+from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS
 
 ROWS = {**rows(TapeAdapter), **rows(FunctionalAdapter)}
 TEMPLATES = {name: row for name, row in ROWS.items() if row.placeholders is not None}

@@ -14,18 +14,18 @@ import numpy as np
 import sympy
 from flint import arb, arb_series
 
-from refgrad.interpreter import ComplexArray
 from refgrad.operators import Expression
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions, precision
-from refgrad.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 from refgrad.operators.functions.python_floats import PYTHON_ABSENT, PYTHON_FLOATS
 from refgrad.operators.functions.series import series_functions, series_precision
-from refgrad.oracles.cross_checks.symbolic import LARGEST_NUMBER
+from tests.interpreter.complex_array import ComplexArray
+from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.functions.intervals import INTERVAL_ABSENT, INTERVAL_FUNCTIONS
 from tests.operators.symbolic_derivative import SYMBOL_FUNCTIONS
+from tests.oracles.cross_checks.symbolic import LARGEST_NUMBER
 
 Point = tuple[float, ...]
 Value = Any

@@ -14,11 +14,11 @@ from flint import arb, arb_series
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from refgrad.interpreter import ComplexArray
 from refgrad.operators import Expression
 from refgrad.operators.functions import FUNCTIONS
-from refgrad.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 from refgrad.operators.functions.series import coefficient, series_functions, series_precision
+from tests.interpreter.complex_array import ComplexArray
+from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.functions.number_systems import BITS, DIGITS, SYSTEMS, Point, arguments, in_domain, truth
 

@@ -17,9 +17,10 @@ from refgrad.generation.profile import Profile
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import operator_table
 from refgrad.operators.functions.balls import precision
-from refgrad.oracles import CertifiedOracle, derivatives_along, judge
+from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.certified.directional import Moving, directional_derivative
 from refgrad.scenario import Constant, Jvp, Scenario, parse
+from tests.oracles.cross_checks.derivatives_along import derivatives_along
 
 OPERATORS = [name for name, row in operator_table().items() if row.differentiable_arguments]
 SEEDS = st.integers(0, 2**64 - 1)

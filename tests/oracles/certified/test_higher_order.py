@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from refgrad.generation import Profile, random_scenario
 from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
 from refgrad.operators.functions.series import series_precision
-from refgrad.oracles import CertifiedOracle, derivatives_along, judge
+from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.certified.infinitesimals import assembled, length, parts, places
 from refgrad.scenario import Constant, Grad, Scenario, parse
 from tests.oracles.agreement import only_backward
@@ -32,6 +32,7 @@ from tests.oracles.certified.test_second_order import (
     x,
     y,
 )
+from tests.oracles.cross_checks.derivatives_along import derivatives_along
 
 SYMBOLS = {"x": x, "y": y}
 SMALL = Profile(max_backwards=1, length=(1, 5), max_rank=1, empty=0.0)

@@ -11,10 +11,11 @@ from refgrad.generation import Profile, random_scenario
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import precision
 from refgrad.operators.functions.series import SERIES_FUNCTIONS, coefficient, series_precision
-from refgrad.oracles import CertifiedOracle, derivatives_along, judge
+from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Constant, Grad, Scenario, parse
 from tests.oracles.agreement import only_backward
 from tests.oracles.cross_checks.ball_series import SERIES_FUNCTIONS as WRITTEN_ANEW
+from tests.oracles.cross_checks.derivatives_along import derivatives_along
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from refgrad.generation import Profile, edge_scenario, operator_scenario, random_scenario
 from refgrad.operators import operator_table
-from refgrad.oracles.cross_checks.cross_checks import ORACLES, TELLING, CrossCheck, cross_check
 from refgrad.scenario import Scenario
+from tests.oracles.cross_checks.cross_checks import ORACLES, TELLING, CrossCheck, cross_check
 
 PAGE: Final = """\
 # Cross-checks of the oracles

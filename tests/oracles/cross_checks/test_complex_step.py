@@ -6,9 +6,9 @@ import pytest
 from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
-from refgrad.oracles.cross_checks.complex_step import ComplexStepRefusedError, Slopes, complex_step, obstacle
 from refgrad.scenario import Constant, Scenario, parse
 from tests.generation.scenario_audit import has_stress_values
+from tests.oracles.cross_checks.complex_step import ComplexStepRefusedError, Slopes, complex_step, obstacle
 from tests.oracles.cross_checks.page import scenario_of
 from tests.oracles.programs import program
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from flint import arb
 
-from refgrad.oracles.cross_checks import cross_checks as module
-from refgrad.oracles.cross_checks.cross_checks import Statement, cross_check
 from refgrad.scenario import Constant, Scenario, parse
 from tests.effort import seeds
+from tests.oracles.cross_checks import cross_checks as module
+from tests.oracles.cross_checks.cross_checks import Statement, cross_check
 from tests.oracles.cross_checks.page import page, scenario_of, tally
 from tests.oracles.programs import program
 

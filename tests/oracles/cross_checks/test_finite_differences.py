@@ -11,13 +11,21 @@ import pytest
 from scipy.differentiate import derivative, jacobian
 
 from refgrad.generation import Profile, operator_scenario, random_scenario
-from refgrad.interpreter import BatchedFloat64, ScenarioEvaluationError, evaluate
-from refgrad.oracles import CertifiedOracle, Difference, finite_differences
-from refgrad.oracles.cross_checks.finite_differences import SECOND_SMALLEST_OF_EIGHT, STEPS, _Entries, _Function
+from refgrad.interpreter import ScenarioEvaluationError, evaluate
+from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.slopes.curves import TYPICAL_SIZES, Floats, Places, Samples
 from refgrad.oracles.slopes.one_sided import one_sided
 from refgrad.scenario import Constant, Scenario, parse
+from tests.interpreter.batched import BatchedFloat64
 from tests.oracles.agreement import compare, only_backward
+from tests.oracles.cross_checks.finite_differences import (
+    SECOND_SMALLEST_OF_EIGHT,
+    STEPS,
+    Difference,
+    _Entries,
+    _Function,
+    finite_differences,
+)
 from tests.oracles.programs import FEW_CANCEL, leaf, program
 
 

@@ -14,9 +14,9 @@ from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
 from refgrad.oracles.certified.ball_derivatives import true_derivative
-from refgrad.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, Symbols, symbolic_gradient
 from refgrad.scenario import Constant, Scenario, parse
 from tests.operators.example_attributes import example_attributes
+from tests.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, Symbols, symbolic_gradient
 from tests.oracles.programs import program
 
 SMALL = Profile(max_backwards=1, length=(1, 4), dimensions=(1, 2), max_rank=2)
@@ -161,7 +161,7 @@ def test_a_leaf_that_nothing_uses_has_no_slope() -> None:
 
 
 def test_sympy_is_not_imported_until_it_is_asked() -> None:
-    code = "import sys, refgrad.oracles.cross_checks.cross_checks; sys.exit('sympy' in sys.modules)"
+    code = "import sys, tests.oracles.cross_checks.cross_checks; sys.exit('sympy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

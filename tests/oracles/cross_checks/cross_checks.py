@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from refgrad.oracles.certified.certified import CertifiedOracle
 from refgrad.oracles.certified.directional import directional_derivative
-from refgrad.oracles.cross_checks.complex_step import ComplexStepRefusedError, complex_step
-from refgrad.oracles.cross_checks.finite_differences import finite_differences
-from refgrad.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, symbolic_gradient
 from refgrad.scenario import Constant, Leaf, Scenario
+from tests.oracles.cross_checks.complex_step import ComplexStepRefusedError, complex_step
+from tests.oracles.cross_checks.finite_differences import finite_differences
+from tests.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, symbolic_gradient
 
 Contributions = tuple[tuple[str, Constant | None], ...]
 Floats = npt.NDArray[np.float64]

@@ -1,6 +1,6 @@
 """The pages of the documentation that are tables of the specifications and of the code.
 
-``python -m refgrad.report.reference docs/reference`` writes them; with ``--check`` it says which of them are not up to
+``python -m tests.report.reference docs/reference`` writes them; with ``--check`` it says which of them are not up to
 date.
 """
 
@@ -10,18 +10,20 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.documents import read_text
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
-from refgrad.native.adapter.fields import AdapterField, defaults, rows
-from refgrad.native.adapter.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format
+from refgrad.native.adapter.fields import AdapterField, required, rows
 from refgrad.native.adapter.schema import FILE_FIELDS
 from refgrad.operators import operator_table
 from refgrad.operators.signature import domain, edge, signature
 from refgrad.report.markdown import markdown_templates
+from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format
 
 
 def operators_page() -> str:
@@ -49,7 +51,7 @@ def adapter_fields_page() -> str:
     return _render(
         "adapter-fields",
         groups=groups,
-        defaults={**defaults(TapeAdapter), **defaults(FunctionalAdapter), "kind": "required"},
+        defaults={**_defaults(TapeAdapter), **_defaults(FunctionalAdapter), "kind": "required"},
         placeholders=PLACEHOLDERS,
         used_by=_users({**tape, **functional}),
         arguments=_placeholders_of_arguments(),
@@ -57,6 +59,12 @@ def adapter_fields_page() -> str:
         formats=ATTRIBUTE_FORMATS,
         features=FEATURES,
     )
+
+
+def _defaults(kind: type) -> Mapping[str, str]:
+    """Return what a field is if it is not given, for those where it is a text or has to be given."""
+    texts = {found.name: f"`{found.default}`" for found in fields(kind) if isinstance(found.default, str)}
+    return texts | dict.fromkeys(required(kind), "required")
 
 
 def _users(table: Mapping[str, AdapterField]) -> Mapping[str, list[str]]:
@@ -105,7 +113,8 @@ def _grouped(rows: Iterable[Any], attribute: str) -> dict[str, list[Any]]:
 
 
 def _render(template: str, **fields: Any) -> str:
-    return markdown_templates().get_template(f"{template}.md.jinja").render(**fields).lstrip("\n")
+    page = markdown_templates().from_string(read_text(Path(__file__).with_name(f"{template}.md.jinja")))
+    return page.render(**fields).lstrip("\n")
 
 
 def main() -> None:
@@ -117,9 +126,7 @@ def main() -> None:
     if options.check:
         stale = stale_pages(options.directory)
         if stale:
-            sys.exit(
-                f"not up to date: {', '.join(stale)}; run `python -m refgrad.report.reference {options.directory}`"
-            )
+            sys.exit(f"not up to date: {', '.join(stale)}; run `python -m tests.report.reference {options.directory}`")
         return
     for name, page in PAGES.items():
         (options.directory / name).write_text(page(), encoding="utf-8")

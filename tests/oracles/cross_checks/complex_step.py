@@ -20,20 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import (
-    NUMPY_FUNCTIONS,
-    Batch,
-    BatchedComplex128,
-    ComplexArray,
-    Shaking,
-    analytic_expression,
-    evaluate,
-    expanded,
-    keywords,
-)
+from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, keywords
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles.relevance import leading_to
 from refgrad.scenario import Apply, Constant, Grad, Jvp, Leaf, Scenario
+from tests.interpreter.batched import Batch
+from tests.interpreter.complex128 import BatchedComplex128, analytic_expression
+from tests.interpreter.complex_array import ComplexArray, Shaking
 
 Contributions = tuple[tuple[str, Constant | None], ...]
 Floats = npt.NDArray[np.float64]

@@ -115,7 +115,7 @@ class Symbols:
     @cached_property
     def functions(self) -> Mapping[str, Any]:
         """The functions that formulas call, with conditions that are decided at the leaves' values."""
-        from refgrad.operators.functions.symbols import symbol_functions  # noqa: PLC0415 (it imports SymPy)
+        from tests.operators.functions.symbols import symbol_functions  # noqa: PLC0415 (it imports SymPy)
 
         return symbol_functions({
             "greater": self.greater,

@@ -13,13 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from refgrad.interpreter import NUMPY_FUNCTIONS, Batch, BatchedFloat64, keywords
+from refgrad.interpreter import NUMPY_FUNCTIONS, keywords
 from refgrad.operators import Expression, Operator, operator_table
+from refgrad.oracles.slopes.curves import Pattern
 from refgrad.scenario import Apply
-
-Pattern = npt.NDArray[Any]
+from tests.interpreter.batched import Batch, BatchedFloat64
 
 IMPLIED: Mapping[str, tuple[str, str]] = MappingProxyType({
     "abs": ("{0}", "0"),

@@ -3,7 +3,7 @@
 Complex numbers go through the batched interpreter as they are: structural operators do not care what they move, add and
 multiply. An elementwise operator needs a formula without comparisons: its row's ``forward`` or, as for the logistic
 function that guards against overflow by branches, its ``formula``. Both parts are right to a few bits: see
-:mod:`refgrad.interpreter.complex_array`.
+:mod:`tests.interpreter.complex_array`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.batched import Batch, BatchedFloat64
-from refgrad.interpreter.complex_array import ComplexArray, Shaking
 from refgrad.interpreter.numpy_functions import numpy_function
 from refgrad.operators import Expression, Operator
-from refgrad.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
+from tests.interpreter.batched import Batch, BatchedFloat64
+from tests.interpreter.complex_array import ComplexArray, Shaking
+from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 
 
 class BatchedComplex128(BatchedFloat64):

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter import Batch, BatchedComplex128, BatchedFloat64, ComplexArray, Shaking, evaluate, expanded
-from refgrad.oracles.slopes.branches import Pattern, patterns
+from refgrad.interpreter import evaluate, expanded
 from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     BoundedSlopes,
     Floats,
+    Pattern,
     Places,
     Samples,
     finite,
@@ -27,6 +27,10 @@ from refgrad.oracles.slopes.curves import (
 )
 from refgrad.oracles.slopes.slopes import SCALES, central_slopes, crossing, one_sided_slopes, promising
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from tests.interpreter.batched import Batch, BatchedFloat64
+from tests.interpreter.complex128 import BatchedComplex128
+from tests.interpreter.complex_array import ComplexArray, Shaking
+from tests.oracles.cross_checks.branches import patterns
 
 Contributions = tuple[tuple[str, Constant | None], ...]
 

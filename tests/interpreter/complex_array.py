@@ -103,7 +103,7 @@ def log1p(x: Array) -> Array:
     if not np.iscomplexobj(x):
         return np.asarray(np.log1p(x))
     usual = np.log1p(x)
-    wide = x.real > -0.5  # noqa: PLR2004 (by Sterbenz' lemma 1 + x is exact below)
+    wide = x.real > -0.5  # by Sterbenz' lemma 1 + x is exact below
     near = np.log1p(np.where(wide, x.real * (2 + x.real) + x.imag * x.imag, 0)) / 2
     return np.asarray(np.where(wide, near, usual.real) + 1j * usual.imag)
 

@@ -1,1 +1,0 @@
-"""Oracles that check the certified one: no verdict on an engine depends on them."""
