@@ -1,24 +1,23 @@
 """Week 4: automatic differentiation with a Wengert list.
 
-Every operation appends one line to the list of its Tape:
-(index of the result, [(index of the operand, local derivative), ...])
+Every Var is one line of the list. It has a line number, and on the line stand its operands, each with the local
+derivative. backward() reads the lines from the last to the first, by a heap of those that are to be read.
 """
 
+import heapq
 import math
 
-_lines = []
-
-
-def reset():
-    _lines.clear()
+_lines = 0
 
 
 class Var:
     def __init__(self, data, terms=()):
+        global _lines
+        _lines += 1
+        self.line = _lines
         self.data = float(data)
-        self.index = len(_lines)
+        self.terms = terms
         self.grad = 0.0
-        _lines.append((self, list(terms)))
 
     def __add__(self, other):
         other = const(other)
@@ -55,16 +54,18 @@ class Var:
         return Var(self.data**n, [(self, n * self.data ** (n - 1))])
 
     def backward(self):
-        adjoint = [0.0] * (self.index + 1)
-        adjoint[self.index] = 1.0
-        for i in range(self.index, -1, -1):
-            node, terms = _lines[i]
-            if adjoint[i] == 0.0:
-                continue
-            for operand, slope in terms:
-                adjoint[operand.index] += slope * adjoint[i]
-            if not terms:
-                node.grad += adjoint[i]
+        adjoint = {self.line: 1.0}
+        heap = [(-self.line, self)]
+        while heap:
+            _, var = heapq.heappop(heap)
+            a = adjoint.pop(var.line)
+            if not var.terms:
+                var.grad += a
+            for operand, slope in var.terms:
+                if operand.line not in adjoint:
+                    adjoint[operand.line] = 0.0
+                    heapq.heappush(heap, (-operand.line, operand))
+                adjoint[operand.line] += slope * a
 
 
 def const(x):
@@ -93,5 +94,5 @@ def tanh(x):
 
 
 def sigmoid(x):
-    s = 1.0 / (1.0 + math.exp(-x.data))
+    s = 0.5 + 0.5 * math.tanh(x.data / 2)
     return Var(s, [(x, s * (1.0 - s))])

@@ -117,17 +117,16 @@ class Tensor:
     def max(self, axis=None, keepdims=False):
         return Max.apply(self, axis=axis, keepdims=keepdims)
 
-    def history(self, known=None):
-        """Tensors that led to this one, oldest first, and this one at the end."""
-        known = {} if known is None else known
-        if id(self) not in known:
-            for parent in self._ctx[2] if self._ctx else ():
+    def history(self, known):
+        """Put the tensors that led to this one into known, oldest first, and this one at the end."""
+        for parent in self._ctx[2] if self._ctx else ():
+            if parent not in known:
                 parent.history(known)
-            known[id(self)] = self
-        return list(known.values())
+        known[self] = True
+        return known
 
     def backward(self, grad=None):
-        nodes = self.history()
+        nodes = list(self.history({}))
         for node in nodes:
             if node._ctx:
                 node.grad = None

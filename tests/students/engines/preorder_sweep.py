@@ -56,11 +56,13 @@ class Scalar:
         todo = [self]
         while todo:
             node = todo.pop(0)
+            following = []
             for parent, slope in node.edges:
                 parent.grad += slope * node.grad
                 if id(parent) not in visited:
                     visited.add(id(parent))
-                    todo.insert(0, parent)
+                    following.append(parent)
+            todo = following + todo
 
     def clear_inner(self):
         seen, todo = set(), [self]

@@ -34,15 +34,6 @@ class Add(Function):
         return unbroadcast(g, self.sa), unbroadcast(g, self.sb)
 
 
-class Sub(Function):
-    def forward(self, a, b):
-        self.sa, self.sb = a.shape, b.shape
-        return a - b
-
-    def backward(self, g):
-        return unbroadcast(g, self.sa), unbroadcast(-g, self.sb)
-
-
 class Mul(Function):
     def forward(self, a, b):
         self.a, self.b = a, b
@@ -134,10 +125,10 @@ class Tensor:
         return Add.on(other, self)
 
     def __sub__(self, other):
-        return Sub.on(self, other)
+        return self + Mul.on(other, -1.0)
 
     def __rsub__(self, other):
-        return Sub.on(other, self)
+        return other + self * -1.0
 
     def __mul__(self, other):
         return Mul.on(self, other)

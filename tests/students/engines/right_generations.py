@@ -7,9 +7,8 @@ import numpy as np
 
 
 class Variable:
-    def __init__(self, data, name=None):
+    def __init__(self, data):
         self.data = np.asarray(data, dtype=np.float64)
-        self.name = name
         self.grad = None
         self.creator = None
         self.generation = 0
@@ -18,18 +17,14 @@ class Variable:
     def shape(self):
         return self.data.shape
 
-    @property
-    def T(self):
-        return transpose(self)
-
     def cleargrad(self):
         self.grad = None
 
     def reshape(self, *shape):
-        return reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+        return Reshape(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)(self)
 
     def transpose(self, axes=None):
-        return transpose(self, axes)
+        return Transpose(axes)(self)
 
     def sum(self, axis=None, keepdims=False):
         return sum(self, axis, keepdims)
@@ -180,10 +175,6 @@ def exp(a):
     return Elementwise1(np.exp, lambda x, y: y)(a)
 
 
-def sqrt(a):
-    return Elementwise1(np.sqrt, lambda x, y: 0.5 / y)(a)
-
-
 def tanh(a):
     return Elementwise1(np.tanh, lambda x, y: 1 - y * y)(a)
 
@@ -194,14 +185,6 @@ def sum(a, axis=None, keepdims=False):
 
 def max(a, axis=None, keepdims=False):
     return Max(axis, keepdims)(a)
-
-
-def reshape(a, shape):
-    return Reshape(shape)(a)
-
-
-def transpose(a, axes=None):
-    return Transpose(axes)(a)
 
 
 Variable.__add__, Variable.__radd__ = add, lambda b, a: add(a, b)
