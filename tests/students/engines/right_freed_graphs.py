@@ -40,7 +40,7 @@ class Tensor:
         if not keep_graph:
             for t in order:
                 if t.parents:
-                    t.pulls, t.freed = None, True
+                    t.parents, t.pulls, t.freed = [], None, True
 
     def _order(self, order, seen):
         if id(self) not in seen:
