@@ -6,6 +6,8 @@
     x.gradient
 """
 
+import heapq
+
 import numpy as np
 
 
@@ -53,17 +55,20 @@ class Var:
         if seed is None:
             seed = np.ones_like(self.data)
         flow = {self.number: np.asarray(seed, dtype=np.float64)}
-        involved = {self.number: self}
-        while involved:
-            var = involved.pop(max(involved))  # the newest: all that use it are done
+        heap = [(-self.number, self)]
+        while heap:
+            _, var = heapq.heappop(heap)  # the newest: all that use it are done
             g = flow.pop(var.number)
             if var.maker is None:
                 var.gradient = g if var.gradient is None else var.gradient + g
                 continue
             for arg, share in zip(var.maker.args, var.maker.shares(g)):
                 share = squeeze_to(share, arg.data.shape)
-                flow[arg.number] = flow.get(arg.number, 0.0) + share
-                involved[arg.number] = arg
+                if arg.number in flow:
+                    flow[arg.number] = flow[arg.number] + share
+                else:
+                    flow[arg.number] = share
+                    heapq.heappush(heap, (-arg.number, arg))
 
 
 def squeeze_to(g, shape):

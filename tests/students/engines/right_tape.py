@@ -15,6 +15,7 @@ import weakref
 class Tape:
     def __init__(self):
         self.entries = []
+        self.limit = 1000
 
     def __enter__(self):
         _stack.append(self)
@@ -27,8 +28,9 @@ class Tape:
         # the tape of the module must not keep graphs alive that nobody needs any more
         self.entries.append(weakref.ref(out))
         out.args, out.partials = args, partials
-        if len(self.entries) > 10000:
+        if len(self.entries) > self.limit:
             self.entries = [r for r in self.entries if r() is not None]
+            self.limit = 1000 + 2 * len(self.entries)
 
     def sweep(self, output):
         adjoints = {output: 1.0}
