@@ -1,31 +1,40 @@
 # autograd with one global book-keeping object, scalar version
 
 import math
+from weakref import WeakKeyDictionary
 
 
 class Engine:
-    """Knows all operations, and the gradient of everything."""
+    """Knows the gradient of everything that is still alive."""
 
     def __init__(self):
-        self.operations = []
-        self.gradients = {}
+        self.gradients = WeakKeyDictionary()
 
     def record(self, out, *edges):
-        self.operations.append((out, edges))
+        out.edges = edges
         return out
 
     def run(self, output):
         # output gets 1, what came before it gets its share
-        for out, _ in self.operations:
-            self.gradients[out] = 0.0
+        order, seen, stack = [], set(), [(output, False)]
+        while stack:
+            var, done = stack.pop()
+            if done:
+                order.append(var)
+            elif var not in seen:
+                seen.add(var)
+                stack.append((var, True))
+                stack.extend((operand, False) for operand, _ in var.edges)
+        for var in order:
+            if not var.is_leaf:
+                self.gradients[var] = 0.0
         self.gradients[output] = 1.0
-        for out, edges in reversed(self.operations):
-            g = self.gradients[out]
-            for operand, slope in edges:
-                self.gradients[operand] = self.gradients.get(operand, 0.0) + slope * g
-        for var, g in self.gradients.items():
+        for var in reversed(order):
+            g = self.gradients[var]
             if var.is_leaf:
                 var.grad += g
+            for operand, slope in var.edges:
+                self.gradients[operand] = self.gradients.get(operand, 0.0) + slope * g
 
 
 ENGINE = Engine()
@@ -35,6 +44,7 @@ class Variable:
     def __init__(self, data, is_leaf=True):
         self.data = data
         self.is_leaf = is_leaf
+        self.edges = ()
         self.grad = 0.0
 
     def __add__(self, other):
