@@ -1,0 +1,157 @@
+"""Engines as students write them: 30 with one classic bug each, and 10 that are right."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from refgrad.grading.checks.families import all_checks
+
+FOLDER: Final = Path(__file__).parent
+ENGINES: Final = {path.stem: path for path in sorted((FOLDER / "engines").glob("*.py"))}
+TABLE: Final[Mapping[str, Mapping[str, Any]]] = tomllib.loads((FOLDER / "table.toml").read_text(encoding="utf-8"))
+FAULTY: Final = TABLE["faulty"]
+RIGHT: Final = TABLE["right"]
+MAY_IMPORT: Final = frozenset({*sys.stdlib_module_names, "numpy"})
+STEP: Final = 1e-5
+"""Distance of the points of a central difference from the point itself."""
+
+ORDINARY: Final = frozenset({
+    "product_assigns", "preorder_sweep", "unbroadcast_drops_axes", "right_closures", "right_functions",
+})  # fmt: skip
+"""The engines that are graded in every run of the tests; the others are under the marker ``slow``."""
+
+NOT_YET: Final = frozenset(ENGINES)
+"""The engines of which ``refgrad grade`` does not yet report what it must. Names are only ever taken out."""
+
+FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
+"""The line that begins a finding."""
+
+
+def test_every_engine_stands_in_the_table_once() -> None:
+    assert sorted([*FAULTY, *RIGHT]) == list(ENGINES)
+    assert (len(FAULTY), len(RIGHT)) == (30, 10)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_is_one_file_that_needs_numpy_alone(name: str) -> None:
+    source = ENGINES[name].read_text(encoding="utf-8")
+    imported: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            imported.add((node.module or "").partition(".")[0])
+    assert imported <= MAY_IMPORT
+    assert 40 <= len(source.splitlines()) <= 200
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_faulty_engine_has_another_gradient_than_the_true_one(name: str) -> None:
+    row = FAULTY[name]
+    expected = np.asarray(eval(row["gradient"], {"np": np}), np.float64)
+    assert not _agree(_result(name, row["program"]), expected)
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_first_finding_that_is_accepted_exists(name: str) -> None:
+    ids = [check.id for check in all_checks()]
+    assert [pattern for pattern in FAULTY[name]["first"] if not any(fnmatch(each, pattern) for each in ids)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        pytest.param(name, program, id=f"{name}-{n}")
+        for name in RIGHT
+        for n, program in enumerate(RIGHT[name]["programs"])
+    ],
+)
+def test_a_right_engine_agrees_with_central_differences(name: str, program: Mapping[str, str]) -> None:
+    at = np.asarray(eval(program["at"], {"np": np}), np.float64)
+    gradient = _result(name, program["run"], at if at.ndim else float(at))
+    assert np.shape(gradient) == at.shape
+    np.testing.assert_allclose(gradient, _central_difference(program["function"], at), rtol=1e-8, atol=1e-8)
+
+
+def test_central_differences_are_those_of_a_sum_over_all_entries() -> None:
+    np.testing.assert_allclose(_central_difference("x * x", np.array([1.0, 3.0])), [2.0, 6.0], rtol=1e-8)
+    np.testing.assert_allclose(_central_difference("x * np.ones(4)", np.array(1.0)), 4.0, rtol=1e-8)
+
+
+def _graded(names: Mapping[str, Any]) -> list[Any]:
+    """Return the names as parameters: most are slow, and some are not reported as they must be yet."""
+    marks = {name: [] if name in ORDINARY else [pytest.mark.slow] for name in names}
+    for name in NOT_YET & marks.keys():
+        marks[name].append(pytest.mark.xfail(reason="not reported so yet, see NOT_YET"))
+    return [pytest.param(name, marks=own) for name, own in marks.items()]
+
+
+@pytest.mark.parametrize("name", _graded(FAULTY))
+def test_the_first_finding_names_what_is_guilty(name: str, tmp_path: Path) -> None:
+    status, findings, output = _grade(name, tmp_path)
+    assert status == 1, output
+    first, _ = findings[0]
+    assert any(fnmatch(first, pattern) for pattern in FAULTY[name]["first"]), output
+
+
+@pytest.mark.parametrize("name", _graded(RIGHT))
+def test_a_right_engine_fails_no_check_of_the_level_must(name: str, tmp_path: Path) -> None:
+    status, findings, output = _grade(name, tmp_path)
+    assert [found for found, level in findings if level == "MUST"] == [], output
+    assert status == 0, output
+
+
+def _grade(name: str, folder: Path) -> tuple[int, list[tuple[str, str]], str]:
+    """Grade a copy of an engine as its author would; return the status, the findings in order, and what was printed."""
+    shutil.copy(ENGINES[name], folder)
+    command = [sys.executable, "-m", "refgrad", "grade", f"./{name}.py"]
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=300)
+    findings = [(found["id"], found["level"]) for found in FINDING.finditer(done.stdout)]
+    return done.returncode, findings, done.stdout + done.stderr
+
+
+def _result(name: str, program: str, x: Any = None) -> Any:
+    """Run a program in the namespace of a fresh copy of the engine; return the value of its last expression."""
+    specification = importlib.util.spec_from_file_location(name, ENGINES[name])
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    names = {**vars(module), "np": np, "x": x}
+    *statements, last = ast.parse(program).body
+    assert isinstance(last, ast.Expr)
+    exec(compile(ast.Module(statements, []), "program", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "program", "eval"), names)
+
+
+def _agree(gradient: Any, expected: npt.NDArray[np.float64]) -> bool:
+    """Return True if a gradient has the shape of the expected one, and the same numbers."""
+    return gradient is not None and np.shape(gradient) == expected.shape and np.allclose(gradient, expected)
+
+
+def _central_difference(function: str, at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the gradient of the sum of a function's entries."""
+
+    def total(x: npt.NDArray[np.float64]) -> float:
+        return float(np.sum(eval(function, {"np": np, "x": x})))
+
+    slopes = np.zeros(at.shape)
+    for index in np.ndindex(at.shape):
+        shift = np.zeros(at.shape)
+        shift[index] = STEP
+        slopes[index] = (total(at + shift) - total(at - shift)) / (2 * STEP)
+    return slopes
