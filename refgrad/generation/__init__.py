@@ -27,6 +27,7 @@ from refgrad.generation.single_operators.layouts import LAYOUTS
 from refgrad.generation.single_operators.second_order import double_backward_scenario, second_order_scenario
 from refgrad.generation.single_operators.third_order import third_order_scenario, triple_backward_scenario
 from refgrad.generation.small_graphs import Form, Role, as_expression, small_graph_scenario, small_graphs
+from refgrad.generation.structured_graphs import structured_graphs
 from refgrad.generation.tangents import without_tangents
 from refgrad.generation.wanted_gradients import without_gradients_of
 
@@ -75,6 +76,7 @@ __all__ = [
     "shrink",
     "small_graph_scenario",
     "small_graphs",
+    "structured_graphs",
     "subsets_of_second_order",
     "third_order_corners",
     "third_order_scenario",

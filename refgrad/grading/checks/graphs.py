@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -12,11 +12,13 @@ from refgrad.generation import (
     GenerationError,
     Meeting,
     Profile,
+    Role,
     double_backward_scenario,
     operator_scenario,
     random_scenario,
     small_graph_scenario,
     small_graphs,
+    structured_graphs,
 )
 from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
@@ -82,7 +84,8 @@ class GraphCheck(Check):
         if not usable.joining:
             return bench.verdict(self, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
         profile = _profile(bench, usable.ways, several=several, only=usable.only)
-        return self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause)
+        given = () if several else filter(bench.reliance.runnable, structured_graphs(usable.operators("numbers")))
+        return self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause, given=given)
 
     @property
     def draws(self) -> bool:
@@ -100,10 +103,12 @@ class GraphCheck(Check):
         doubted = [name for name in scenario.operators if not sound(bench, operator_table()[name])]
         return not doubted or not bench.reliance.wrong_alone(scenario, doubted)
 
-    def tried(self, bench: Bench, make: Callable[[int], Scenario], cause: str = "") -> Verdict:
+    def tried(
+        self, bench: Bench, make: Callable[[int], Scenario], cause: str = "", *, given: Iterable[Scenario] = ()
+    ) -> Verdict:
         """Try graphs, as far as there are operators to make them of; ``cause`` keeps some of them out."""
         try:
-            return bench.search(self, make, bench.settings.effort.per_graph_check, cause=cause)
+            return bench.search(self, make, bench.settings.effort.per_graph_check, given=given, cause=cause)
         except GenerationError as error:
             message = f"cannot be judged by the operators that are right: {error}"
             return bench.verdict(self, "inconclusive", Remark(text=message))
@@ -133,6 +138,11 @@ class Usable:
         """Those that are right in some ways only."""
         return tuple((name, where) for name, where in self.ways.items() if where != MEETINGS)
 
+    def operators(self, way: Meeting) -> Mapping[Role, str]:
+        """Return an operator for each role that one can fill whose operands meet in a way."""
+        fitting = {role: [name for name in names if way in self.ways.get(name, ())] for role, names in ROLES.items()}
+        return {role: names[0] for role, names in fitting.items() if names}
+
     @property
     def joining(self) -> bool:
         """Whether any of them has several operands."""
@@ -158,9 +168,7 @@ class SmallGraphCheck(GraphCheck):
 
 def _in_form(form: Form, usable: Usable, bench: Bench) -> Iterator[Scenario]:
     """Yield the small graphs that the engine can run in a form; the largest are only run nested."""
-    way: Meeting = "alike" if form.vectors else "numbers"
-    fitting = {role: [name for name in names if way in usable.ways.get(name, ())] for role, names in ROLES.items()}
-    operators = {role: names[0] for role, names in fitting.items() if names}
+    operators = usable.operators("alike" if form.vectors else "numbers")
     if operators.keys() <= {"smooth"}:
         return
     largest = bench.settings.effort.small_graphs

@@ -20,7 +20,7 @@ from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.lifecycle import Gradient, Prediction, predict
 from refgrad.scenario import Apply, Constant, Scenario, ScenarioError, Step
 
-SMOOTH: Final = ("sin", "tanh", "exp", "sigmoid", "cos", "square", "softplus", "sqrt", "reciprocal", "log")
+SMOOTH: Final = ("sin", "tanh", "sigmoid", "cos", "exp", "square", "softplus", "sqrt", "reciprocal", "log")
 """Smooth functions of one operand, those that stay small where they are nested first."""
 
 ROLES: Final[Mapping[Role, tuple[str, ...]]] = MappingProxyType({
