@@ -14,7 +14,7 @@ from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.trials import PLAIN
 from refgrad.lifecycle import required_features
-from refgrad.native.engine import Engine
+from refgrad.native.engine import Engine, observe
 from refgrad.native.text import plain_line
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 
@@ -23,6 +23,12 @@ SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"}
 
 LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in (("x", 1.5), ("y", 2.25)))
 """The operands of plain programs."""
+
+WITH_KEPT_GRADIENTS: Final = MappingProxyType({"add": ((5, 3), (7, 4)), "multiply": ((16.875, 6.75), (23.625, 9))})
+"""Gradients of ``x`` and ``y`` after two backwards from `(x + y) + x` or `(x * y) * x` if results keep their gradients.
+
+In the second pair the output, too, adds the seed to the gradient that it kept.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,27 @@ def faults_of_one_backward(engine: Engine) -> list[str]:
     if len(faults) == len(SIGNS) and all(_runs_right(_once(name), engine) for name in SIGNS):
         return [_first_wrong(own["add"], engine)]
     return faults or list(filter(None, [_first_wrong([_with_sum("multiply")], engine)]))
+
+
+def sends_kept_gradients_again(engine: Engine) -> bool:
+    """Return True if a further backward of a graph also sends what results have kept of earlier ones, as micrograd's.
+
+    That is how such an engine works, and no fault: programs of one backward are right, and so are backwards of separate
+    graphs. After a second backward of one graph the gradients are not just any wrong ones, but exactly those that the
+    kept ones give. An engine that overwrites, doubles or loses gradients gives others, or has others wrong as well, and
+    its fault is reported.
+    """
+    if suspected_faults(engine):
+        return False
+    offered = [name for name in SIGNS if name in engine.operators]
+    return bool(offered) and all(_after_two_backwards(name, engine) in WITH_KEPT_GRADIENTS[name] for name in offered)
+
+
+def _after_two_backwards(name: str, engine: Engine) -> tuple[float, ...]:
+    """Return the gradients of ``x`` and ``y`` after two backwards of one graph, to seven digits; none without both."""
+    steps = Apply("a", name, ("x", "y")), Apply("b", name, ("a", "x")), *(Backward("b", retain_graph=True),) * 2
+    seen = observe(Scenario((*LEAVES, *steps, Read("grad", "x"), Read("grad", "y"))), engine)[-2:]
+    return tuple(float(f"{each.array.item():.7g}") for each in seen if each.array is not None and each.array.size == 1)
 
 
 def _first_wrong(programs: Iterable[PlainProgram], engine: Engine, operator: str = "") -> str:

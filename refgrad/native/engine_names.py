@@ -45,10 +45,7 @@ def unknown_engine(name: str) -> str:
     if name in known:
         return ""
     message = f"there is no engine {name!r}{suggestion(name, known) or ';'} there are: {', '.join(known) or 'none'}"
-    own = (
-        "as module:object, or as the path of an engine file .toml, which `refgrad new` makes of a module or a file .py"
-    )
-    return f"{message}; your own is named {own}"
+    return f"{message}; your own is named as module:object, or as the path of an engine file .toml (see `refgrad new`)"
 
 
 def _missing_file(path: Path) -> str:

@@ -76,6 +76,14 @@ OVERWRITES: Final = SOURCE.replace("self.grad = 1.0", "for value in order: value
 DOUBLES: Final = SOURCE.replace("self.grad = 1.0", "for value in order: value.grad *= 2\n        self.grad = 1.0")
 """A backward doubles the gradients of earlier ones before it adds to them."""
 
+FORGETS: Final = SOURCE.replace(
+    "self.grad = 1.0", "for value in order: value.grad = 0.0 if value.parents else value.grad\n        self.grad = 1.0"
+)
+"""A backward resets the gradients that results kept of earlier ones."""
+
+KEEPS_SEED: Final = SOURCE.replace("self.grad = 1.0", "self.grad += 1.0")
+"""A backward adds the seed to the gradient that the output kept of earlier ones."""
+
 ARRAYS: Final = (
     SOURCE
     .replace("import math", "import numpy as np")

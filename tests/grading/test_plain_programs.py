@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.plain_programs import suspected_faults
+from refgrad.grading.plain_programs import WITH_KEPT_GRADIENTS, sends_kept_gradients_again, suspected_faults
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
@@ -95,3 +96,39 @@ def test_a_declared_policy_is_no_fault() -> None:
 def test_templates_that_give_no_right_gradient_are_not_blamed_on_the_engine() -> None:
     negated = scalar_tape.SOURCE.replace("self.grad = 1.0", "self.grad = -1.0")
     assert lines(negated) == []
+
+
+@pytest.mark.parametrize(
+    ("setup", "again"),
+    [
+        (scalar_tape.SOURCE, True),
+        (scalar_tape.KEEPS_SEED, True),
+        (scalar_tape.FORGETS, False),
+        (scalar_tape.OVERWRITES, False),
+        (scalar_tape.DOUBLES, False),
+        (scalar_tape.PRODUCT_ASSIGNS, False),
+        (scalar_tape.SUM_ASSIGNS, False),
+        (scalar_tape.EARLY_PARENTS, False),
+    ],
+)
+def test_kept_gradients_are_told_from_faults(setup: str, *, again: bool) -> None:
+    assert sends_kept_gradients_again(Engine(replace(ADAPTER, setup=setup))) is again
+
+
+@pytest.mark.parametrize(("name", "slopes"), [("add", lambda _x, _y: (1.0, 1.0)), ("multiply", lambda x, y: (y, x))])
+@pytest.mark.parametrize("seed_is_kept", [False, True])
+def test_two_backwards_with_kept_gradients_add_up_as_the_table_says(
+    name: str, slopes: Callable[[float, float], tuple[float, float]], *, seed_is_kept: bool
+) -> None:
+    x, y = 1.5, 2.25
+    a = x + y if name == "add" else x * y
+    gradients = dict.fromkeys("abxy", 0.0)
+    for _ in range(2):
+        gradients["b"] = gradients["b"] * seed_is_kept + 1.0
+        by_a, by_x = slopes(a, x)
+        gradients["a"] += by_a * gradients["b"]
+        gradients["x"] += by_x * gradients["b"]
+        by_x, by_y = slopes(x, y)
+        gradients["x"] += by_x * gradients["a"]
+        gradients["y"] += by_y * gradients["a"]
+    assert WITH_KEPT_GRADIENTS[name][seed_is_kept] == (gradients["x"], gradients["y"])

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -36,6 +36,9 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 """What the fields mean that are asked about."""
 
+KEPT: Final = "a further backward of a graph also sends what results kept of the first, as micrograd's does: not graded"
+"""What is said of an engine whose results keep their gradients."""
+
 
 @click.command(short_help="Write a first adapter of a library or file in Python.")
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
@@ -50,15 +53,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     help="What a field says, such as 'leaf=me.T({array})', or how an operator is spelled: 'operators.exp=me.e({x})'.",
 )
 @click.option("--yes", is_flag=True, help="Ask nothing: take what was found.")
-def new(  # noqa: PLR0913 (one an option)
-    modules: tuple[str, ...],
-    name: str | None,
-    output: Path | None,
-    python: str | None,
-    given: tuple[str, ...],
-    *,
-    yes: bool,
-) -> None:
+def new(modules: Sequence[str], name: str | None, output: Path | None, python: str | None, **answers: Any) -> None:
     """Write a first adapter of a library in Python: MODULE is imported, and further ones have more of its functions.
 
     A file is given by its path, such as ./mine.py.
@@ -74,18 +69,13 @@ def new(  # noqa: PLR0913 (one an option)
     with told_in_one_line():
         library = Library.of(modules, name, python or sys.executable)
     path = output or Path(f"{library.name}.toml")
-    refuse_to_overwrite(path, "--output")
-    write_adapter(library, path, given, yes=yes)
+    if path.exists():
+        raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
+    write_adapter(library, path, **answers)
     elsewhere = f" --python {python}" if python else ""
     shown = path if path.is_absolute() else f"./{path}"
     click.echo(f"next: refgrad doctor {shown}{elsewhere}")
     click.echo(f"then: {grading(str(shown), python)}")
-
-
-def refuse_to_overwrite(path: Path, option: str) -> None:
-    """Raise Failure where there is a file, and name the option that names another one."""
-    if path.exists():
-        raise Failure(f"{path} is there already; name another file with {option}", Status.WRONG_USAGE)
 
 
 def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, yes: bool) -> None:
@@ -94,6 +84,7 @@ def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, ye
     from refgrad.grading.first_adapter.asking import Asking, read_given
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.writing import engine_file
+    from refgrad.grading.plain_programs import sends_kept_gradients_again
     from refgrad.grading.trials import without_arrays
 
     with told_in_one_line(), doing(f"starting {library.name}") as now:
@@ -102,17 +93,23 @@ def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, ye
         chosen = choose(library, asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
-    operators = len(chosen.bench.engine.operators)
-    for fault in chosen.faults:
+    operators = chosen.bench.engine.operators
+    said = {
+        name: f"`{spelled.partition(' if (')[0]}` gives other numbers or shapes"
+        for name, spelled in chosen.unlike.items()
+    }
+    for fault in (*chosen.faults, *(f"suspected fault in {name}: {said[name]}" for name in said if name in operators)):
         click.echo(fault)
-    click.echo(f"{path}: {len(text.splitlines())} lines, {operators} operators")
-    for operator, text in chosen.unlike.items():
-        click.echo(f"left out: operators/{operator}: `{text}` gives other numbers or shapes")
+    click.echo(f"{path}: {len(text.splitlines())} lines, {len(operators)} operators")
+    for name in (name for name in said if name not in operators):
+        click.echo(f"left out: operators/{name}: {said[name]}")
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
         click.echo(f"  of most, this came back: {chosen.instead}")
     if untried := without_arrays(chosen.bench.engine):
         click.echo(f"note: {untried}")
+    if sends_kept_gradients_again(chosen.bench.engine):
+        click.echo(f"note: {KEPT}")
 
 
 def _asked(now: Doing, library: Library, field: str, found: str | None) -> str:

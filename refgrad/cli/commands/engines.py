@@ -100,8 +100,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 @click.option(
     "--profile",
     type=click.Choice(list(EFFORTS)),
-    show_default="standard, but smoke for a file or module without an adapter",
-    help="Choose how much is run.",
+    help="Choose how much is run [default: standard, without an adapter smoke].",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
@@ -133,19 +132,14 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 )
 @click.option("--update", is_flag=True, help="Write the file of --expect anew: add what fails, delete what holds now.")
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
-@click.option(
-    "--save",
-    type=file_path,
-    metavar="FILE.toml",
-    help="Write the adapter that is made of a file or module there [default: NAME.adapter.toml in the folder of "
-    "--output, which is written anew each time].",
-)
+@click.option("--save", type=file_path, metavar="FILE", help="Keep the adapter that is made of a file or module there.")
 def grade(engines: tuple[str, ...], workers: int | None, save: Path | None, *, pages: bool, **options: Any) -> None:
     """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
 
     An engine in Python that has no adapter is graded too, given as its file, such as ./mine.py, or as a module that can
     be imported: its adapter is made first, as `refgrad new --yes` does. What that suspects and leaves out is printed
-    before the grade.
+    before the grade. The adapter is written to NAME.adapter.toml in the folder of --output, anew each time, unless
+    --save names another file.
 
     The table [tool.refgrad] of pyproject.toml holds defaults of these options, by their names.
 

@@ -12,7 +12,7 @@ import click
 import pytest
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from refgrad.cli.adapters.new import refuse_to_overwrite, write_adapter
+from refgrad.cli.adapters.new import write_adapter
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.grading.session import Outcome, run_session
 from refgrad.cli.grading.summary import print_summary, terminal
@@ -29,14 +29,7 @@ from refgrad.pytest_plugin.terminal import without_verdict
 STOPPED: Final = (Status.TERMINATED, Status.QUIT, Status.INTERRUPTED, Status.HANGUP)
 """The statuses of a run that a signal ended."""
 
-SEVERITY: Final = (
-    *STOPPED,
-    Status.WRONG_USAGE,
-    Status.CANNOT_START,
-    Status.BROKEN,
-    Status.FAILED,
-    Status.PASSED,
-)
+SEVERITY: Final = (*STOPPED, Status.WRONG_USAGE, Status.CANNOT_START, Status.BROKEN, Status.FAILED, Status.PASSED)
 """The statuses of several engines, worst first."""
 
 FIRST_LOOK: Final = "smoke"
@@ -81,18 +74,15 @@ def _library(engine: str, python: str | None) -> Library | None:
     Raises UserError for a name that is neither.
     """
     problem = unknown_engine(engine)
-    if not problem:
-        return None
-    interpreter = python or sys.executable
-    if not (is_file(engine) or is_importable(engine, interpreter)):
+    if problem and not (is_file(engine) or is_importable(engine) or python):
         raise PlanError(problem)
-    return Library.of([engine], None, interpreter)
+    return Library.of([engine], None, python or sys.executable) if problem else None
 
 
 def _adapted(library: Library, save: Path | None, options: Mapping[str, Any]) -> GradeOptions:
     """Write the adapter of a library, and return the options of a grade by it: a first look, unless they say more."""
-    if save is not None:
-        refuse_to_overwrite(save, "--save")
+    if save is not None and save.exists():
+        raise PlanError(f"{save} is there already; name another file with --save")
     path = save or options["output"] / f"{library.name}.adapter.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_adapter(library, path, yes=True)

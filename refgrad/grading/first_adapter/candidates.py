@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
@@ -37,14 +38,21 @@ VALUES: Final = (
 )  # fmt: skip
 
 BACKWARDS: Final = (
-    "{output}.backward({seed}, retain_graph={retain_graph})",
-    "{output}.backward(1.0 if {seed} is None else {seed}, retain_graph={retain_graph})",
     "{output}.backward({seed})", "{output}.backward(1.0 if {seed} is None else {seed})",
     "[setattr({output}, 'grad', {seed}), {output}.backward()]", "{m}.backward({output}, {seed})",
     "{output}.backward()", "{m}.backward({output})",
 )  # fmt: skip
 
 GRADIENTS: Final = ("{leaf}.grad", "{leaf}.gradient")
+
+PARTS_OF_NAMES: Final = ("back", "prop", "grad", "deriv", "diff", "adjoint")
+"""What occurs in the names of functions that may run a backward."""
+
+MOST_CLASSES: Final = 16
+"""So many classes of a module are tried as makers of tensors if none of the usual makers is there."""
+
+RETAINING: Final = ("retain_graph", "keep_graph")
+"""Keywords of a backward that keeps its graph, tried where its parameters cannot be read."""
 
 ZERO_GRADS: Final = (
     "{leaf}.zero_grad()", "{leaf}.null_grad()", "{leaf}.cleargrad()", "{leaf}.clear_gradient()",
@@ -82,6 +90,9 @@ OPTIONAL: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
 FAMILIES: Final = ("numpy-methods", "numpy-like", "python-operators")
 """The families that a first adapter may extend."""
 
+REFUSAL: Final = "exec('raise NotImplementedError')"
+"""What stands for attributes that a function does not take."""
+
 RENAMED: Final = MappingProxyType({"axis": "dim", "keepdims": "keepdim"})
 """Attributes as PyTorch names them."""
 
@@ -92,18 +103,38 @@ def with_module(texts: Iterable[str], modules: Sequence[str]) -> list[str]:
 
 
 def leaves(found: Mapping[str, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return how tensors may be made, given which makers and classes each module has; plain arrays come last."""
+    """Return how tensors may be made, given which makers or else classes each module has; plain arrays come last."""
     usual = [(module, name) for module, names in found.items() for name in MAKERS if name in names]
-    others = ((module, name) for module, names in classes.items() for name in names)
-    makers = list(dict.fromkeys([*usual, *others]))
+    makers = usual or [(module, name) for module, names in classes.items() for name in names]
     made = [f"{module}.{name}({text})".replace("{m}", module) for text in ARGUMENTS for module, name in makers]
     return [*made, PLAIN_LEAF]
 
 
-def gradients(value: str) -> list[str]:
-    """Return how the gradient of a leaf may be read, given how a tensor is."""
-    read = [f"None if {text} is None else {value.replace('{x}', text)}" for text in GRADIENTS]
-    return [*GRADIENTS, *read, *(f"{text}.data" for text in GRADIENTS)]
+def gradients(value: str, attributes: Iterable[str] = ()) -> list[str]:
+    """Return how the gradient of a leaf may be read, given how a tensor is and the attributes that it has."""
+    own = list(dict.fromkeys([*GRADIENTS, *(f"{{leaf}}.{name}" for name in attributes)]))
+    read = [f"None if {text} is None else {value.replace('{x}', text)}" for text in own]
+    return [*own, *read, *(f"{text}.data" for text in own)]
+
+
+def resets(gradient: str) -> list[str]:
+    """Return how a gradient may be reset, given how it is read."""
+    name = re.search(r"\{leaf\}\.(\w+)", gradient)
+    return [
+        text.replace("grad'", f"{name[1]}'").replace(".grad)", f".{name[1]})") if name else text for text in ZERO_GRADS
+    ]
+
+
+def backwards(called: Iterable[str]) -> list[str]:
+    """Return how a backward may be run by these methods of an output and functions of modules."""
+    owned = [(f"{name}(", "{output}.backward(" if name[0] == "{" else "{m}.backward(") for name in called]
+    return [text.replace(usual, name) for name, usual in owned for text in BACKWARDS if usual in text]
+
+
+def retaining(backward: str, keyword: str) -> tuple[str, str]:
+    """Return a backward with a keyword that keeps the graph if it is true, or if it is false."""
+    head = f"{backward[:-1]}{'' if backward.endswith('()') else ', '}{keyword}="
+    return f"{head}{{retain_graph}})", f"{head}not {{retain_graph}})"
 
 
 def spellings_of(operator: Operator, modules: Sequence[str]) -> Iterator[str]:
@@ -136,3 +167,6 @@ def _calls(function: str, operator: Operator, without: Sequence[str]) -> Iterato
         [f"{{{name}}}" for name in attributes],
     )
     yield from dict.fromkeys(f"{function}({', '.join([*operands, *form])})" for form in forms)
+    if attributes and not any(attribute.required for attribute in operator.attributes):
+        given, usual = ", ".join(forms[2]), ", ".join(repr(value) for value in operator.bind({}).values())
+        yield f"{function}({', '.join(operands)}) if ({given}) == ({usual}) else {REFUSAL}"

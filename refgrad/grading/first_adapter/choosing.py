@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,23 +13,12 @@ from types import MappingProxyType
 from typing import Final
 
 from refgrad.errors import UserError
+from refgrad.grading.first_adapter import candidates
 from refgrad.grading.first_adapter.asking import Asking
-from refgrad.grading.first_adapter.candidates import (
-    BACKWARDS,
-    FAMILIES,
-    MAKERS,
-    PLAIN_LEAF,
-    PULLBACKS,
-    VALUES,
-    ZERO_GRADS,
-    gradients,
-    leaves,
-    spellings_of,
-    with_module,
-)
 from refgrad.grading.first_adapter.features import with_dtypes, with_optional, with_policy, without_what_fails
-from refgrad.grading.first_adapter.library import Library, classes_of_tensors
-from refgrad.grading.first_adapter.trying import NUMBER, Texts, Workbench, best_of
+from refgrad.grading.first_adapter.library import Library, Seen, classes, inspected
+from refgrad.grading.first_adapter.trying import NUMBER, VECTOR, Texts, Workbench, best_of
+from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.narration import message
 from refgrad.grading.plain_programs import suspected_faults
 from refgrad.grading.trials import KINDS, PATIENCE
@@ -52,6 +42,9 @@ LONGEST: Final = 300
 NARROW: Final[Texts] = MappingProxyType({"dtype": "float32", "dtypes": ("float32",)})
 """What an adapter says of a library in single precision alone."""
 
+ARITHMETIC: Final = re.compile(r"-?\{x\}( ([-+*/@]|\*\*) \{[yn]\})?")
+"""Spellings by Python's own signs, whose meaning leaves no choice: other values than are expected are a fault."""
+
 MOST_SPELLINGS: Final = 2
 """So many spellings of one operator are kept: those of one function by other words say nothing new."""
 
@@ -63,7 +56,8 @@ _NUMBER_READ: Final = Scenario((Leaf("x", Constant.of(KINDS[NUMBER]), requires_g
 class Chosen:
     """A library with an adapter that spells each operator itself, its modules, and the family that it may extend.
 
-    ``unlike`` are the first spellings, by their operators, that exist and give other values, where none is right.
+    ``unlike`` are the first spellings, by their operators, that exist and give other values, where none is right; of
+    those by Python's own signs this is a suspected fault.
     ``untaught`` are the operators that the library computes without a gradient; ``instead`` is what came of most.
     ``faults`` has a line on each fault that plain programs show.
     """
@@ -101,37 +95,39 @@ def choose(library: Library, asking: Asking) -> Chosen:
     kinds = bench.kinds_read_back()
     if not kinds:
         raise UserError(_unread(bench))
-    if bench.adapter.leaf == PLAIN_LEAF and not ({"kind", "vjp"} & asking.given.keys() or _pulls(bench, modules)):
+    unknown_kind = asking.given.keys().isdisjoint({"kind", "vjp"}) and not _pulls(bench, modules)
+    if bench.adapter.leaf == candidates.PLAIN_LEAF and unknown_kind:
         library.refuse_what_is_empty(bench)
         asking.chosen("kind", None)
     bench = bench.knowing(scalars_only=kinds == [NUMBER])
     spelling = _spelling(bench, modules, kinds, asking)
     ways = _ways(spelling.bench, modules, kinds, asking)
+    leaf = asking.given.get("leaf", spelling.bench.adapter.leaf.replace("{array}", "{scalar}"))
+    scalars = spelling.bench.knowing(leaf=leaf, scalars_only=True)
+    if not ways[1] and scalars.holds_floats() and not (ways[0] and _takes_arrays(spelling, ways[0])):
+        kinds = [NUMBER]
+        spelling = _spelling(scalars, modules, kinds, asking)
+        ways = _ways(spelling.bench, modules, kinds, asking)
     if not any(ways):  # some keep gradients, and numbers, in single precision alone, whatever a tensor is made of
         leaf = bench.adapter.leaf.replace("{array}", "{array}.astype(np.float32)")
         narrow = _spelling(bench.knowing(leaf=leaf, **NARROW), modules, kinds, asking)
         if any(narrow_ways := _ways(narrow.bench, modules, kinds, asking)):
             spelling, ways = narrow, narrow_ways
-    leaf = asking.given.get("leaf", spelling.bench.adapter.leaf.replace("{array}", "{scalar}"))
-    scalars = spelling.bench.knowing(leaf=leaf, scalars_only=True)
-    if ways[0] and scalars.holds_floats() and not spelling.bench.knowing(**ways[0]).differentiates_arrays():
-        kinds = [NUMBER]
-        spelling = _spelling(scalars, modules, kinds, asking)
-        ways = _ways(spelling.bench, modules, kinds, asking)
     own, spelled = asking.operators, spelling.texts
     with told_with(lambda: _of_a_gradient(spelling.bench, modules, asking)):
-        bench = _differentiating(spelling.bench, library, kinds, asking, ways)
+        bench = _differentiating(spelling.bench, kinds, asking, ways)
     bench = bench.knowing(**asking.templates(type(bench.adapter)))
     bench = with_dtypes(with_policy(bench))
-    bench = without_what_fails(with_optional(bench, modules), modules, kinds, asking)
+    bench = without_what_fails(with_optional(bench, modules), asking)
     taught: dict[str, list[str]] = {}
     for name, row in spelled.items():
         asking.tell(f"trying the gradient of {name}")
         if texts := [t for t in row if name in own or bench.differentiates(operator_table()[name], t, kinds)]:
             taught[name] = texts
     bench = _with_spellings(bench, taught)
+    bench = bench.knowing(refusals=tuple(bench.refusals(kinds)))
     installed = engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown"
-    if installed and not library.folders:
+    if installed and not library.imports:
         bench = bench.knowing(distribution=library.name)
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
@@ -139,17 +135,33 @@ def choose(library: Library, asking: Asking) -> Chosen:
     return Chosen(bench, modules, spelling.family, spelling.unlike, untaught, instead, suspected_faults(bench.engine))
 
 
+def _takes_arrays(spelling: _Spelling, tape: Texts) -> bool:
+    """Return True if arrays have gradients, and all operators of one operand that take numbers take vectors."""
+    known, rows = spelling.bench, ((operator_table()[name], texts[0]) for name, texts in spelling.texts.items())
+    alone = [(row, text) for row, text in rows if row.elementwise and len(row.argument_names) == 1]
+    taken = (known.computes(*each, [VECTOR]) or not known.computes(*each, [NUMBER]) for each in alone)
+    return known.knowing(**tape).differentiates_arrays() and all(taken)
+
+
 def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
     """Choose how tensors are made and read."""
     made = asking.among("leaf", _leaves(bench, modules))
-    pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", VALUES)]
-    best = best_of(bench, pairs, Workbench.kinds_read_back)
-    if not best:
-        narrow = ({**pair, **NARROW} for pair in pairs)
-        best = best_of(bench, narrow, Workbench.kinds_read_back)
+    pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", candidates.VALUES)]
+    best: Texts = {}
+    own = [pair for pair in pairs if pair["leaf"] != candidates.PLAIN_LEAF]
+    by_attributes = _by_attributes(bench, [] if "value" in asking.given else made)
+    for tried in (own, ({**pair, **NARROW} for pair in own), by_attributes, pairs):
+        best = best or best_of(bench, tried, Workbench.kinds_read_back)
     leaf = asking.chosen("leaf", best.get("leaf"))
     value = asking.chosen("value", best.get("value"))
     return bench.knowing(**{**best, "leaf": leaf, "value": value})
+
+
+def _by_attributes(bench: Workbench, made: Sequence[str]) -> Iterator[Texts]:
+    """Yield each attribute that a tensor has as its value."""
+    for leaf in made:
+        attributes, _ = inspected(bench.knowing(leaf=leaf), ())
+        yield from ({"leaf": leaf, "value": f"{{x}}.{name}"} for name in attributes)
 
 
 def _pulls(bench: Workbench, modules: Sequence[str]) -> bool:
@@ -159,7 +171,8 @@ def _pulls(bench: Workbench, modules: Sequence[str]) -> bool:
 
 def _leaves(bench: Workbench, modules: Sequence[str]) -> list[str]:
     """Return how tensors may be made."""
-    return leaves(bench.members(modules, MAKERS), classes_of_tensors(bench, modules))
+    found = {} if _pulls(bench, modules) else classes(bench, modules)
+    return candidates.leaves(bench.members(modules, candidates.MAKERS), found)
 
 
 @contextmanager
@@ -177,8 +190,8 @@ def told_with(why: Callable[[], str]) -> Iterator[None]:
 
 def _of_a_tensor(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
     """Say what came of a number by the first of the templates, or by the first that makes a tensor."""
-    made = asking.among("leaf", _leaves(bench, modules)) or [PLAIN_LEAF]
-    value = asking.among("value", VALUES)[0]
+    made = asking.among("leaf", _leaves(bench, modules)) or [candidates.PLAIN_LEAF]
+    value = asking.among("value", candidates.VALUES)[0]
     tried = [bench.knowing(leaf=leaf, value=value) for leaf in made]
     return _unread(next((each for each in tried if each.found(_NUMBER_READ).step > 1), tried[0]))
 
@@ -211,7 +224,7 @@ def _spelling(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], as
 def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
     """Return the first family most rows of which the library has, with these rows as far as they spell all."""
     table = operator_table()
-    for family in FAMILIES:
+    for family in candidates.FAMILIES:
         rows = {name: [text.replace("{np}", modules[0]) for text in row] for name, row in family_rows(family).items()}
         existing = {ALIKE, *bench.existing(chain.from_iterable(rows.values()))}
         fits = {
@@ -227,16 +240,12 @@ def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> t
 
 
 def _spelled(
-    bench: Workbench,
-    modules: Sequence[str],
-    kinds: Sequence[str],
-    known: frozenset[str],
-    tell: Callable[[str], None],
+    bench: Workbench, modules: Sequence[str], kinds: Sequence[str], known: frozenset[str], tell: Callable[[str], None]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the spellings of each operator that compute it, but of those that are known, and a wrong one of others."""
     found: dict[str, list[str]] = {}
     unlike: dict[str, str] = {}
-    texts = {name: list(dict.fromkeys(spellings_of(row, modules))) for name, row in operator_table().items()}
+    texts = {name: list(dict.fromkeys(candidates.spellings_of(row, modules))) for name, row in operator_table().items()}
     existing = bench.existing(chain.from_iterable(texts.values()))
     for name, operator in operator_table().items():
         if name in known or not bench.has(operator):
@@ -247,57 +256,79 @@ def _spelled(
             function = text.partition("(")[0]
             if function in right or len(right) == MOST_SPELLINGS:
                 continue
-            outcome = bench.outcome(operator, text, kinds)
-            if outcome == "passed":
+            finding = bench.values(operator, text, kinds)
+            if finding.outcome == "passed":
                 right[function] = text
-            elif outcome != "unsupported":
+            elif finding.outcome != "unsupported":
                 unlike.setdefault(name, text)
+                if isinstance(finding.fact, Entry) and ARITHMETIC.fullmatch(text):
+                    found[name] = [text]
         if right:
             found[name] = list(right.values())
-    return found, {name: text for name, text in unlike.items() if name not in found}
+            unlike.pop(name, None)
+    return found, unlike
 
 
 def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> Workbench:
     main = {name: texts[0] for name, texts in spelled.items()}
-    return bench.knowing(
-        operators=main, aliases={name: tuple(texts[1:]) for name, texts in spelled.items() if texts[1:]}
-    )
+    further = {name: tuple(texts[1:]) for name, texts in spelled.items() if texts[1:]}
+    return bench.knowing(operators=main, aliases=further)
 
 
-def _differentiating(
-    bench: Workbench, library: Library, kinds: Sequence[str], asking: Asking, ways: tuple[Texts, Texts]
-) -> Workbench:
+def _differentiating(bench: Workbench, kinds: Sequence[str], asking: Asking, ways: tuple[Texts, Texts]) -> Workbench:
     """Choose how gradients come about: by a tape, or else by a pullback."""
     taped, pulled = ways
-    if not (taped or pulled or "kind" in asking.given):
-        library.refuse_what_is_empty(bench)
     kind = asking.chosen("kind", "tape" if taped else "functional" if pulled else None)
     if kind == "functional":
         bench = bench.functional(asking.chosen("vjp", pulled.get("vjp")))
         return bench.knowing(nests=True, seed=pulled.get("seed", bench.adapter.seed))
     found = {name: asking.chosen(name, taped.get(name)) for name in ("backward", "gradient")}
     bench = bench.knowing(**found, seed=taped.get("seed", asking.given.get("seed", bench.adapter.seed)))
-    resets = ({"zero_grad": text} for text in asking.among("zero_grad", ZERO_GRADS))
-    works = partial(Workbench.kinds_differentiated, kinds=kinds, reset=True)
-    return bench.knowing(**best_of(bench, resets, works))
+    reset = [{"zero_grad": text} for text in asking.among("zero_grad", candidates.resets(found["gradient"]))]
+    best = best_of(bench, reset, lambda known: known.renewed().kinds_differentiated(kinds, reset=True))
+    own = (each for each in reset if bench.knowing(**each).has_own_reset())
+    return bench.knowing(**next(own, best))
 
 
 def _ways(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> tuple[Texts, Texts]:
     """Return the best tape, or else the best pullback."""
     works = partial(Workbench.kinds_differentiated, kinds=kinds)
-    taped = best_of(bench, _tapes(bench, modules, asking), works)
+    seen = inspected(bench, modules)
+    taped: Texts = {}
+    for tried in (_tapes(bench, modules, asking), _tapes(bench, modules, asking, seen)):
+        taped = taped or best_of(bench, tried, works)
+    if taped and "backward" not in asking.given:
+        taped = {**taped, "backward": _retaining(bench.knowing(**taped), seen[1])}
     seeds = dict.fromkeys(["{array}", bench.adapter.leaf])
-    pulled_by = asking.among("vjp", with_module(PULLBACKS, modules))
+    pulled_by = asking.among("vjp", candidates.with_module(candidates.PULLBACKS, modules))
     pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
     return taped, {} if taped else best_of(bench.functional(), pullbacks, works)
 
 
-def _tapes(bench: Workbench, modules: Sequence[str], asking: Asking) -> Iterator[Texts]:
-    """Yield how a backward may be run and a gradient read."""
-    if bench.adapter.leaf == PLAIN_LEAF or "vjp" in asking.given:
+def _retaining(bench: Workbench, called: Mapping[str, Sequence[str]]) -> str:
+    """Return the backward with the keyword that keeps a graph, if there is one.
+
+    It is one by whose value a further backward of a graph is an error or not, or by its name if there is no error.
+    """
+    assert isinstance(bench.adapter, TapeAdapter)
+    text = bench.adapter.backward
+    for keyword in called.get(text.partition("(")[0], ()):
+        spelled = candidates.retaining(text, keyword)
+        kept = [bench.knowing(backward=each).renewed().keeps_graphs() for each in spelled]
+        if kept[0] != kept[1] or (kept[0] and keyword in candidates.RETAINING):
+            return spelled[kept.index(True)]
+    return text
+
+
+def _tapes(bench: Workbench, modules: Sequence[str], asking: Asking, seen: Seen = ([], {})) -> Iterator[Texts]:
+    """Yield how a backward may be run and a gradient read, by these attributes and functions or by usual ones."""
+    attributes, called = seen
+    if bench.adapter.leaf == candidates.PLAIN_LEAF or "vjp" in asking.given:
         return
     seeds = dict.fromkeys(["{array}", bench.adapter.leaf.replace("{requires_grad}", "False")])
-    for backward in asking.among("backward", with_module(BACKWARDS, modules)):
-        for gradient in asking.among("gradient", gradients(bench.adapter.value)):
+    for backward in asking.among(
+        "backward", candidates.backwards(called) or candidates.with_module(candidates.BACKWARDS, modules)
+    ):
+        for gradient in asking.among("gradient", candidates.gradients(bench.adapter.value, attributes)):
             for seed in asking.among("seed", seeds if "{seed}" in backward else ["{array}"]):
                 yield {"backward": backward, "gradient": gradient, "seed": seed}

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from functools import partial
 from typing import Final, get_args, get_type_hints
 
 from refgrad.grading.checks.statements.claims import Claim, all_claims
 from refgrad.grading.first_adapter.asking import Asking
-from refgrad.grading.first_adapter.candidates import BACKWARDS, OPTIONAL, with_module
-from refgrad.grading.first_adapter.trying import BY_POLICY, RIGHT, Workbench, best_of
+from refgrad.grading.first_adapter.candidates import OPTIONAL, with_module
+from refgrad.grading.first_adapter.trying import BY_POLICY, RIGHT, Workbench
 from refgrad.grading.judging.evidence import Entry
-from refgrad.grading.plain_programs import faults_of_one_backward
+from refgrad.grading.plain_programs import faults_of_one_backward, sends_kept_gradients_again
 from refgrad.lifecycle import Policy, required_features
-from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.native.adapter import FunctionalAdapter
 
 LENIENT: Final = frozenset({"open", "overwrites", "replaces"})
 """Values of the policy that allow gradients which an engine without them would have wrong."""
@@ -69,32 +68,14 @@ def with_optional(bench: Workbench, modules: Sequence[str]) -> Workbench:
     return bench
 
 
-def without_what_fails(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> Workbench:
+def without_what_fails(bench: Workbench, asking: Asking) -> Workbench:
     """Leave out the templates that give a feature which does not show, unless they are given, and declare the rest."""
     failed = _lacking(bench)
     if isinstance(bench.adapter, FunctionalAdapter):
         bench = bench.knowing(nests=bench.adapter.nests and "double_backward" not in failed)
-    else:
-        if "zero_grad" in failed and "zero_grad" not in asking.given:
-            bench = bench.knowing(zero_grad=None)
-        if "backward" not in asking.given:
-            bench = _with_plainer_backward(bench, with_module(BACKWARDS, modules), kinds, failed)
+    elif "zero_grad" in failed and "zero_grad" not in asking.given:
+        bench = bench.knowing(zero_grad=None)
     return bench.knowing(lacks=frozenset(_lacking(bench)))
-
-
-def _with_plainer_backward(
-    bench: Workbench, known: Sequence[str], kinds: Sequence[str], failed: AbstractSet[str]
-) -> Workbench:
-    """Choose another one of the known backwards if this one has a placeholder of what failed."""
-
-    def fits(text: str) -> bool:
-        return not any(f"{{{name}}}" in text for name in failed)
-
-    assert isinstance(bench.adapter, TapeAdapter)
-    if bench.adapter.backward not in known or fits(bench.adapter.backward):
-        return bench
-    plainer = [{"backward": text} for text in filter(fits, known)]
-    return bench.knowing(**best_of(bench, plainer, partial(Workbench.kinds_differentiated, kinds=kinds)))
 
 
 def _lacking(bench: Workbench) -> set[str]:
@@ -105,13 +86,15 @@ def _lacking(bench: Workbench) -> set[str]:
     """
     features = bench.adapter.features
     failed = {claim.name for claim in _claims(bench, features)} - set(_shown(bench, features))
-    return {name for name in failed if not _shows_alone(bench, name, failed) and not _gives_numbers(bench, name)}
+    lacking = {name for name in failed if not _shows_alone(bench, name, failed) and not _gives_numbers(bench, name)}
+    kept = "retain_graph" in features and sends_kept_gradients_again(bench.engine)
+    return lacking | {"retain_graph"} if kept else lacking
 
 
 def _gives_numbers(bench: Workbench, name: str) -> bool:
-    """Whether a feature that follows from the policy fails by wrong numbers alone."""
+    """Whether a feature that follows from the policy fails by wrong numbers alone, or a reset of the library's own."""
     if name not in BY_POLICY:
-        return False
+        return name == "zero_grad" and bench.has_own_reset()
     (claim,) = _claims(bench, [name])
     findings = [bench.found(each) for each in claim.scenarios if bench.runnable(each)]
     return all(isinstance(each.fact, Entry) for each in findings if each.outcome not in RIGHT)

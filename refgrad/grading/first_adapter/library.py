@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
 from refgrad.errors import UserError
 from refgrad.grading.first_adapter.asking import checked_modules
-from refgrad.grading.first_adapter.candidates import SUBMODULES
+from refgrad.grading.first_adapter.candidates import MOST_CLASSES, PARTS_OF_NAMES, RETAINING, SUBMODULES
 from refgrad.grading.first_adapter.trying import Workbench
 from refgrad.native import library
 
@@ -24,70 +26,57 @@ OWN: Final = (
 """An expression of a module of these packages, and of nothing where the library only imports that module."""
 
 
+Seen = tuple[list[str], dict[str, list[str]]]
+"""The attributes of a tensor, and the parameters of what may run a backward from it."""
+
 LISTING: Final = """
 import pkgutil
 
+def kind(member):
+    kinds = {{"module": type(pkgutil), "class": type, "function": type(kind), "attribute": object}}
+    return next(name for name in kinds if isinstance(member, kinds[name]) or name == "function" and callable(member))
+
 def attempt():
-    names = [name for name in dir({module}) if not name.startswith("_")]
-    own = [name for name in names if not isinstance(getattr({module}, name, None), type(pkgutil))]
-    beneath = [each.name for each in pkgutil.iter_modules(getattr({module}, "__path__", []))]
-    package = {module}.__name__.partition(".")[0]
-    classes = [name for name in own if is_of_tensors(getattr({module}, name, None), package)]
-    return [own, [name for name in beneath if not name.startswith("_")], classes]
-
-def is_of_tensors(found, package):
-    own = isinstance(found, type) and found.__module__.partition(".")[0] == package
-    return own and any(hasattr(found, name) for name in ("__add__", "__mul__", "backward"))
+    members = [(name, getattr({owner}, name, None)) for name in dir({owner})]
+    codes = [getattr(member, "__code__", None) for _, member in members]
+    given = [code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else () for code in codes]
+    beneath = [each.name for each in pkgutil.iter_modules(getattr({owner}, "__path__", []))]
+    return [[[name, kind(member), list(names)] for (name, member), names in zip(members, given)], beneath]
 """
-"""A program that lists what is public in a module, the modules beneath it, and its classes that may be of tensors."""
-
-IMPORTABLE: Final = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
-"""A program whose exit status is 0 if there is a module of the name that is its argument."""
+"""A program that lists the members of a module or a tensor, with kinds and parameters, and the modules beneath it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library: the modules that have its functions, and the interpreter that has it.
-
-    ``folders`` are searched for modules first. ``files`` are the names of files by the modules that they are imported
-    as: ``my-engine`` is no name in Python.
-    """
+    """A library: the modules that have its functions, and the interpreter that has it."""
 
     name: str
     modules: tuple[str, ...]
     python: str
-    folders: tuple[str, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     """What the user calls the modules."""
+    imports: Mapping[str, str] = field(default_factory=dict)
+    """What imports the modules that are files."""
 
     @classmethod
     def of(cls, sources: Sequence[str], name: str | None, python: str) -> Library:
         """Return the library of modules and files, named after the first. Raises UserError for what is neither."""
-        origins = [_origin(Path(text)) if is_file(text) else ("", text) for text in sources]
-        files = {_identifier(file): file for folder, file in origins if folder and "." not in file}
-        modules = checked_modules([_identifier(file) if file in files.values() else file for _, file in origins])
-        first, *_ = modules[0].split(".")[:: -1 if origins[0][0] else 1]
-        folders = dict.fromkeys(folder for folder, _ in origins if folder)
-        return cls(name or first.lstrip("_"), modules, python, tuple(folders), files, tuple(sources))
+        files = {text: _module_of(Path(text)) for text in sources if is_file(text)}
+        modules = checked_modules([files[text][0] if text in files else text for text in sources])
+        own = modules[0].split(".")[-1 if sources[0] in files else 0].lstrip("_")
+        return cls(name or own, modules, python, tuple(sources), dict(files.values()))
 
     def setup(self, given: str = "") -> str:
         """Return what imports it, as far as what is given does not do so, and what is given."""
         imported = _imported(given)
         lacking = [m for m in self.modules if not any(f"{name}.".startswith(f"{m}.") for name in imported)]
-        searched = [f"sys.path.insert(0, {each!r})" for each in self.folders if each != str(Path.cwd())]
-        lines = ["import sys", *searched] if searched else []
-        return "\n".join([*lines, *map(self._import, lacking), *filter(None, [given])])
-
-    def _import(self, module: str) -> str:
-        file = self.files.get(module, module)
-        return f"import {module}" if file == module else f"{module} = __import__({file!r})"
+        return "\n".join([*(self.imports.get(m, f"import {m}") for m in lacking), *filter(None, [given])])
 
     def refuse_what_is_empty(self, bench: Workbench) -> None:
         """Raise UserError where no module has anything public, with the modules beneath that may."""
         listed = {module: _listed(bench, module) for module in self.modules}
-        beneath = [f"{module}.{name}" for module, (_, found, _) in listed.items() for name in found]
-        if beneath and not any(names for names, *_ in listed.values()):
+        beneath = [f"{module}.{name}" for module, (_, found) in listed.items() for name in found if name[0] != "_"]
+        if beneath and not any(_public(members, "class", "function", "attribute") for members, _ in listed.values()):
             named = " ".join([*self.modules, beneath[0]])
             told = f"did you mean `refgrad new {named}`? There are: {', '.join(beneath)}"
             raise UserError(f"{', '.join(self.modules)} has nothing public; {told}")
@@ -101,9 +90,21 @@ class Library:
         return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if found.get(owner))]))
 
 
-def classes_of_tensors(bench: Workbench, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Return the classes of each module that may be of tensors: they have operators or a backward."""
-    return {module: _listed(bench, module)[2] for module in modules}
+def classes(bench: Workbench, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """Return the first classes of each module."""
+    return {module: _public(_listed(bench, module)[0], "class")[:MOST_CLASSES] for module in modules}
+
+
+def inspected(bench: Workbench, modules: Sequence[str]) -> Seen:
+    """Return the attributes of a tensor, and what may run a backward from it, with its parameters."""
+    owners = {"{output}": _listed(bench, bench.instance)[0], **{m: _listed(bench, m)[0] for m in modules}}
+    called = {
+        f"{owner}.{name}": names or [*RETAINING]
+        for owner, members in owners.items()
+        for name, kind, names in members
+        if kind == "function" and any(part in name for part in PARTS_OF_NAMES)
+    }
+    return _public(owners["{output}"], "attribute"), called
 
 
 def is_file(text: str) -> bool:
@@ -111,35 +112,37 @@ def is_file(text: str) -> bool:
     return text.endswith(".py") or (os.sep in text and Path(text).is_dir())
 
 
-def is_importable(module: str, python: str) -> bool:
-    """Return True if an interpreter has a module, which may be in the current folder; nothing of it is run."""
-    root = module.partition(".")[0]
-    if not all(part.isidentifier() for part in module.split(".")):
-        return False
-    return not subprocess.run([python, "-c", IMPORTABLE, root], check=False, capture_output=True).returncode  # noqa: S603 (the interpreter that the user named)
+def is_importable(module: str) -> bool:
+    """Return True if this interpreter can import a module, which may be in the current folder; nothing is run."""
+    named = all(part.isidentifier() for part in module.split("."))
+    return named and PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path]) is not None
 
 
-def _origin(path: Path) -> tuple[str, str]:
-    """Return the folder that a file is imported from, and its module, which may be in packages."""
+def _module_of(path: Path) -> tuple[str, str]:
+    """Return the module of a file, which may be in packages, and what imports it by a name that Python can have."""
     if not path.exists():
         raise UserError(f"{path}: there is no such file")
     path = Path(os.path.abspath(path))  # noqa: PTH100 (Path.absolute keeps `..`)
     folder, parts = path.parent, [path.stem]
     while (folder / "__init__.py").is_file():
         folder, parts = folder.parent, [folder.name, *parts]
-    return str(folder), ".".join(parts)
+    module = ".".join(parts)
+    called = re.sub(r"^(?=\d)|[^\w.]", "_", module)
+    search = "" if folder == Path.cwd() else f"import sys\nsys.path.insert(0, {str(folder)!r})\n"
+    return called, search + (f"import {module}" if called == module else f"{called} = __import__({module!r})")
 
 
-def _identifier(file: str) -> str:
-    """Return the name of a file as a name in Python."""
-    return re.sub(r"^(?=\d)|\W", "_", file)
+def _listed(bench: Workbench, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
+    """Return the members of a module or tensor, with kinds and parameters, and the modules beneath it."""
+    with suppress(library.RaisedError, library.EndingError):
+        members, beneath = library.Library(bench.engine).run(LISTING.format(owner=owner), timed=False)[0].data
+        return members, beneath
+    return [], []
 
 
-def _listed(bench: Workbench, module: str) -> tuple[list[str], list[str], list[str]]:
-    """Return what is public in a module, the modules beneath it, and its classes that may be of tensors."""
-    (seen,) = library.Library(bench.engine).run(LISTING.format(module=module), timed=False)
-    own, beneath, classes = seen.data
-    return own, beneath, classes
+def _public(members: Sequence[tuple[str, str, list[str]]], *kinds: str) -> list[str]:
+    """Return the names of members of these kinds."""
+    return [name for name, kind, _ in members if kind in kinds and name[0] != "_"]
 
 
 def _imported(setup: str) -> set[str]:

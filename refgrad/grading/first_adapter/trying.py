@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
+import numpy as np
+
 from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.first_adapter.candidates import owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.narration import message
-from refgrad.grading.judging.verdict import Finding, Outcome
+from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.trials import KINDS, PLAIN, small_corners, walk_through, with_spellings, without_seed
-from refgrad.interpreter import ScenarioEvaluationError
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError
-from refgrad.operators import Operator
+from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
 
 RIGHT: Final = frozenset({"passed", "convention", "inaccurate"})
@@ -43,6 +46,12 @@ BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
 """The features that follow from a policy."""
 
 
+REFUSING: Final = frozenset({"AssertionError", "ValueError"})
+"""The types of errors by which libraries say that they do not take an operand, besides NotImplementedError."""
+
+LONGEST_PATTERN: Final = 80
+"""The characters of a message that a pattern has."""
+
 WITHOUT: Final = frozenset({"missing", "crashed", "unexpected-error", "unsupported"})
 """What is found where no gradient comes back."""
 
@@ -61,6 +70,11 @@ class Workbench:
     def knowing(self, **fields: Any) -> Workbench:
         """Return the same library with more known of it. Raises AdapterError where the adapter is malformed."""
         return Workbench(Engine(replace(self.adapter, **fields), self.engine.runner))
+
+    def renewed(self) -> Workbench:
+        """Return the same library in a process in which no trial has left anything."""
+        self.engine.runner.renew()
+        return self
 
     def functional(self, vjp: str = "None") -> Workbench:
         """Return the same library as one that differentiates functions."""
@@ -86,21 +100,16 @@ class Workbench:
             owners.setdefault(owner, {}).setdefault(name, []).append(text)
         found = set(chain.from_iterable(owners.pop("", {}).values()))
         for owner, called in owners.items():
-            place = self._instance if owner.startswith("{") else owner
+            place = self.instance if owner.startswith("{") else owner
             had = self.members([place], list(called)).get(place, {})
             found.update(text for name in had for text in called[name])
         return found
 
     @property
-    def _instance(self) -> str:
+    def instance(self) -> str:
         """An expression of the library's own that makes a tensor."""
-        filled = {
-            "array": "np.array([1.5, 2.5])",
-            "scalar": "1.5",
-            "requires_grad": "True",
-            "dtype": self.adapter.dtype,
-        }
-        text = self.adapter.leaf
+        text, array = self.adapter.leaf, "np.array([1.5, 2.5])"
+        filled = {"array": array, "scalar": "1.5", "requires_grad": "True", "dtype": self.adapter.dtype}
         for name, value in filled.items():
             text = text.replace(f"{{{name}}}", value)
         return text
@@ -151,6 +160,21 @@ class Workbench:
             return bool(library.run(f"def attempt(): return [type({value}) is float]\n", timed=False)[0].data[0])
         return False
 
+    def keeps_graphs(self) -> bool:
+        """Return True if a graph that is told to be kept can be differentiated again."""
+        for walk in self._walks(NUMBER, reset=False):
+            *made, read = (
+                replace(s, retain_graph=True) if isinstance(s, Backward) else s for s in without_seed(walk.steps)
+            )
+            return self.found(Scenario((*made, made[-1], read))).outcome not in WITHOUT
+        return False
+
+    def has_own_reset(self) -> bool:
+        """Return True if gradients are reset by a method of the library's own: that it does so wrongly is its fault."""
+        text = getattr(self.adapter, "zero_grad", None) or ""
+        own = text.startswith("{leaf}.") and bool(self.existing([text]))
+        return own and any(self.found(walk).outcome not in WITHOUT for walk in self._walks(NUMBER, reset=True))
+
     def said_of_gradient(self) -> str:
         """Say what was wrong with the gradient of a number, by the first plain operator that there is."""
         walk = next(self._walks(NUMBER, reset=False), None)
@@ -182,22 +206,40 @@ class Workbench:
 
     def computes(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Whether a spelling gives the operator's value, and not another one, where it does not raise an error."""
-        return self.outcome(operator, text, kinds) == "passed"
+        return self.values(operator, text, kinds).outcome == "passed"
 
-    def outcome(self, operator: Operator, text: str, kinds: Sequence[str]) -> Outcome:
-        """Return what the values of a spelling are, or the first outcome that is another one than an error."""
+    def values(self, operator: Operator, text: str, kinds: Sequence[str]) -> Finding:
+        """Return what the values of a spelling show: the first that is neither right nor an error, if there is one."""
         alone = Workbench(with_spellings(self.engine, {operator.name: text}))
-        right, of_arrays = 0, operator.elementwise or kinds == [NUMBER]
-        for tried, scenario in enumerate(small_corners(operator, kinds, self.engine), 1):
-            outcome = alone.found(_values_alone(scenario)).outcome
-            if outcome in RIGHT:
+        right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
+        for scenario in small_corners(operator, kinds, self.engine):
+            first, *others = map(alone.found, _at_several_points(_values_alone(scenario)))
+            for finding in (first, *others) if first.outcome in RIGHT else (first,):
+                if finding.outcome not in RIGHT | REFUSED:
+                    return finding
+            if first.outcome in RIGHT:
                 right += 1
                 of_arrays = of_arrays or any(leaf.value.shape for leaf in scenario.leaves)
-            elif outcome not in REFUSED:
-                return outcome
-            if tried == PATIENT and not right:
+            errors += first.outcome == "unexpected-error"
+            if errors == PATIENT and not right:
                 break
-        return "passed" if right and of_arrays else "unsupported"
+        return Finding("passed" if right and of_arrays else "unsupported")
+
+    def refusals(self, kinds: Sequence[str]) -> list[str]:
+        """Return a pattern of each error by which the library refuses operands that the operator's row allows.
+
+        It is one that a library raises itself, with a message, when it computes a value; numbers in it may be others.
+        """
+        found: dict[str, None] = {}
+        for name, texts in self.engine.spellings.items():
+            for text in texts:
+                alone = Workbench(with_spellings(self.engine, {**self.engine.operators, name: text}))
+                for scenario in small_corners(operator_table()[name], kinds, self.engine):
+                    error = getattr(alone.found(_values_alone(scenario)).fact, "error", None)
+                    if error is not None and error.type in REFUSING and error.message:
+                        said = re.escape(error.text.partition("\n")[0][:LONGEST_PATTERN]).replace("\\ ", " ")
+                        found[re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", said)] = None
+        return list(found)
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report.
@@ -241,6 +283,22 @@ def _with_output(steps: Iterable[Step], name: str) -> Iterator[Step]:
             yield replace(step, name=name)
         else:
             yield replace(step, output=name) if isinstance(step, Backward) else step
+
+
+def _at_several_points(scenario: Scenario) -> Iterator[Scenario]:
+    """Yield a scenario, and one of numbers also with its operands in the reverse order, halved and negated.
+
+    Operands for which the operator has no finite value are left out.
+    """
+    yield scenario
+    numbers = [leaf.value.to_numpy() for leaf in scenario.leaves]
+    if all(number.shape == () and number.dtype == np.float64 for number in numbers):
+        for moved in (numbers[::-1], [number / 2 for number in numbers], [-number for number in numbers]):
+            leaves = (replace(leaf, value=Constant.of(n)) for leaf, n in zip(scenario.leaves, moved, strict=True))
+            other = Scenario((*leaves, *(step for step in scenario.steps if not isinstance(step, Leaf))))
+            with suppress(ScenarioEvaluationError):
+                if all(np.isfinite(value).all() for value in evaluate(other, Float64()).values()):
+                    yield other
 
 
 def _values_alone(scenario: Scenario) -> Scenario:

@@ -34,7 +34,8 @@ def _file(chosen: Chosen, family: str) -> str:
     alike, unlike = _alike(chosen, wanted)
     dtypes = list(adapter.dtypes) if len(adapter.dtypes) > 1 else []
     heads |= {"distribution": adapter.distribution, "alike": alike, "unlike": unlike, "lacks": sorted(adapter.lacks)}
-    heads |= {"dtype": "" if adapter.dtype == "float64" else adapter.dtype, "dtypes": dtypes}
+    dtype = "" if adapter.dtype == "float64" else adapter.dtype
+    heads |= {"refusals": list(adapter.refusals), "dtype": dtype, "dtypes": dtypes}
     heads |= {"scalars_only": adapter.scalars_only, "nests": isinstance(adapter, FunctionalAdapter) and adapter.nests}
     text = "".join(f"{line}\n" for line in _head(heads, adapter))
     given = _given_by(text, chosen)

@@ -19,6 +19,7 @@ import warnings
 from binascii import a2b_base64, b2a_base64
 from operator import is_
 from struct import pack, pack_into, unpack, unpack_from
+from traceback import extract_tb
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Type
 
 numpy: Any
@@ -477,13 +478,9 @@ def raised(error: BaseException) -> Json:
 
 def position(error: BaseException) -> str:
     """Return the file and line where an import raised an error, unless the message of the error has them."""
-    at, trace = "", error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not file.startswith("<") and file != __file__:
-            at = " (%s, line %d)" % (os.path.basename(file), trace.tb_lineno)
-        trace = trace.tb_next
-    return "" if isinstance(error, SyntaxError) else at
+    frames = [each for each in extract_tb(error.__traceback__) if each.filename[0] != "<" and each.filename != __file__]
+    unknown = not frames or isinstance(error, SyntaxError)
+    return "" if unknown else " (%s, line %s)" % (os.path.basename(frames[-1].filename), frames[-1].lineno)
 
 
 class Server:

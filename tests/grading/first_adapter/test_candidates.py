@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.grading.first_adapter.candidates import gradients, leaves, owner_of, spellings_of
+from refgrad.grading.first_adapter.candidates import (
+    backwards,
+    gradients,
+    leaves,
+    owner_of,
+    resets,
+    retaining,
+    spellings_of,
+)
 from refgrad.native.adapter import Template
 from refgrad.operators import operator_table
 
@@ -41,10 +49,39 @@ def test_a_spelling_is_looked_up_by_what_it_calls(text: str, owner: tuple[str, s
 def test_leaves_are_made_by_what_there_is() -> None:
     made = leaves({"me": ["Tensor"], "me.nn": []}, {"me": ["Dial", "Tensor"]})
     assert made[0] == "me.Tensor({array}, requires_grad={requires_grad})"
-    assert made.index("me.Dial({array})") > made.index("me.Tensor({array})")
-    assert len(made) == len(set(made))
+    assert not any("me.Dial" in text for text in made)
     assert made[-1] == "{array}"
     assert not any("me.nn" in text for text in made)
+
+
+def test_classes_are_makers_where_there_is_no_usual_one() -> None:
+    assert "me.Dial({array})" in leaves({"me": [], "me.nn": []}, {"me": ["Dial"]})
+
+
+def test_a_backward_is_run_by_methods_and_functions_of_other_names() -> None:
+    made = backwards(["{output}.backprop", "me.sweep"])
+    assert {
+        "{output}.backprop({seed})",
+        "{output}.backprop()",
+        "me.sweep({output}, {seed})",
+        "me.sweep({output})",
+    } < set(made)
+
+
+@pytest.mark.parametrize(
+    ("backward", "kept", "freed"),
+    [
+        ("{output}.backward()", "keep={retain_graph}", "keep=not {retain_graph}"),
+        ("{output}.backward({seed})", "{seed}, keep={retain_graph}", "{seed}, keep=not {retain_graph}"),
+    ],
+)
+def test_a_keyword_keeps_a_graph_if_it_is_true_or_false(backward: str, kept: str, freed: str) -> None:
+    assert retaining(backward, "keep") == (f"{{output}}.backward({kept})", f"{{output}}.backward({freed})")
+
+
+def test_the_attribute_that_holds_a_gradient_is_reset() -> None:
+    assert "setattr({leaf}, 'slope', None)" in resets("{leaf}.slope")
+    assert "setattr({leaf}, 'grad', 0)" in resets("read({leaf})")
 
 
 def test_gradients_are_read_as_they_are_and_as_values() -> None:

@@ -15,14 +15,12 @@ from refgrad.grading.first_adapter.choosing import choose
 from refgrad.grading.first_adapter.features import with_policy, without_what_fails
 from refgrad.grading.first_adapter.library import Library
 from refgrad.grading.first_adapter.trying import Workbench
-from refgrad.grading.trials import KINDS
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
 from tests.grading import scalar_tape
 
 MODULE = "tests.grading.first_adapter.plain_tape"
-SEEDED = "[setattr({output}, 'grad', {seed}), {output}.backward()]"
 TAPE = TapeAdapter(
     name="plain",
     setup=f"import {MODULE}",
@@ -52,7 +50,7 @@ def answer(_field: str, found: str | None) -> str:
 
 def left(adapter: TapeAdapter | FunctionalAdapter, given: Mapping[str, str]) -> TapeAdapter | FunctionalAdapter:
     bench = Workbench(Engine(adapter))
-    return without_what_fails(bench, [MODULE], list(KINDS), Asking(answer, given)).adapter
+    return without_what_fails(bench, Asking(answer, given)).adapter
 
 
 def test_a_reset_that_fails_is_left_out_and_what_needs_it_is_not_lacking() -> None:
@@ -75,14 +73,6 @@ def test_a_pullback_that_does_not_nest_is_not_said_to() -> None:
     assert isinstance(adapter, FunctionalAdapter)
     assert not adapter.nests
     assert "double_backward" not in adapter.lacks
-
-
-@pytest.mark.parametrize(("given", "seeded"), [({}, False), ({"backward": "given"}, True)])
-def test_a_seed_that_is_not_taken_is_not_given(given: Mapping[str, str], *, seeded: bool) -> None:
-    adapter = left(replace(TAPE, backward=SEEDED), given)
-    assert isinstance(adapter, TapeAdapter)
-    assert ("{seed}" in adapter.backward) is seeded
-    assert ("seed" in adapter.lacks) is seeded
 
 
 def test_a_library_without_seeds_is_found_to_be_one() -> None:

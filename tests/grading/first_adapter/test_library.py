@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -80,4 +79,4 @@ def test_a_file_that_is_not_there_is_refused() -> None:
 )
 @pytest.mark.usefixtures("folder")
 def test_a_module_is_looked_for_in_the_current_folder_too(module: str, *, found: bool) -> None:
-    assert is_importable(module, sys.executable) is found
+    assert is_importable(module) is found

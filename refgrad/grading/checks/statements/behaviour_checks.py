@@ -10,7 +10,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.derivatives import SecondOrderCheck, verdict_on
 from refgrad.grading.checks.operators.operator_check import Avoided, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.statements.behaviours import Behaviour
-from refgrad.grading.judging.evidence import Blocked, Evidence, Remark
+from refgrad.grading.judging.evidence import Blocked, Error, Evidence, Remark
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration, run_again
@@ -77,7 +77,10 @@ class BehaviourCheck(Check):
         return bench.verdict(self, "inconclusive", remark, cause=cause, examples=examples)
 
     def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
-        """Take the measurement; its program is the reproduction, made to show what was found."""
+        """Take the measurement; its program is the reproduction, made to show what was found.
+
+        Where a size is too deep for Python's stack, and smaller ones are right, no MUST is broken.
+        """
         shown = take_measurement(bench.engine, measurement, bench.settings)
         verdicts = (verdict_on(bench, operator_table()[n]) for n in shown.operators if bench.reliance.is_faulty(n))
         if blamed := next((verdict.id for verdict in verdicts if is_broken(verdict)), ""):
@@ -88,7 +91,9 @@ class BehaviourCheck(Check):
             verdict = bench.shown(self, Demonstration(shown.scenario, Finding(shown.outcome)), examples=shown.examples)
         evidence = None if shown.fact is None else Evidence(shown.fact)
         program = shown.program or verdict.reproduction
-        return replace(verdict, message=shown.message, evidence=evidence, reproduction=program)
+        deep = isinstance(shown.fact, Error) and "RecursionError" in shown.fact.error.bases and self.level == "MUST"
+        level: Level = "SHOULD" if deep else verdict.level
+        return replace(verdict, message=shown.message, evidence=evidence, reproduction=program, level=level)
 
 
 @dataclass(frozen=True, slots=True)

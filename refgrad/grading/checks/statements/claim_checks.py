@@ -16,6 +16,7 @@ from refgrad.grading.judging.evidence import Evidence, Remark
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Outcome, Verdict
+from refgrad.grading.plain_programs import faults_of_one_backward
 from refgrad.grading.search import Demonstration
 from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
@@ -148,7 +149,8 @@ def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
     agreeing = [value for value, worst in seen.items() if worst.finding.outcome == "passed"]
     said = getattr(given, name)
     if said not in agreeing:
-        other = f"; it does as {name}={agreeing[0]!r} says" if agreeing else ""
+        advised = agreeing and not faults_of_one_backward(engine)
+        other = f"; it does as {name}={agreeing[0]!r} says" if advised else ""
         return _refuted(bench, check, seen[said], f"the policy says {name}={said!r}, but {seen[said].place}{other}")
     if agreeing[0] != said:
         told = f"the policy says {name}={said!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"

@@ -21,6 +21,7 @@ from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, Tape
 from refgrad.native.engine import Engine, start
 from refgrad.native.engine_names import shipped_engines
 from refgrad.scenario.formats import FORMATS
+from tests.grading import scalar_tape
 
 CLAIMS = {check.claim.name: check for check in all_checks() if isinstance(check, ClaimCheck)}
 
@@ -138,6 +139,19 @@ def forgetful(function, primals):
 )
 
 
+SCALAR = TapeAdapter(
+    name="scalar",
+    setup=scalar_tape.SOURCE,
+    leaf="Value({scalar})",
+    value="{x}.data",
+    backward="{output}.backward()",
+    gradient="{leaf}.grad",
+    operators={"add": "{x} + {y}", "multiply": "{x} * {y}"},
+    policy=Policy(frees="never", keeps="all"),
+    scalars_only=True,
+)
+
+
 UNTOLD = {"graph"}
 """Features that no scenario can show: measurements of introspection look at them."""
 
@@ -207,6 +221,13 @@ def test_a_policy_that_the_engine_does_not_follow_is_reported(field: str) -> Non
 def test_an_engine_that_frees_all_is_told_from_one_that_frees_what_was_saved() -> None:
     found = verdict(reference(policy=Policy(frees="always")), "frees")
     assert "carried on silently where an error is due (freed-graph); it does as frees='saved' says" in found.message
+
+
+@pytest.mark.parametrize(("setup", "advised"), [(scalar_tape.OVERWRITES, True), (scalar_tape.ALL_ASSIGN, False)])
+def test_no_policy_is_advised_that_a_suspected_fault_would_hide_in(setup: str, *, advised: bool) -> None:
+    found = verdict(replace(SCALAR, setup=setup), "accumulates")
+    assert found.verdict == "missing"
+    assert ("it does as accumulates='overwrites' says" in found.message) is advised
 
 
 def test_a_dtype_that_is_not_kept_is_reported() -> None:

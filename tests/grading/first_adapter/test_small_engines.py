@@ -1,0 +1,153 @@
+"""Engines as people write them: by whatever names, keywords and refusals, each adapter says what the engine does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from refgrad.grading.first_adapter.asking import Asking
+from refgrad.grading.first_adapter.choosing import Chosen, choose
+from refgrad.grading.first_adapter.library import Library
+from refgrad.native.adapter import TapeAdapter
+from tests.grading import scalar_tape
+from tests.grading.first_adapter import freeing_tape
+
+Made = Callable[[str], tuple[TapeAdapter, Chosen]]
+
+WITH_MAXIMUM = (
+    scalar_tape.SOURCE
+    + """
+
+def maximum(x, y):
+    return x if abs(x.data) > abs(y.data) else y
+"""
+)
+WITH_QUOTIENT = (
+    scalar_tape.SOURCE
+    + """
+    def __truediv__(self, other):
+        out = Value(self.data // other.data, (self, other))
+        def send():
+            self.grad += out.grad / other.data
+            other.grad -= out.grad * self.data / other.data**2
+        out.send = send
+        return out
+"""
+)
+WITH_IDLE_RESET = (
+    scalar_tape.SOURCE
+    + """
+    def zero_grad(self):
+        for parent in self.parents:
+            parent.grad = 0.0
+"""
+)
+OF_A_SEED = scalar_tape.SOURCE.replace("def backward(self):", "def backward(self, seed=1.0):").replace(
+    "self.grad = 1.0", "self.grad = seed"
+)
+BY_OTHER_NAMES = (
+    scalar_tape.SOURCE
+    .replace("Value", "Dial")
+    .replace("data", "number")
+    .replace(".grad", ".slope")
+    .replace("def backward(self)", "def propagate(self)")
+)
+STRICT = (
+    scalar_tape.ARRAYS
+    + scalar_tape.SUM
+    + """
+    def __neg__(self):
+        if np.ndim(self.data) > 1:
+            raise ValueError(f"no negatives of shape {self.data.shape}")
+        out = Value(-self.data, (self,))
+        def send():
+            self.grad = self.grad - out.grad
+        out.send = send
+        return out
+"""
+)
+PLAIN_SUM = scalar_tape.ARRAYS + scalar_tape.SUM.replace(", axis=None, keepdims=False", "").replace(
+    ", axis=axis, keepdims=keepdims", ""
+).replace("out.grad if axis is None or keepdims else np.expand_dims(out.grad, axis)", "out.grad")
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    monkeypatch.chdir(tmp_path)
+
+    def make(source: str) -> tuple[TapeAdapter, Chosen]:
+        (tmp_path / "mine.py").write_text(source, encoding="utf-8")
+        library = Library.of(["./mine.py"], None, sys.executable)
+        chosen = choose(library, Asking(lambda _, found: found or pytest.fail("nothing is found"), {}))
+        assert isinstance(chosen.bench.adapter, TapeAdapter)
+        return chosen.bench.adapter, chosen
+
+    return make
+
+
+def test_names_of_ones_own_are_found(made: Made) -> None:
+    adapter, _ = made(BY_OTHER_NAMES)
+    assert (adapter.leaf, adapter.value) == ("mine.Dial({scalar})", "{x}.number")
+    assert (adapter.backward, adapter.gradient) == ("{output}.propagate()", "{leaf}.slope")
+    assert adapter.zero_grad == "setattr({leaf}, 'slope', 0)"
+
+
+@pytest.mark.parametrize(
+    ("keyword", "default", "spelled"),
+    [
+        ("keep_graph", "False", "keep_graph={retain_graph}"),
+        ("again", "False", "again={retain_graph}"),
+        ("free", "True", "free=not {retain_graph}"),
+    ],
+)
+def test_the_keyword_that_keeps_a_graph_is_found_by_trying(
+    made: Made, keyword: str, default: str, spelled: str
+) -> None:
+    adapter, _ = made(freeing_tape.source(keyword, default))
+    assert adapter.backward == f"{{output}}.backward({spelled})"
+    assert {"retain_graph", "error:freed-graph"} <= adapter.features
+
+
+def test_a_graph_whose_results_keep_their_gradients_is_not_walked_again(made: Made) -> None:
+    kept, _ = made(scalar_tape.SOURCE)
+    assert "retain_graph" in kept.lacks
+    forgotten, _ = made(scalar_tape.FORGETS)
+    assert "retain_graph" in forgotten.features
+
+
+def test_a_spelling_must_be_right_in_either_order_of_operands(made: Made) -> None:
+    adapter, chosen = made(WITH_MAXIMUM)
+    assert "maximum" not in adapter.operators
+    assert chosen.unlike == {"maximum": "mine.maximum({x}, {y})"}
+
+
+def test_a_wrong_value_of_a_python_operator_is_a_fault_that_is_graded(made: Made) -> None:
+    adapter, chosen = made(WITH_QUOTIENT)
+    assert adapter.operators["divide"] == "{x} / {y}"
+    assert chosen.unlike == {"divide": "{x} / {y}"}
+
+
+def test_a_reset_of_the_engines_own_that_resets_nothing_is_graded(made: Made) -> None:
+    adapter, _ = made(WITH_IDLE_RESET)
+    assert adapter.zero_grad == "{leaf}.zero_grad()"
+    assert "zero_grad" in adapter.features
+
+
+def test_functions_that_take_no_vector_make_an_engine_of_numbers(made: Made) -> None:
+    adapter, _ = made(OF_A_SEED)
+    assert (adapter.scalars_only, adapter.dtypes) == (True, ("float64",))
+    assert "{seed}" in adapter.backward
+
+
+def test_what_an_engine_refuses_with_a_message_is_no_error(made: Made) -> None:
+    adapter, _ = made(STRICT)
+    assert adapter.refusals == ("ValueError: no negatives of shape .*",)
+    assert adapter.refuses("ValueError: no negatives of shape (7, 3, 2)")
+
+
+def test_a_sum_without_keywords_is_one_of_all_entries(made: Made) -> None:
+    adapter, _ = made(PLAIN_SUM)
+    assert adapter.operators["sum"].startswith("{x}.sum() if ({axis}, {keepdims}) == (None, False) else ")
