@@ -45,9 +45,9 @@ def test_so_many_diamonds_are_chained() -> None:
 
 @pytest.mark.parametrize("smooth", ["sin", "tanh", "exp", "reciprocal", None])
 def test_their_values_are_small_whatever_the_smooth_function_is(smooth: str | None) -> None:
-    operators = {role: name for role, name in OPERATORS.items() if role != "smooth"} | (
-        {"smooth": smooth} if smooth else {}
-    )
+    operators: dict[Role, str] = {"sum": "add", "product": "multiply"}
+    if smooth is not None:
+        operators["smooth"] = smooth
     for scenario in structured_graphs(operators):
         assert all(np.abs(value) < 200 for value in evaluate(scenario, Float64()).values())
 
