@@ -32,7 +32,8 @@ MEMORY: Final = "memory that a backward shares or writes to"
 
 BUILT_ON: Final = (
     ("operators", "values", "leaves", "sharing", "seeds"),
-    ("accumulation", "retain_graph", "shapes", "graphs", "edges"),
+    ("accumulation",),
+    ("retain_graph", "shapes", "rewrites", "graphs", "edges"),
     ("dtypes", "errors", "higher_order", "second_order", "hooks", "in_place", "modes", "lifecycles"),
 )
 """Chapters that others build on, the foundations first: where these fail, others are likely to."""

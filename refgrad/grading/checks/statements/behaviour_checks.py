@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 ABOUT_OPERATORS: Final = frozenset({"shapes"})
 """Chapters of behaviours whose scenarios try one operator each."""
 
+ABOUT_EXPRESSIONS: Final = frozenset({"rewrites"})
+"""Those whose scenarios are about the very operators that they name, together."""
+
 
 @dataclass(frozen=True, slots=True)
 class BehaviourCheck(Check):
@@ -50,8 +53,10 @@ class BehaviourCheck(Check):
         if self.behaviour.measurement is not None:
             return self._measured(bench, self.behaviour.measurement)
         given = self.behaviour.scenarios
-        made = bench.reliance.isolated if self.chapter in ABOUT_OPERATORS else bench.reliance.filled
-        tried = [made(scenario) for scenario in given]
+        made = bench.reliance.filled
+        if self.chapter in ABOUT_OPERATORS | ABOUT_EXPRESSIONS:
+            made = bench.reliance.isolated if self.chapter in ABOUT_OPERATORS else bench.reliance.seeded
+        tried = list(map(made, given))
         scenarios = [s for s in tried if bench.reliance.runnable(s)]
         if not scenarios:
             return bench.lacks(self, *bench.reliance.lacking(tried[0]))

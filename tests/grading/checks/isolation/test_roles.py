@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.grading.checks.isolation.roles import REDUCTIONS, ROLES, filled
+from refgrad.grading.checks.statements.behaviour_checks import ABOUT_EXPRESSIONS, ABOUT_OPERATORS
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.lifecycle import predict, required_features
 from refgrad.scenario import Apply, Scenario, parse
 
-ABOUT_OPERATORS = {
+NEEDS = {
     "accumulation/chunks_equal_the_batch": "index",
     "in_place/every_step_uses_the_updated_parameters": "matmul",
     "leaves/conditions_get_no_gradient": "where",
@@ -29,7 +30,8 @@ ABOUT_SHAPES = {
 }
 """Behaviours that are about shapes or indices, which an engine of scalars has none of."""
 
-GENERAL = {b.id: b.scenarios for b in all_behaviours() if b.scenarios and b.chapter != "shapes"}
+PARTICULAR = ABOUT_OPERATORS | ABOUT_EXPRESSIONS
+GENERAL = {b.id: b.scenarios for b in all_behaviours() if b.scenarios and b.chapter not in PARTICULAR}
 FEW = frozenset({"add", "multiply", "tanh"})
 
 PLAYED = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
@@ -46,8 +48,8 @@ def test_all_behaviours_but_these_run_on_an_engine_with_a_sum_a_product_and_tanh
     *, arrays: bool, others: set[str]
 ) -> None:
     lacking = {name for name, given in GENERAL.items() if not any(runnable(s, FEW, arrays=arrays) for s in given)}
-    assert lacking == {*ABOUT_OPERATORS, *others}
-    for name, operator in ABOUT_OPERATORS.items():
+    assert lacking == {*NEEDS, *others}
+    for name, operator in NEEDS.items():
         assert all(operator in scenario.operators for scenario in GENERAL[name])
 
 
