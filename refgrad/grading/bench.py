@@ -154,13 +154,15 @@ class Bench:
             fields["cause"] = fact.cause
         return self._verdict(check, outcome, message=message(evidence), evidence=evidence, **fields)
 
-    def _verdict(self, check: Check, outcome: Outcome, **fields: Any) -> Verdict:
+    def _verdict(self, check: Check, outcome: Outcome, evidence: Evidence | None = None, **fields: Any) -> Verdict:
+        mild = Finding(outcome, None if evidence is None else evidence.fact).is_mild
         return Verdict(
             id=check.id,
             chapter=check.chapter,
             operator=check.operator_name,
-            level="SHOULD" if outcome == "inaccurate" and check.level == "MUST" else check.level,
+            level="SHOULD" if mild and check.level == "MUST" else check.level,
             verdict=outcome,
             statement=check.statement,
+            evidence=evidence,
             **fields,
         )

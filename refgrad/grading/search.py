@@ -54,9 +54,9 @@ def budgets(finding: Finding) -> float:
     return float(finding.fact.budgets) if isinstance(finding.fact, Entry) else 0.0
 
 
-def _severity(finding: Finding) -> tuple[int, float]:
+def _severity(finding: Finding) -> tuple[int, bool, float]:
     """Return what sorts findings, the worst first."""
-    return OUTCOMES.index(finding.outcome), -budgets(finding)
+    return (*finding.rank, -budgets(finding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class Search:
             finding = self.failed[scenario]
             if finding.outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario)):
                 return True
-            return finding.outcome == "inaccurate" and budgets(finding) >= MANY * budgets(first.finding)
+            return finding.outcome == "inaccurate" and budgets(finding) > MANY * budgets(first.finding)
 
         given = next(filter(fails_otherwise, rest), None)
         if given is not None:

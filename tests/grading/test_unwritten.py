@@ -109,6 +109,11 @@ def test_what_the_c_library_fills_memory_with_is_known_in_each_format(dtype: typ
     assert is_unwritten(-float(shown))
 
 
+def test_memory_that_was_freed_is_known_too() -> None:
+    assert is_unwritten(float(np.frombuffer(bytes([0xBB] * 8))[0]))
+    assert is_unwritten(float(np.frombuffer(bytes([0xBB] * 4), "f4")[0]))
+
+
 def test_what_is_known_of_bfloat16_is_784() -> None:
     assert 784.0 in NUMBERS  # 0x4444: the exponent 136 of bias 127, and 1 + 0x44 / 128
     assert not is_unwritten(0.0)

@@ -10,7 +10,7 @@ import numpy as np
 from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Shape, Subject
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
-from refgrad.lifecycle import Gradient, Value
+from refgrad.lifecycle import Contribution, Gradient, Value
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.observation import Array, Observation
 from refgrad.native.unwritten import is_unwritten
@@ -25,7 +25,7 @@ from refgrad.oracles import (
 )
 from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
 from refgrad.oracles.judgement.judgement import ALLOWANCE, last_place
-from refgrad.scenario import Apply, Grad, Jvp
+from refgrad.scenario import Apply, Constant, Grad, Jvp
 from refgrad.scenario.formats import FORMATS, Format
 
 
@@ -68,6 +68,21 @@ class Due:
         return next(iter(dtypes)) if len(dtypes) == 1 else None
 
     @property
+    def scale(self) -> float:
+        """The magnitude of the largest seed that reaches a gradient; of a value that of its operands, at most 1.
+
+        Tiny seeds of recorded gradients, and tiny directions, make it smaller.
+        """
+        steps, prediction = self.oracle.given.steps, self.prediction
+        if isinstance(prediction, Gradient):
+            largest = max((_arriving(each) for each in prediction.contributions), default=0.0)
+        else:
+            largest = min(1.0, max((_largest(leaf.value) for leaf in self.oracle.given.leaves), default=0.0))
+        seeds = [step.seed for step in steps if isinstance(step, Grad)]
+        seeds += [tangent for step in steps if isinstance(step, Jvp) for _, tangent in step.tangents]
+        return largest * math.prod(min(1.0, _largest(seed)) for seed in seeds)
+
+    @property
     def is_pushed(self) -> bool:
         """Whether it is made by forward mode."""
         prediction = self.prediction
@@ -77,6 +92,20 @@ class Due:
     def is_certain(self) -> bool:
         """Whether it is certain that anything is recorded at all."""
         return isinstance(self.prediction, Value) or self.prediction.certain
+
+
+def _arriving(contribution: Contribution) -> float:
+    """Return the magnitude of the largest entry of a seed, times what hooks multiply its cotangents by."""
+    scales = contribution[2] if len(contribution) == 4 else ()  # noqa: PLR2004 (where hooks matter)
+    return _largest(contribution[1]) * math.prod(abs(factor) for _, factor in scales)
+
+
+def _largest(constant: Constant | None) -> float:
+    """Return the largest finite magnitude of an array, 1 for a seed that is left out."""
+    if constant is None:
+        return 1.0
+    magnitudes = np.abs(constant.to_numpy().astype(np.float64))
+    return float(np.max(magnitudes, where=np.isfinite(magnitudes), initial=0.0))
 
 
 def compare_array(subject: Subject, observation: Observation, due: Due) -> Finding:
@@ -136,8 +165,8 @@ def _judge(array: Array, due: Due) -> Judgement:
     judgement = judge(array, due.certified())
     if judgement.outcome == "passed":
         return judgement
-    judgement = judge(array, due.narrowest)
-    return judge(array, due.certified(HIGHEST_BITS)) if judgement.outcome == "convention" else judgement
+    judgement = judge(array, due.narrowest, due.scale)
+    return judge(array, due.certified(HIGHEST_BITS), due.scale) if judgement.outcome == "convention" else judgement
 
 
 def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Due) -> Finding:
@@ -149,12 +178,15 @@ def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Du
     entry = _entry(subject, error, due.oracle.form)
     if judgement.outcome == "convention":
         return Finding("convention", replace(entry, remark="choice"))
-    if judgement.outcome == "wrong" and _may_cancel(error, due.oracle, pushed=due.is_pushed):
+    negligible = judgement.outcome == "inaccurate" and abs(float(error.lower)) < due.oracle.form.smallest_normal
+    if (negligible or judgement.outcome == "wrong") and _may_cancel(error, due.oracle, pushed=due.is_pushed):
         return Finding("inconclusive", replace(entry, remark="cancels"))
     if judgement.outcome == "wrong" and math.isnan(error.observed):
         return _of_no_number(entry, due)
-    if judgement.outcome == "wrong" and is_unwritten(error.observed):
+    if (negligible or judgement.outcome == "wrong") and is_unwritten(error.observed):
         return Finding("wrong", replace(entry, remark="unwritten"))
+    if negligible:
+        return Finding("inaccurate", replace(entry, remark="negligible"))
     return Finding(judgement.outcome, entry)
 
 
@@ -199,6 +231,7 @@ def _entry(subject: Subject, error: EntryError, form: Format) -> Entry:
         relative_error=repr(float(error.relative_error)),
         budgets=repr(float(error.budgets)),
         ulps=repr(_ulps(error, form)),
+        scaled_error=repr(float(error.scaled_error)),
     )
 
 

@@ -55,8 +55,9 @@ class Numbers:
 class Entry:
     """The worst entry of an array beside the certified interval that it should lie in.
 
-    ``ulps`` says how far it is from there, in units of its dtype's last place, and ``budgets`` in how much rounding
-    explains. ``remark`` says why it is not simply wrong, and ``reason`` what the remark is about.
+    ``ulps`` says how far it is from there, in units of its dtype's last place, ``budgets`` in how much rounding
+    explains, and ``scaled_error`` in magnitudes of the largest seed; NaN stands for what is not known. ``remark`` says
+    why it is not simply wrong, and ``reason`` what the remark is about.
     """
 
     kind: Literal["entry"] = "entry"
@@ -68,8 +69,12 @@ class Entry:
     relative_error: str
     budgets: str
     ulps: str
-    remark: Literal["", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order", "unwritten"] = ""
+    remark: Literal[
+        "", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order", "unwritten", "negligible", "float32",
+        "swallowed",
+    ] = ""  # fmt: skip
     reason: str = ""
+    scaled_error: str = "nan"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from refgrad.grading.judging.evidence import (
     Unsent,
     Written,
 )
-from refgrad.grading.judging.own_precision import in_float64
+from refgrad.grading.judging.own_precision import in_float64, shows_float32
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.lifecycle import (
     ErrorKind,
@@ -48,7 +48,7 @@ from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Backward, Grad, Scenario
 from refgrad.scenario.errors import ScenarioError
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.formats import FLOAT64, FORMATS
 
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
 """What a step with an error may be found to be, so that what comes behind it is not judged."""
@@ -61,6 +61,7 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     """Run a scenario on an engine and return the worst that it showed, up to the first unexpected error.
 
     Where the engine computes an operator in a coarser dtype by design, what is as right as that allows is a convention.
+    Where all numbers that it shows are float32's, what is right in float32 is inaccurate.
 
     An error that says that something is not implemented is ``unsupported``. With ``seeds`` it counts as wrong, too, if
     a backward writes to a seed.
@@ -79,8 +80,14 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     written = _written_seed(observations) if seeds else None
     finding = written or confront(predictions, observations, oracle, engine.adapter)
     coarser = sorted(scenario.operators & engine.adapter.coarser.keys())
-    if not coarser or not isinstance(finding.fact, Entry) or not finding.failed:
+    if not isinstance(finding.fact, Entry) or not finding.failed:
         return finding
+    if not coarser:
+        if finding.outcome != "wrong" or oracle.form != FLOAT64 or not shows_float32(observations):
+            return finding
+        narrow = confront(predictions, observations, CertifiedOracle(lowered.scenario, "float32"), engine.adapter)
+        is_right = narrow.outcome in {"passed", "convention"}
+        return Finding("inaccurate", replace(finding.fact, remark="float32"), finding.step) if is_right else finding
     dtype = min((engine.adapter.coarser[name] for name in coarser), key=lambda name: FORMATS[name].bits)
     if confront(predictions, observations, CertifiedOracle(lowered.scenario, dtype), engine.adapter).failed:
         return finding

@@ -2,8 +2,9 @@
 
 What has nothing to do with the entry is held against the certified truth of the same scenario with an ordinary number
 there. A value that depends on NaN is NaN, and so is a gradient that depends on it everywhere. A value that is the
-largest or a subnormal number itself is that number. Towards an infinity a value, or a slope, is its limit where that is
-certain. All else is left to the engine.
+largest or a subnormal number itself is that number. An operator with kinks chooses by comparisons, which are false
+for NaN: a number where NaN should be is a milder fault there. Towards an infinity a value, or a slope, is its limit
+where that is certain. All else is left to the engine.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from refgrad.lifecycle import Gradient, Value, lower
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
-from refgrad.oracles.judgement.judgement import inaccurate_below
+from refgrad.oracles.judgement.judgement import inaccurate_below, negligible_below
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FLOAT64
 
@@ -119,7 +120,7 @@ def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject
         )
     if math.isfinite(number) and isinstance(read, Value):
         least = 0.0 if _is_subnormal(number) else FLOAT64.underflow
-        findings.append(_as_due(subject, seen.array, dependence.passed_on(read, number), least))
+        findings.append(_as_due(subject, seen.array, dependence.passed_on(read, number), least, due.scale))
     if math.isnan(number) and "nan" not in conventions:
         findings.append(_propagated(dependence, read, subject, seen.array, truth))
     return worst(findings)
@@ -145,7 +146,10 @@ def _propagated(
     if not suspect.any():
         return Finding("passed")
     depends = dependence.moves(read) if isinstance(read, Value) else dependence.always_moves(read)
-    return _first_wrong(subject, array, suspect & depends, np.full(truth.shape, math.nan))
+    found = _first(subject, array, suspect & depends, np.full(truth.shape, math.nan))
+    if found.failed and dependence.row.kinks and isinstance(found.fact, Entry):
+        return Finding("wrong", replace(found.fact, remark="swallowed"))
+    return found
 
 
 def _judged_by_limit(
@@ -157,20 +161,31 @@ def _judged_by_limit(
     return _as_due(subject, seen.array, limits, FLOAT64.underflow)
 
 
-def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: float) -> Finding:
-    """Say which entry is not the number that is due, in its leading digits, if any is; NaN stands for none due."""
+def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: float, scale: float = 0.0) -> Finding:
+    """Say which entry is not the number that is due, in its leading digits, if any is; NaN stands for none due.
+
+    Beside a ``scale`` errors of what is 0 or subnormal are negligible.
+    """
     with np.errstate(all="ignore"):
-        near = np.abs(array - due) <= inaccurate_below(FLOAT64) * np.abs(due) + least
-    return _first_wrong(subject, array, ~(np.isnan(due) | (near & np.isfinite(due)) | (array == due)), due)
+        error = np.abs(array - due)
+        near = error <= inaccurate_below(FLOAT64) * np.abs(due) + least
+        slight = (np.abs(due) < FLOAT64.smallest_normal) & (error <= negligible_below(FLOAT64) * scale)
+    odd = ~(np.isnan(due) | (near & np.isfinite(due)) | (array == due))
+    found = _first(subject, array, odd & ~slight, due)
+    return found if found.failed else _first(subject, array, odd, due, scale)
 
 
-def _first_wrong(subject: Subject, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], due: Numbers) -> Finding:
+def _first(
+    subject: Subject, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], due: Numbers, scale: float = 0.0
+) -> Finding:
+    """Return the first entry that is wrong, or with a ``scale`` inaccurate."""
     if not wrong.any():
         return Finding("passed")
     index = tuple(map(int, np.argwhere(wrong)[0]))
     truth, unknown = repr(float(due[index])), repr(math.nan)
     observed = repr(float(array[index]))
-    return Finding("wrong", Entry(
+    scaled = repr(float(abs(array[index] - due[index]) / scale)) if scale else unknown
+    return Finding("inaccurate" if scale else "wrong", Entry(
         subject=subject, index=index, observed=observed, lower=truth, upper=truth, relative_error=unknown,
-        budgets=unknown, ulps=unknown,
+        budgets=unknown, ulps=unknown, scaled_error=scaled, remark="negligible" if scale else "",
     ))  # fmt: skip

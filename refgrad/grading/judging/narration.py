@@ -54,6 +54,9 @@ REMARKS: Final[Mapping[str, str]] = MappingProxyType({
     "cancels": "{what} is {seen}: its terms cancel, which only some do exactly",
     "limit": "{what} is {seen}: {reason}",
     "unwritten": "{what} is {seen}: it was read from memory that nothing was written to",
+    "negligible": "{what} is {seen}: off by {scaled:.1e} of the largest {scale}",
+    "float32": "{what} is {seen}: all numbers shown here are float32's, and of those it is the right one",
+    "swallowed": "{what} is {seen}: a comparison with NaN is false, and the other operand was taken",
     "order": "{what} is {seen}, and that is the value of `{reason}`: the operands change places",
 })
 """What is said of an entry, by what was remarked of it."""
@@ -93,7 +96,9 @@ def _(fact: Entry) -> str:
         float(fact.budgets),
     )
     seen = entry.describe_choice() if fact.remark == "choice" else entry.describe()
-    return REMARKS[fact.remark].format(what=what, seen=seen, reason=fact.reason)
+    scale = "operand" if fact.subject.of == "value" else "seed"
+    scaled = float(fact.scaled_error)
+    return REMARKS[fact.remark].format(what=what, seen=seen, reason=fact.reason, scale=scale, scaled=scaled)
 
 
 @said.register

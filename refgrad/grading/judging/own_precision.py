@@ -9,14 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
+from refgrad.native.observation import Observation
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
-from refgrad.scenario.formats import FLOAT64, coarsest
+from refgrad.scenario.formats import FLOAT64, coarsest, rounded
 from refgrad.scenario.promotion import promoted
+
+LONG: Final = 20
+"""A number of float32 that needs more bits than this is no product of short ones."""
+
+
+def shows_float32(observations: Iterable[Observation]) -> bool:
+    """Return True if all floating numbers that an engine shows are float32's, and one of them is long."""
+    arrays = [each.array.ravel() for each in observations if each.array is not None and each.array.dtype.kind == "f"]
+    numbers = np.concatenate([np.zeros(0), *arrays])
+    numbers = numbers[np.isfinite(numbers)]
+    scaled = np.ldexp(np.frexp(numbers)[0], LONG)
+    return bool(np.all(rounded(numbers, "float32") == numbers) and np.any(scaled != np.rint(scaled)))
 
 
 def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> CertifiedOracle:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from refgrad.grading.judging import narration
-from refgrad.grading.judging.evidence import Evidence, Fact
+from refgrad.grading.judging.evidence import Entry, Evidence, Fact
 from refgrad.native.text import plain_text
 
 Outcome = Literal[
@@ -35,6 +35,17 @@ class Finding:
     def failed(self) -> bool:
         """Whether the engine is at fault."""
         return self.outcome in FAILURES
+
+    @property
+    def is_mild(self) -> bool:
+        """Whether it is a SHOULD even in a check of the level MUST: digits are lost, or a choice passes NaN over."""
+        swallowed = isinstance(self.fact, Entry) and self.fact.remark == "swallowed"
+        return self.outcome == "inaccurate" or (self.outcome == "wrong" and swallowed)
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """What sorts findings, the worst first."""
+        return OUTCOMES.index(self.outcome), self.is_mild
 
     @property
     def evidence(self) -> Evidence | None:
@@ -131,4 +142,4 @@ def _with_evidence(row: dict[str, Any]) -> dict[str, Any]:
 
 def worst(findings: Iterable[Finding]) -> Finding:
     """Return the most severe finding; ``passed`` if there is none."""
-    return min(findings, key=lambda finding: OUTCOMES.index(finding.outcome), default=Finding("passed"))
+    return min(findings, key=lambda finding: finding.rank, default=Finding("passed"))

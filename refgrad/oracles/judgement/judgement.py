@@ -28,6 +28,13 @@ ALLOWANCE = 4.0
 INACCURATE_BELOW = 1e-5
 """Relative error up to which a float64 past its budget still counts as right in its leading digits."""
 
+NEGLIGIBLE_BELOW = 1e-12
+"""Error, relative to the largest seed, up to which a float64 counts as right where 0 or a subnormal is expected.
+
+It is some 10,000 roundings of that seed: enough for cancellation in a long formula, and far below any slope that a
+gradient has by a mistake.
+"""
+
 VAGUE_ABOVE = 1e-6
 """A budget above this fraction of max(1, |truth|) says nothing about a float64: a kink or a pole is too near.
 
@@ -54,6 +61,11 @@ def inaccurate_below(form: Format) -> float:
     return _same_share(INACCURATE_BELOW, form)
 
 
+def negligible_below(form: Format) -> float:
+    """Return the error, relative to the largest seed, up to which an entry counts as right where none is expected."""
+    return _same_share(NEGLIGIBLE_BELOW, form)
+
+
 def last_place(number: float, form: Format) -> float:
     """Return the unit in the last place of a finite number, at least that of the smallest normal one."""
     return math.ldexp(form.unit, math.frexp(max(abs(number), form.smallest_normal))[1])
@@ -66,7 +78,10 @@ def _same_share(fraction: float, form: Format) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EntryError:
-    """The worst entry of an array: where it is, what was observed, and the certified interval it should lie in."""
+    """The worst entry of an array: where it is, what was observed, and the certified interval it should lie in.
+
+    ``scaled_error`` is its error relative to the largest seed, NaN where no seed is known.
+    """
 
     index: tuple[int, ...]
     observed: float
@@ -74,6 +89,7 @@ class EntryError:
     upper: str
     relative_error: float
     budgets: float
+    scaled_error: float = math.nan
 
     @property
     def interval(self) -> str:
@@ -104,10 +120,11 @@ class Judgement:
     reason: str = ""
 
 
-def judge(observed: npt.NDArray[np.generic], certified: Certified) -> Judgement:
+def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float = 0.0) -> Judgement:
     """Compare an observed array with the truth, in the format that the truth was certified for.
 
-    A shape other than the certified one is ``wrong``.
+    A shape other than the certified one is ``wrong``. ``scale`` is the magnitude of the largest seed: where 0 or a
+    subnormal number is expected, an error that is negligible beside it is at most ``inaccurate``.
     """
     if observed.shape != certified.shape:
         return Judgement("wrong", reason=f"has the shape {observed.shape}, but it should be {certified.shape}")
@@ -116,12 +133,12 @@ def judge(observed: npt.NDArray[np.generic], certified: Certified) -> Judgement:
     numbers = observed.astype(np.float64)
     if _right_to_the_last_bits(numbers, certified):
         return Judgement("passed")
-    outcomes, errors = _outcomes(numbers, certified)
+    outcomes, errors = _outcomes(numbers, certified, scale)
     for outcome in SEVERITY:
         at = np.flatnonzero(outcomes.ravel() == outcome)
         if at.size and outcome != "passed":
             worst = at[int(np.argmax(np.nan_to_num(errors.ravel()[at], nan=np.inf)))]
-            return Judgement(outcome, _entry(observed, certified, int(worst)))
+            return Judgement(outcome, _entry(observed, certified, int(worst), scale))
     return Judgement("passed")
 
 
@@ -134,7 +151,7 @@ def _right_to_the_last_bits(observed: npt.NDArray[np.float64], certified: Certif
 
 
 def _outcomes(
-    observed: npt.NDArray[np.float64], certified: Certified
+    observed: npt.NDArray[np.float64], certified: Certified, scale: float
 ) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.float64]]:
     truth, radius, budget, form = certified.midpoint, certified.radius, certified.budget, certified.form
     vague = vague_above(form)
@@ -144,6 +161,7 @@ def _outcomes(
         tolerance = ALLOWANCE * (budget + form.unit * np.abs(truth)) + form.underflow
         within = error <= tolerance + radius
         close = error <= inaccurate_below(form) * np.abs(truth)
+        close |= (np.abs(truth) < form.smallest_normal) & (error <= negligible_below(form) * scale)
         outcome = np.where(within, "passed", np.where(close, "inaccurate", "wrong")).astype("<U12")
         outcome[within & (budget > vague * size) & (error > vague * size)] = "inconclusive"
         several = has_choices(certified)
@@ -178,7 +196,7 @@ def _infinite(certified: Certified) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int) -> EntryError:
+def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int, scale: float) -> EntryError:
     index = tuple(int(i) for i in np.unravel_index(flat, certified.shape))
     ball = certified.balls[index]
     value = float(observed[index])
@@ -192,7 +210,8 @@ def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int) -
             if ball.contains(0) or float(ball.abs_upper()) >= VAGUE_ABOVE:
                 lower, upper = (("0" if abs(float(end)) < VAGUE_ABOVE else end) for end in (lower, upper))
     relative = error / abs(truth) if truth else float("nan")
-    return EntryError(index, value, lower, upper, relative, error / budget if budget else float("inf"))
+    scaled = error / scale if scale else float("nan")
+    return EntryError(index, value, lower, upper, relative, error / budget if budget else float("inf"), scaled)
 
 
 def _decimal(ball: arb) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from refgrad.grading.judging.comparison import Due, _may_cancel, _ulps, compare_array
-from refgrad.grading.judging.evidence import Subject
+from refgrad.grading.judging.evidence import Entry, Subject
+from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import Gradient, Value, predict
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.observation import Observation
 from refgrad.oracles import CertifiedOracle, EntryError
-from refgrad.scenario import parse
+from refgrad.scenario import Constant, parse
 from refgrad.scenario.formats import FLOAT64, FORMATS
+from tests.native.reference import ADAPTER
 
 ONCE = "x = leaf float64[] {8.0} requires_grad\ny = multiply x x\nh = grad y x\n"
 TWICE = f"{ONCE}g = grad h x\n"
@@ -26,6 +30,8 @@ read grad y
 """
 ROUNDING = 2.0**-53 * 64.0
 """Of the largest number, which is y."""
+FREED = -5.872761767629815e-21
+"""A float64 each byte of which is 0xBB."""
 
 
 def error(observed: float, truth: str = "0") -> EntryError:
@@ -52,7 +58,7 @@ read value t
 """
 
 
-@pytest.mark.parametrize(("roundings", "outcome"), [(3.0, "inconclusive"), (3e3, "wrong")])
+@pytest.mark.parametrize(("roundings", "outcome"), [(3.0, "inconclusive"), (3e3, "inaccurate"), (3e5, "wrong")])
 def test_the_tangent_of_a_zero_may_be_left_of_terms_that_cancel(roundings: float, outcome: str) -> None:
     scenario = parse(PUSHED)
     oracle = CertifiedOracle(scenario)
@@ -84,3 +90,80 @@ def test_gradients_of_engines_that_carry_tangents_forward_round_in_that_order(*,
     seen = Observation(np.array((0.2 / 9 + 1.0) - 1.0), dtype="float64")
     found = compare_array(Subject("gradient", "y"), seen, Due(CertifiedOracle(scenario), due, adapter))
     assert found.outcome == outcome
+
+
+SCALED = """\
+x = leaf float64[3] {0x1p+0 0x1.8p+0 0x1p+1} requires_grad
+z = leaf float64[3] {0x0p+0 0x1p+0 0x0.0000000000001p-1022}
+y = multiply x z
+backward y seed SEED
+read grad x
+"""
+
+
+def judged(seed: float, shown: Sequence[float], text: str = SCALED) -> Finding:
+    """Judge a gradient by x, the truth of which is 0 times the seed, the seed, and a subnormal."""
+    scenario = parse(text.replace("SEED", Constant.of(np.full(3, seed)).to_text()))
+    (due,) = (each for each in predict(scenario) if isinstance(each, Gradient))
+    array = np.asarray(shown, dtype=np.float64)
+    given = Due(CertifiedOracle(scenario), due, ADAPTER)
+    return compare_array(Subject("gradient", "x"), Observation(array, dtype="float64"), given)
+
+
+@pytest.mark.parametrize("seed", [1.0, -2.0, 2.0**-60, 2.0**40])
+@pytest.mark.parametrize(
+    ("share", "outcome"), [(0.0, "passed"), (5.6e-17, "inaccurate"), (0.9e-12, "inaccurate"), (1.1e-12, "wrong")]
+)
+@pytest.mark.parametrize("entry", [0, 2])
+def test_an_error_where_nothing_is_expected_is_seen_beside_the_seed(
+    seed: float, share: float, outcome: str, entry: int
+) -> None:
+    shown = [0.0, seed, 0.0]
+    shown[entry] = share * seed
+    found = judged(seed, shown)
+    assert found.outcome == outcome
+    if share:
+        assert isinstance(found.fact, Entry)
+        assert float(found.fact.scaled_error) == pytest.approx(share)
+        assert found.fact.remark == ("negligible" if outcome == "inaccurate" else "")
+
+
+def test_numbers_of_the_issue_are_negligible() -> None:
+    assert judged(1.0, [2.8e-308, 1.0, 0.0]).outcome == "inaccurate"
+    assert "off by 5.6e-17 of the largest seed" in judged(1.0, [5.6e-17, 1.0, 0.0]).message
+
+
+@pytest.mark.parametrize(
+    ("seed", "shown"),
+    [
+        (1e-3, [0.0, 0.0, 0.0]),
+        (1.0, [0.0, -1.0, 0.0]),
+        (1e-13, [0.0, 0.0, 0.0]),
+        (1e-13, [1e-13, 1e-13, 0.0]),
+        (1.0, [FREED, 1.0, 0.0]),
+    ],
+    ids=["lost", "sign", "lost, of a tiny seed", "leaked, of a tiny seed", "read after it was freed"],
+)
+def test_what_is_a_mistake_stays_wrong(seed: float, shown: list[float]) -> None:
+    assert judged(seed, shown).outcome == "wrong"
+
+
+def test_nothing_is_negligible_where_nothing_was_sent() -> None:
+    assert judged(0.0, [1e-20, 0.0, 0.0]).outcome == "wrong"
+
+
+def test_the_scale_of_a_recorded_gradient_is_that_of_all_seeds_on_the_way() -> None:
+    tiny = Constant.of(np.full(3, 1e-13)).to_text()
+    text = SCALED.replace("backward y", f"w = multiply y x\nh = grad w x seed {tiny}\nbackward h")
+    assert judged(1.0, [1e-27, 2e-13, 0.0], text).outcome == "inaccurate"
+    assert judged(1.0, [1e-20, 2e-13, 0.0], text).outcome == "wrong"
+
+
+@pytest.mark.parametrize(("size", "outcome"), [(1.0, "inaccurate"), (1e6, "passed"), (1e-10, "wrong")])
+def test_a_value_is_seen_beside_its_operands(size: float, outcome: str) -> None:
+    number = Constant.of(np.full(1, size)).to_text()
+    scenario = parse(f"x = leaf {number} requires_grad\ny = subtract x x\nread value y\n")
+    (due,) = (each for each in predict(scenario) if isinstance(each, Value))
+    given = Due(CertifiedOracle(scenario), due, ADAPTER)
+    shown = Observation(np.array([1e-13]), dtype="float64")
+    assert compare_array(Subject("value", "y"), shown, given).outcome == outcome

@@ -21,7 +21,9 @@ ARRAYS = st.lists(st.floats(allow_nan=False), max_size=3).map(
     lambda entries: Numbers((len(entries),), tuple(map(repr, entries)), "x")
 )
 SPECIAL: dict[str, st.SearchStrategy[Any]] = {
-    **dict.fromkeys(("observed", "lower", "upper", "relative_error", "budgets", "ulps", "rate"), NUMBERS),
+    **dict.fromkeys(
+        ("observed", "lower", "upper", "relative_error", "budgets", "ulps", "scaled_error", "rate"), NUMBERS
+    ),
     "gradients": st.lists(ARRAYS, min_size=1, max_size=2).map(tuple),
     "direction": st.lists(ARRAYS, min_size=1, max_size=2).map(tuple),
 }

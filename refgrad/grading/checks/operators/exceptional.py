@@ -13,7 +13,7 @@ from refgrad.generation import Place, exceptional_places, numbers_at, shrink
 from refgrad.grading.checks.operators.derivatives import DependentCheck, obstacle
 from refgrad.grading.judging.evidence import Tally
 from refgrad.grading.judging.exceptional import examine_exceptional, examine_limits
-from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Verdict
+from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.scenario import Scenario
 
@@ -47,7 +47,7 @@ class _CheckAtPlaces(DependentCheck):
             excused = finding.failed and self.excuses(scenario, finding, bench)
             outcomes["passed" if excused else finding.outcome] += 1
             if finding.failed and not excused:
-                kind = f"{finding.outcome} {math.isfinite(number)}"
+                kind = f"{finding.outcome} {finding.is_mild} {math.isfinite(number)}"
                 if kind not in shown:
                     smallest = self._smallest(place, number, finding, bench)
                     shown[kind] = _demonstrated(smallest.holding(number), partial(examine, smallest, number), bench)
@@ -56,7 +56,7 @@ class _CheckAtPlaces(DependentCheck):
     def _verdict(self, bench: Bench, outcomes: Counter[str], shown: list[Demonstration]) -> Verdict:
         tried = outcomes.total()
         if shown:
-            ordered = sorted(shown, key=lambda each: OUTCOMES.index(each.finding.outcome))
+            ordered = sorted(shown, key=lambda each: each.finding.rank)
             return bench.demonstrated(self, ordered, examples=tried)
         outcome = next((each for each in ("passed", "convention", "unsupported") if outcomes[each]), "inconclusive")
         return bench.verdict(self, outcome, Tally.of(outcomes), examples=tried)  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ class _CheckAtPlaces(DependentCheck):
             if ordinary.failed and not self.excuses(base, ordinary, bench):
                 return False
             seen = examine(found, number) if bench.reliance.runnable(base) else Finding("unsupported")
-            return seen.outcome == finding.outcome and not self.excuses(scenario, seen, bench)
+            return seen.rank == finding.rank and not self.excuses(scenario, seen, bench)
 
         return place.found_in(shrink(place.base, shows, MOST_REDUCTIONS)) or place
 
