@@ -16,6 +16,7 @@ Kind = Literal[
     "values",
     "precision",
     "time and order",
+    "graphs",
 ]
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -25,6 +26,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     "values",
     "precision",
     "time and order",
+    "graphs",
 )
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tests.faulty_engines.planted.fault import PlantedFault
+from tests.faulty_engines.planted.graphs import GRAPH_FAULTS
 from tests.faulty_engines.planted.legal import LEGAL_CHOICES
 from tests.faulty_engines.planted.memory import MEMORY_FAULTS
 from tests.faulty_engines.planted.precision import PRECISION_FAULTS
@@ -23,6 +24,7 @@ OF_PYTORCH: Final[tuple[PlantedFault, ...]] = (
     *VALUE_FAULTS,
     *PRECISION_FAULTS,
     *TIME_FAULTS,
+    *GRAPH_FAULTS,
 )
 
 FAULTS: Final[Mapping[str, PlantedFault]] = MappingProxyType({

@@ -7,6 +7,7 @@ from typing import Final
 
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from tests.faulty_engines.planted.fault import Kind, Plant, PlantedFault
+from tests.faulty_engines.planted.graphs import GRAPH_FAULTS_OF_REFERENCE
 from tests.grading.checks.operators import (
     test_corners,
     test_exceptional,
@@ -78,4 +79,5 @@ REFERENCE_FAULTS: Final = (
     *_of_values(),
     *_of_precision(),
     *_of_time(),
+    *GRAPH_FAULTS_OF_REFERENCE,
 )

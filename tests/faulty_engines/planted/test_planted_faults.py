@@ -24,6 +24,7 @@ ALWAYS = (
     "torch, exceptional/hypot: adds squares that overflow",
     "torch, half_precision/sigmoid: loses small results in float16",
     "torch, several/gradients_of_several_outputs_add_up: seeds every output with the first seed",
+    "torch, graphs/small: forgets a result that nobody holds",
 )
 """One of each kind that the tests plant; ``python -m tests.faulty_engines.planted`` plants them all."""
 
