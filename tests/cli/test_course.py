@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.cli import main
+from refgrad.cli.failure import Status
 from refgrad.cli.grading import course
 from refgrad.cli.grading.course import engine_files
 from refgrad.pytest_plugin.plan import PlanError
@@ -104,7 +105,7 @@ def test_the_site_has_a_page_of_the_course_and_one_of_each_engine(graded: tuple[
         (["e/ann.py", "e/bob.py", "e/_own.py", "e/notes.txt"], ["e"], {"ann": "e/ann.py", "bob": "e/bob.py"}),
         (["e/ann/x.py", "e/bob/x.py"], ["e"], {"ann": "e/ann/x.py", "bob": "e/bob/x.py"}),
         (["e/ann/x.py", "e/bob/x.py"], ["e/ann/x.py", "e/bob/x.py"], {"ann": "e/ann/x.py", "bob": "e/bob/x.py"}),
-        (["x.py", "e/ann.py"], ["x.py", "e"], {"x": "x.py", "ann": "e/ann.py"}),
+        (["x.toml", "e/ann.py"], ["x.toml", "e"], {"x": "x.toml", "ann": "e/ann.py"}),
     ],
     ids=["files", "folders", "one name", "both"],
 )
@@ -130,6 +131,26 @@ def test_an_engine_without_tensors_has_feedback_and_no_points(terminal: Terminal
     assert "- nothing that was tried works for" in (terminal.folder / "out" / "course.md").read_text(encoding="utf-8")
 
 
+def test_an_adapter_stands_for_an_engine_of_which_none_can_be_made(terminal: Terminal) -> None:
+    written(terminal.folder, {"points.toml": '[[points]]\nselect = "operators/add"\npoints = 4\n'})
+    micrograd_like = (
+        'name = "bob"\nkind = "tape"\nsetup = "import mine"\nleaf = "mine.Value({scalar})"\nvalue = "{x}.data"\n'
+        'backward = "{output}.backward()"\ngradient = "{leaf}.grad"\nscalars_only = true\n\n'
+        '[operators]\nadd = "{x} + {y}"\n'
+    )
+    written(terminal.folder, {"mine.py": scalar_tape.SOURCE, "ann.toml": micrograd_like})
+    result = terminal.invoke("course", "ann.toml", "--points", "points.toml", "--workers", "1")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "ann: 4 of 4 points")
+
+
+def test_defaults_of_a_project_are_those_of_a_course(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, object]] = []
+    monkeypatch.setattr(course, "grade_engines", lambda *_, **options: seen.append(options) or Status.BROKEN)
+    written(terminal.folder, {"points.toml": POINTS, "ann.py": "", "pyproject.toml": "[tool.refgrad]\nseed = 7\n"})
+    assert terminal.invoke("course", "ann.py", "--points", "points.toml").exit_code == 4
+    assert [options["seed"] for options in seen] == [7]
+
+
 def test_a_fault_of_refgrad_is_reported_and_does_not_stop_the_others(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +169,7 @@ def test_a_fault_of_refgrad_is_reported_and_does_not_stop_the_others(
 
 
 def test_a_signal_ends_the_course(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "grade_engines", lambda *_, **__: course.Status.TERMINATED)
+    monkeypatch.setattr(course, "grade_engines", lambda *_, **__: Status.TERMINATED)
     written(terminal.folder, {"points.toml": POINTS, "e/ann.py": "", "e/bob.py": ""})
     assert terminal.invoke("course", "e", "--points", "points.toml").exit_code == 143
     assert not (terminal.folder / "out" / "bob").exists()
