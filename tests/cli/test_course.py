@@ -144,11 +144,16 @@ def test_an_adapter_stands_for_an_engine_of_which_none_can_be_made(terminal: Ter
 
 
 def test_defaults_of_a_project_are_those_of_a_course(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[dict[str, object]] = []
-    monkeypatch.setattr(course, "grade_engines", lambda *_, **options: seen.append(options) or Status.BROKEN)
+    seeds: list[object] = []
+
+    def graded_with(*_: object, seed: int, **__: object) -> Status:
+        seeds.append(seed)
+        return Status.BROKEN
+
+    monkeypatch.setattr(course, "grade_engines", graded_with)
     written(terminal.folder, {"points.toml": POINTS, "ann.py": "", "pyproject.toml": "[tool.refgrad]\nseed = 7\n"})
     assert terminal.invoke("course", "ann.py", "--points", "points.toml").exit_code == 4
-    assert [options["seed"] for options in seen] == [7]
+    assert seeds == [7]
 
 
 def test_a_fault_of_refgrad_is_reported_and_does_not_stop_the_others(
