@@ -17,7 +17,7 @@ from refgrad.cli.failure import Failure, Status
 from refgrad.errors import UserError
 from refgrad.native.text import plain_streams
 
-WITH_DEFAULTS: Final = frozenset({"grade", "replay"})
+WITH_DEFAULTS: Final = frozenset({"course", "grade", "replay"})
 """The commands whose options have defaults in pyproject.toml."""
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 import click
+
+from refgrad.cli.parameters import engine_name, file_path
+from refgrad.grading.checks.settings import EFFORTS
+
+MOST_WORKERS: Final = 8
 
 PYTHON: Final = click.option(
     "--python",
@@ -12,3 +18,41 @@ PYTHON: Final = click.option(
     help="Use the interpreter that has the engine; it needs no refgrad [default: this one].",
 )
 """The interpreter that has an engine."""
+
+OUTPUT: Final = click.option(
+    "--output",
+    type=file_path,
+    metavar="DIR",
+    default="out",
+    show_default=True,
+    help="Write what is found into this folder.",
+)
+"""The folder of reports."""
+
+PROFILE: Final = click.option(
+    "--profile",
+    type=click.Choice(list(EFFORTS)),
+    help="Choose how much is run [default: standard, without an adapter smoke].",
+)
+"""How much is run."""
+
+SEED: Final = click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
+"""The seed of all scenarios."""
+
+WORKERS: Final = click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=lambda: min(os.cpu_count() or 2, MOST_WORKERS),
+    show_default=f"one a core, at most {MOST_WORKERS}",
+    help="Grade in so many processes.",
+)
+"""The number of processes that grade."""
+
+ENGINE: Final = click.option(
+    "--engine",
+    required=True,
+    metavar="NAME",
+    type=engine_name,
+    help="Run it on this engine, named as in `refgrad grade`.",
+)
+"""The engine that something runs on."""

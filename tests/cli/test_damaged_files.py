@@ -28,6 +28,7 @@ from refgrad.interpreter import bounded_values
 from refgrad.native.adapter import read_adapter
 from refgrad.operators import load_operators
 from refgrad.pytest_plugin.known_failures_file import read_known_failures
+from refgrad.report.course import read_points
 from refgrad.report.findings.upstream import FILE, read_upstream
 from refgrad.report.site.curves import drawn, read_growth
 from refgrad.report.site.documents import read_documents
@@ -99,6 +100,10 @@ def _accuracy(path: Path) -> None:
 
 EXPECTED = '[[known_failure]]\nid = "edges/relu"\nreason = "x"\nversion = "<2.6"\nexpires = 2027-01-31\n'
 UPSTREAM = '[[known]]\nengine = "e"\nchecks = ["a/b"]\nlink = "https://example.org"\ndate = 2026-01-02\nnote = "n"\n'
+POINTS = (
+    'required = ["exp"]\nrecursion = 5\n\n[[points]]\nname = "All"\nselect = "operators/*"\npoints = 40.5\n\n'
+    '[[points]]\nselect = "sharing/*"\npoints = 30\n'
+)
 PROJECT = '[tool.refgrad]\nprofile = "smoke"\nseed = 3\nselect = ["edges/*"]\ntime-limit = 1.5\n'
 SCENARIO = (
     "x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\na = tile x reps=(2, 3)\nb = sum a axis=(0,)\nbackward b\n"
@@ -116,6 +121,7 @@ KINDS: Mapping[str, Kind] = {
     "engine": ("engine.toml", read_adapter, (SPECS / "engines" / "micrograd.toml").read_bytes),
     "project": ("pyproject.toml", lambda path: read_defaults(path.parent), PROJECT.encode),
     "expectations": ("known.toml", read_known_failures, EXPECTED.encode),
+    "points": ("points.toml", read_points, POINTS.encode),
     "upstream": (FILE, lambda path: read_upstream(path.parent), UPSTREAM.encode),
     "report": ("example.json", _report, bytes),
     "growth": ("growth/file.json", _growth, json.dumps(GROWTH).encode),

@@ -82,6 +82,7 @@ REFUSED: Sequence[tuple[str, str, tuple[str, ...], str]] = [
     ("pyproject.toml", "[[tool.refgrad]]", ("grade", "refgrad"), 'tool.refgrad: [{}] is not of type "object"'),
     ("pyproject.toml", DEEP, ("grade", "refgrad"), f"cannot be read as TOML: {SHALLOW}"),
     ("known.toml", DEEP, ("grade", "refgrad", "--expect", "known.toml"), f"cannot be read as TOML: {SHALLOW}"),
+    ("points.toml", DEEP, ("course", ".", "--points", "points.toml"), f"cannot be read as TOML: {SHALLOW}"),
     ("upstream.toml", DEEP, ("report", "."), f"cannot be read as TOML: {SHALLOW}"),
     ("upstream.toml", "known = 3", ("report", "."), 'known: 3 is not of type "array"'),
     ("upstream.toml", 'known = ["x"]', ("report", "."), 'known[0]: "x" is not of type "object"'),

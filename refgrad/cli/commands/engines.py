@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, TextIO
 
 import click
 
-from refgrad.cli.options import PYTHON
+from refgrad.cli.options import ENGINE, OUTPUT, PROFILE, PYTHON, SEED, WORKERS
 from refgrad.cli.parameters import engine_name, existing_path, file_path, text_of
 from refgrad.grading.checks.settings import EFFORTS
-
-MOST_WORKERS: Final = 8
 
 
 @click.command(short_help="Measure errors in units of the last place.")
@@ -89,26 +86,11 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 
 @click.command(short_help="Grade engines, and write their reports.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...")
-@click.option(
-    "--output",
-    type=file_path,
-    metavar="DIR",
-    default="out",
-    show_default=True,
-    help="Write ENGINE.json into this folder.",
-)
-@click.option(
-    "--profile",
-    type=click.Choice(list(EFFORTS)),
-    help="Choose how much is run [default: standard, without an adapter smoke].",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
+@OUTPUT
+@PROFILE
+@SEED
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    help=f"Grade in so many processes [default: one a core, at most {MOST_WORKERS}].",
-)
+@WORKERS
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
 @PYTHON
 @click.option("--in-process", is_flag=True, help="Run the engines in the grading processes, for a debugger.")
@@ -133,7 +115,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 @click.option("--update", is_flag=True, help="Write the file of --expect anew: add what fails, delete what holds now.")
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
 @click.option("--save", type=file_path, metavar="FILE", help="Keep the adapter that is made of a file or module there.")
-def grade(engines: tuple[str, ...], workers: int | None, save: Path | None, *, pages: bool, **options: Any) -> None:
+def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: bool, **options: Any) -> None:
     """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
 
     An engine in Python that has no adapter is graded too, given as its file, such as ./mine.py, or as a module that can
@@ -152,27 +134,42 @@ def grade(engines: tuple[str, ...], workers: int | None, save: Path | None, *, p
     """
     from refgrad.cli.grading.grade import grade_engines
 
-    processes = workers or min(os.cpu_count() or 2, MOST_WORKERS)
-    given = {name: value for name, value in options.items() if value is not None}
-    raise SystemExit(int(grade_engines(engines, processes, pages=pages, save=save, **given)))
+    raise SystemExit(int(grade_engines(engines, workers, pages=pages, save=save, **options)))
+
+
+@click.command(short_help="Grade the engines of a course, with points.")
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE.py|DIR...", type=existing_path)
+@click.option("--points", required=True, type=existing_path, metavar="FILE", help="Give the points of this TOML file.")
+@OUTPUT
+@PROFILE
+@SEED
+@WORKERS
+@PYTHON
+def course(engines: tuple[Path, ...], points: Path, **options: Any) -> None:
+    """Grade the engine of each student, one after another: files, or folders that have a file or a folder a student.
+
+    Each is graded as by `refgrad grade ./STUDENT.py`. An engine that cannot be imported has no points, and the error as
+    feedback. The folder of --output has STUDENT/results.json for Gradescope, STUDENT/report with the findings, and the
+    pages course.md and site/course.html with all students side by side.
+
+    Exit status: 0 every engine has its score, 2 wrong usage, 4 refgrad could not finish the grade of some; 129, 130,
+    131 or 143 a signal ended the run.
+    """
+    from refgrad.cli.grading.course import grade_course
+
+    raise SystemExit(int(grade_course(engines, points, **options)))
 
 
 @click.command(short_help="Run one check again, by its id.")
 @click.argument("check", metavar="CHECK")
-@click.option(
-    "--engine",
-    required=True,
-    metavar="NAME",
-    type=engine_name,
-    help="Run it on this engine, named as in `refgrad grade`.",
-)
+@ENGINE
 @click.option(
     "--report", type=existing_path, metavar="ENGINE.json", help="Run the very scenario that this report shows."
 )
 @click.option(
     "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
+@SEED
 @PYTHON
 @click.option("--program", is_flag=True, help="With --report, also print the program of the engine's own library.")
 def replay(check: str, engine: str, report: Path | None, *, program: bool, **settings: Any) -> None:
@@ -196,13 +193,7 @@ def replay(check: str, engine: str, report: Path | None, *, program: bool, **set
 
 @click.command(short_help="Run a scenario on an engine, step by step.")
 @click.argument("file", type=click.File(encoding="utf-8"))
-@click.option(
-    "--engine",
-    required=True,
-    metavar="NAME",
-    type=engine_name,
-    help="Run it on this engine, or on an adapter of your own as module:object.",
-)
+@ENGINE
 @PYTHON
 @click.option("--program", is_flag=True, help="Also print the scenario as a program of the engine's own library.")
 def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> None:

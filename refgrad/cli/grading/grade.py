@@ -43,6 +43,7 @@ def grade_engines(
 
     Where one has no adapter, it is made and written first: to ``save``, or into the folder of the reports.
     """
+    options = {name: value for name, value in options.items() if value is not None}
     with told_in_one_line():
         libraries = [_library(engine, options.get("python")) for engine in engines]
         if save is not None and sum(map(bool, libraries)) != 1:

@@ -44,17 +44,23 @@ from refgrad.report.site.plots import plot_of, read_accuracy, worst
 from refgrad.report.site.tables import conventions_of, operators_of, widest_first
 
 
-def write_site(folder: Path, target: Path, earlier: Sequence[Path] = (), docs: Path | None = None) -> list[Path]:
+def write_site(
+    folder: Path, target: Path, earlier: Sequence[Path] = (), docs: Path | None = None, course: Sequence[Any] = ()
+) -> list[Path]:
     """Write the site of all reports in a folder, and return its pages, the first one first.
+
+    With the students of a ``course`` it is of their reports, and has a page with their points.
 
     Where earlier folders, the oldest first, have reports of the same names, a page tells how the engines changed. The
     documents of the folder ``docs`` become pages of the site.
     Raises ReportError where there is no report, one is malformed, a document links to nothing, or nothing can be
     written.
     """
-    reports = read_folder(folder)
+    reports = [each["report"] for each in course if each["report"]] if course else read_folder(folder)
     writer = _Writer(reports, target)
     writer.page("index.html", "index", title="What refgrad found", **_overview(reports))
+    if course:
+        writer.page("course.html", "course", title="Course", students=course)
     wide = widest_first(reports)
     operators = operators_of(wide)
     writer.page("operators.html", "operators", title="Operators", rows=operators, reports=wide)
@@ -104,7 +110,7 @@ class _Writer:
             engine_page=self.engine_page, finding_page=self.finding_page, operator_page=self.operator_page,
             document_page=self.document_page,
         )  # fmt: skip
-        for name in ("index", "operators", "conventions", "accuracy", "growth", "history", "documents"):
+        for name in ("index", "course", "operators", "conventions", "accuracy", "growth", "history", "documents"):
             self.names.page(name)
 
     def engine_page(self, report: Graded) -> str:
