@@ -13,10 +13,11 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
+from refgrad.pytest_plugin.junit import complete
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
-from refgrad.report.ci.github import error_lines, step_summary
+from refgrad.report.ci.github import annotation_lines, step_summary
 from refgrad.report.document import ReportError, build_document, write_document
 from refgrad.report.findings import Script
 
@@ -95,6 +96,7 @@ class Recorder:
             self._update_known_failures()
             self._write_step_summary()
         self.missing = self._missing(session)
+        complete(session.config, self.start_error)
         with warnings.catch_warnings():
             if self.start_error:  # what other plugins miss in such a session has no other reason
                 warnings.simplefilter("ignore")
@@ -173,7 +175,7 @@ class Recorder:
         """Yield the lines from which GitHub Actions makes errors, where it runs this."""
         if os.environ.get("GITHUB_ACTIONS") == "true":
             objections = self.plan.known_failures.objections(self.found)
-            yield from error_lines(self.plan.title, self._unexpected(), objections)
+            yield from annotation_lines(self.plan.title, self._unexpected(), objections)
 
     def _unexpected(self) -> list[Script]:
         return [self.plan.script(verdict) for verdict in self.plan.known_failures.unexpected(self.found)]
