@@ -59,16 +59,13 @@ def required_features(scenario: Scenario) -> frozenset[str]:
 
 def _walks_again(scenario: Scenario, predictions: Sequence[Prediction]) -> bool:
     """Return True if a backward rightly goes through a result again that an earlier one has been through."""
-    behind: dict[str, set[str]] = {}
-    walked: set[str] = set()
+    behind, through = dict[str, set[str]](), list[str]()
     for step, prediction in zip(scenario.steps, predictions, strict=True):
         if isinstance(step, Apply):
             behind[step.name] = {step.name}.union(*(behind.get(name, ()) for name in step.arguments))
         elif isinstance(step, Backward) and not isinstance(prediction, Fails):
-            if walked & behind.get(step.output, set()):
-                return True
-            walked |= behind.get(step.output, set())
-    return False
+            through += behind.get(step.output, ())
+    return len(through) > len(set(through))
 
 
 def _needed_by(step: Step) -> Iterator[str]:
