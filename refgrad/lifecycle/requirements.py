@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from refgrad.interpreter import Float64, evaluate
 from refgrad.lifecycle.model import predict
-from refgrad.lifecycle.predictions import Fails, Gradient
+from refgrad.lifecycle.predictions import Fails, Gradient, Prediction
 from refgrad.scenario import (
+    Apply,
     Backward,
     Detach,
     Enter,
@@ -51,7 +52,20 @@ def required_features(scenario: Scenario) -> frozenset[str]:
         features.add("arrays")
     if any(isinstance(p, Gradient) and len(p.contributions) > 1 for p in predictions):
         features.add("accumulate")
+    if _walks_again(scenario, predictions):
+        features.add("retain_graph")
     return frozenset(features)
+
+
+def _walks_again(scenario: Scenario, predictions: Sequence[Prediction]) -> bool:
+    """Return True if a backward rightly goes through a result again that an earlier one has been through."""
+    behind, through = dict[str, set[str]](), list[str]()
+    for step, prediction in zip(scenario.steps, predictions, strict=True):
+        if isinstance(step, Apply):
+            behind[step.name] = {step.name}.union(*(behind.get(name, ()) for name in step.arguments))
+        elif isinstance(step, Backward) and not isinstance(prediction, Fails):
+            through += behind.get(step.output, ())
+    return len(through) > len(set(through))
 
 
 def _needed_by(step: Step) -> Iterator[str]:

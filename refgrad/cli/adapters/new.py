@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from refgrad.cli.progress import Doing
     from refgrad.grading.first_adapter.library import Library
 
-EXAMPLES: Final[Mapping[str, str]] = {"kind": "tape, or functional"}
-"""What is shown of a field that is no field of adapters."""
-
 NEEDED: Final[Mapping[str, Sequence[str]]] = {"kind": ("leaf", "value", "backward", "gradient")}
 """What decides a field that is no field of adapters."""
 
@@ -72,9 +69,8 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
     write_adapter(library, path, **answers)
-    elsewhere = f" --python {python}" if python else ""
     shown = path if path.is_absolute() else f"./{path}"
-    click.echo(f"next: refgrad doctor {shown}{elsewhere}")
+    click.echo(f"next: refgrad doctor {shown}{f' --python {python}' if python else ''}")
     click.echo(f"then: {grading(str(shown), python)}")
 
 
@@ -139,4 +135,4 @@ def _example(library: Library, field: str) -> str:
     from refgrad.native.adapter.kinds import KINDS
 
     known = {name: row.example for kind in KINDS.values() for name, row in rows(kind).items()}
-    return EXAMPLES.get(field) or str(known[field]).replace("me.", f"{library.modules[0]}.")
+    return str(known.get(field, "tape, or functional")).replace("me.", f"{library.modules[0]}.")

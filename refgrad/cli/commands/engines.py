@@ -18,12 +18,7 @@ from refgrad.grading.checks.settings import EFFORTS
 @click.option(
     "--select", multiple=True, metavar="GLOB", help="Measure the operators whose name matches, such as 'log*'."
 )
-@click.option(
-    "--dtype",
-    default="float64",
-    show_default=True,
-    help="Measure numbers of this dtype, such as float32.",
-)
+@click.option("--dtype", default="float64", show_default=True, help="Measure numbers of this dtype, such as float32.")
 @PYTHON
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the worst of every value and slope.")
 def accuracy(

@@ -32,9 +32,6 @@ STOPPED: Final = (Status.TERMINATED, Status.QUIT, Status.INTERRUPTED, Status.HAN
 SEVERITY: Final = (*STOPPED, Status.WRONG_USAGE, Status.CANNOT_START, Status.BROKEN, Status.FAILED, Status.PASSED)
 """The statuses of several engines, worst first."""
 
-FIRST_LOOK: Final = "smoke"
-"""The profile for an engine whose adapter was just made: it takes seconds."""
-
 
 def grade_engines(
     engines: Sequence[str], workers: int, *, pages: bool, save: Path | None = None, **options: Any
@@ -87,7 +84,7 @@ def _adapted(library: Library, save: Path | None, options: Mapping[str, Any]) ->
     path = save or options["output"] / f"{library.name}.adapter.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_adapter(library, path, yes=True)
-    return GradeOptions(engine=str(path), **{"profile": FIRST_LOOK, **options})
+    return GradeOptions(engine=str(path), **{"profile": "smoke", **options})
 
 
 def _refuse_clashes(plans: Sequence[Plan]) -> None:

@@ -160,8 +160,7 @@ def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> W
 def _by_attributes(bench: Workbench, made: Sequence[str]) -> Iterator[Texts]:
     """Yield each attribute that a tensor has as its value."""
     for leaf in made:
-        attributes, _ = inspected(bench.knowing(leaf=leaf), ())
-        yield from ({"leaf": leaf, "value": f"{{x}}.{name}"} for name in attributes)
+        yield from ({"leaf": leaf, "value": f"{{x}}.{a}"} for a in inspected(bench.knowing(leaf=leaf), ())[0])
 
 
 def _pulls(bench: Workbench, modules: Sequence[str]) -> bool:
@@ -298,20 +297,18 @@ def _ways(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking
     for tried in (_tapes(bench, modules, asking), _tapes(bench, modules, asking, seen)):
         taped = taped or best_of(bench, tried, works)
     if taped and "backward" not in asking.given:
-        taped = {**taped, "backward": _retaining(bench.knowing(**taped), seen[1])}
+        taped = {**taped, "backward": _retaining(bench.knowing(**taped), taped["backward"], seen[1])}
     seeds = dict.fromkeys(["{array}", bench.adapter.leaf])
     pulled_by = asking.among("vjp", candidates.with_module(candidates.PULLBACKS, modules))
     pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
     return taped, {} if taped else best_of(bench.functional(), pullbacks, works)
 
 
-def _retaining(bench: Workbench, called: Mapping[str, Sequence[str]]) -> str:
-    """Return the backward with the keyword that keeps a graph, if there is one.
+def _retaining(bench: Workbench, text: str, called: Mapping[str, Sequence[str]]) -> str:
+    """Return a backward with the keyword that keeps a graph, if there is one.
 
     It is one by whose value a further backward of a graph is an error or not, or by its name if there is no error.
     """
-    assert isinstance(bench.adapter, TapeAdapter)
-    text = bench.adapter.backward
     for keyword in called.get(text.partition("(")[0], ()):
         spelled = candidates.retaining(text, keyword)
         kept = [bench.knowing(backward=each).renewed().keeps_graphs() for each in spelled]
