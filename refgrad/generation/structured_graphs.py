@@ -16,8 +16,8 @@ FAN_OUTS: Final = (2, 3, 5, 9, 17, 33, 257)
 SKIPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """How many levels lie between two uses of one result."""
 
-DEPTHS: Final = (2, 8, 64)
-"""How many diamonds are chained."""
+DEPTHS: Final = (2, 4, 8)
+"""How many diamonds are chained; a sweep of each path by itself ends, and `scale/sixty_diamonds` is about its time."""
 
 SMALL: Final = frozenset({"sin", "cos", "tanh", "sigmoid"})
 """Smooth functions whose values stay small where they are applied again and again."""

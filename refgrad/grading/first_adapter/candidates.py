@@ -158,7 +158,7 @@ def owner_of(text: str) -> tuple[str, str]:
 
 
 def _calls(function: str, operator: Operator, without: Sequence[str]) -> Iterator[str]:
-    """Yield calls with attributes by the table's names, by PyTorch's and by their places."""
+    """Yield calls with attributes by the table's names, by PyTorch's and by places, and with the first few alone."""
     operands = [f"{{{name}}}" for name in operator.argument_names if name not in without]
     attributes = operator.attribute_names
     forms = (
@@ -167,6 +167,10 @@ def _calls(function: str, operator: Operator, without: Sequence[str]) -> Iterato
         [f"{{{name}}}" for name in attributes],
     )
     yield from dict.fromkeys(f"{function}({', '.join([*operands, *form])})" for form in forms)
-    if attributes and not any(attribute.required for attribute in operator.attributes):
-        given, usual = ", ".join(forms[2]), ", ".join(repr(value) for value in operator.bind({}).values())
-        yield f"{function}({', '.join(operands)}) if ({given}) == ({usual}) else {REFUSAL}"
+    if any(attribute.required for attribute in operator.attributes):
+        return
+    usual = [repr(value) for value in operator.bind({}).values()]
+    for count in reversed(range(len(attributes))):
+        is_usual = f"({', '.join(forms[2][count:])}) == ({', '.join(usual[count:])})"
+        called = dict.fromkeys(f"{function}({', '.join([*operands, *form[:count]])})" for form in forms)
+        yield from (f"{call} if {is_usual} else {REFUSAL}" for call in called)
