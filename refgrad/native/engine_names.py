@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
@@ -46,6 +49,17 @@ def unknown_engine(name: str) -> str:
         return ""
     message = f"there is no engine {name!r}{suggestion(name, known) or ';'} there are: {', '.join(known) or 'none'}"
     return f"{message}; your own is named as module:object, or as the path of an engine file .toml (see `refgrad new`)"
+
+
+def is_file(text: str) -> bool:
+    """Return True if a text names a file of Python or the folder of a package, not a module."""
+    return text.endswith(".py") or (os.sep in text and Path(text).is_dir())
+
+
+def is_importable(module: str) -> bool:
+    """Return True if this interpreter can import a module, which may be in the current folder; nothing is run."""
+    named = all(part.isidentifier() for part in module.split("."))
+    return named and PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path]) is not None
 
 
 def _missing_file(path: Path) -> str:

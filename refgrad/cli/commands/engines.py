@@ -11,6 +11,7 @@ import click
 from refgrad.cli.options import ENGINE, OUTPUT, PROFILE, PYTHON, SEED, WORKERS
 from refgrad.cli.parameters import engine_name, existing_path, file_path, text_of
 from refgrad.grading.checks.settings import EFFORTS
+from refgrad.native.engine_names import is_file, is_importable
 
 
 @click.command(short_help="Measure errors in units of the last place.")
@@ -127,6 +128,8 @@ def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: b
     they are known to fail, 2 wrong usage, 3 an engine could not be started, 4 a check has no verdict or nothing can be
     written; 129, 130, 131 or 143 a signal ended the run: SIGHUP, SIGINT, SIGQUIT or SIGTERM.
     """
+    for engine in (name for name in engines if not (is_file(name) or is_importable(name) or options["python"])):
+        engine_name(engine)
     from refgrad.cli.grading.grade import grade_engines
 
     raise SystemExit(int(grade_engines(engines, workers, pages=pages, save=save, **options)))

@@ -17,7 +17,7 @@ from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.grading.session import Outcome, run_session
 from refgrad.cli.grading.summary import print_summary, terminal
 from refgrad.cli.progress import passing_line
-from refgrad.grading.first_adapter.library import Library, is_file, is_importable
+from refgrad.grading.first_adapter.library import Library
 from refgrad.native.engine_names import unknown_engine
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
@@ -45,10 +45,8 @@ def grade_engines(
         libraries = [_library(engine, options.get("python")) for engine in engines]
         if save is not None and sum(map(bool, libraries)) != 1:
             raise PlanError("--save takes the adapter of one file or module that has none")
-        plans = [
-            Plan.of(_adapted(library, save, options) if library else GradeOptions(engine=engine, **options))
-            for engine, library in zip(engines, libraries, strict=True)
-        ]
+        named = (GradeOptions(engine=engine, **options) for engine in engines)
+        plans = [Plan.of(_adapted(own, save, options) if own else g) for own, g in zip(libraries, named, strict=True)]
         _refuse_clashes(plans)
         for plan in plans:
             _refuse_what_cannot_be_done(plan)
@@ -67,14 +65,8 @@ def grade_engines(
 
 
 def _library(engine: str, python: str | None) -> Library | None:
-    """Return the library of a file or module in Python that has no adapter; None for an engine that has one.
-
-    Raises UserError for a name that is neither.
-    """
-    problem = unknown_engine(engine)
-    if problem and not (is_file(engine) or is_importable(engine) or python):
-        raise PlanError(problem)
-    return Library.of([engine], None, python or sys.executable) if problem else None
+    """Return the library of a file or module in Python that has no adapter; None for an engine that has one."""
+    return Library.of([engine], None, python or sys.executable) if unknown_engine(engine) else None
 
 
 def _adapted(library: Library, save: Path | None, options: Mapping[str, Any]) -> GradeOptions:

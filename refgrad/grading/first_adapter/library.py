@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +16,7 @@ from refgrad.grading.first_adapter.asking import checked_modules
 from refgrad.grading.first_adapter.candidates import MOST_CLASSES, PARTS_OF_NAMES, RETAINING, SUBMODULES
 from refgrad.grading.first_adapter.trying import Workbench
 from refgrad.native import library
+from refgrad.native.engine_names import is_file
 
 OWN: Final = (
     "(lambda part: None if isinstance(part, type(__import__('sys'))) and "
@@ -105,17 +104,6 @@ def inspected(bench: Workbench, modules: Sequence[str]) -> Seen:
         if kind == "function" and any(part in name for part in PARTS_OF_NAMES)
     }
     return _public(owners["{output}"], "attribute"), called
-
-
-def is_file(text: str) -> bool:
-    """Return True if a text names a file of Python or the folder of a package, not a module."""
-    return text.endswith(".py") or (os.sep in text and Path(text).is_dir())
-
-
-def is_importable(module: str) -> bool:
-    """Return True if this interpreter can import a module, which may be in the current folder; nothing is run."""
-    named = all(part.isidentifier() for part in module.split("."))
-    return named and PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path]) is not None
 
 
 def _module_of(path: Path) -> tuple[str, str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.library import Library, is_importable
+from refgrad.grading.first_adapter.library import Library
+from refgrad.native.engine_names import is_importable
 
 
 @pytest.mark.parametrize(
