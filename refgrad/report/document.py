@@ -21,7 +21,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
 from refgrad.report.packing import packed, unpacked, unpacked_size
-from refgrad.report.severity import SEVERITIES, severity
+from refgrad.report.severity import DERIVED, SEVERITIES, at, severity
 
 SCHEMA_NAME: Final = "refgrad/report/2"
 
@@ -142,13 +142,13 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def verdicts_of(document: Mapping[str, Any]) -> list[Verdict]:
     """Return the verdicts of a report, in order."""
-    return [Verdict.from_json({key: row[key] for key in row if key != "severity"}) for row in document["verdicts"]]
+    return [Verdict.from_json({key: row[key] for key in row if key not in DERIVED}) for row in document["verdicts"]]
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as JSON, with its severity if it failed."""
-    told = severity(verdict)
-    return verdict.to_json() | ({} if told is None else {"severity": told})
+    """Return a verdict as JSON, with its severity if it failed, and what is unusual about its numbers."""
+    derived = {"severity": severity(verdict), "at": list(at(verdict))}
+    return verdict.to_json() | {name: value for name, value in derived.items() if value}
 
 
 def _summary(rows: Sequence[Verdict], suite: Sequence[str], planned: Collection[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.findings import Script
+from refgrad.report.severity import at
 
 MARGIN: Final = "    "
 
@@ -16,8 +17,8 @@ COMMAND: Final = re.compile(r"^([^\S\n]*)(?=::|##\[)", re.MULTILINE)
 
 
 def headline(verdict: Verdict) -> str:
-    """Return the line that names a verdict: outcome, check and level."""
-    return f"{verdict.verdict}: {verdict.id} ({verdict.level})"
+    """Return the line that names a verdict: outcome, check and level, and at which unusual numbers it fails."""
+    return " ".join((f"{verdict.verdict}: {verdict.id} ({verdict.level})", *(f"[{each}]" for each in at(verdict))))
 
 
 def finding(script: Script) -> str:

@@ -1,22 +1,34 @@
-"""How bad a finding is for somebody who relies on the number, decided by its evidence."""
+"""How bad a finding is for somebody who relies on the number, and at which unusual numbers it was seen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args
+
+import numpy as np
 
 from refgrad.errors import UserError
 from refgrad.grading.judging.evidence import Entry, Shape, Uncoupled, Unsent
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.interpreter import ScenarioEvaluationError, bounded_values
-from refgrad.scenario import Grad, Jvp, Scenario, parse
+from refgrad.scenario import Backward, Constant, Grad, Jvp, Leaf, Scenario, parse
+from refgrad.scenario.formats import FORMATS
 
 Severity = Literal[
     "wrong first derivative", "wrong higher derivative", "wrong value", "missing", "crash or hang", "wrong error",
     "other rule broken", "inaccurate",
 ]  # fmt: skip
 """The first three are silent: nothing tells a user that the number is wrong."""
+
+At = Literal["at infinity", "at NaN", "at subnormals", "at empty arrays", "beyond 800"]
+"""What is unusual about the leaves, seeds and directions of a scenario."""
+
+DERIVED: Final = frozenset({"severity", "at"})
+"""Members of a verdict in a report that follow from the others."""
+
+LARGE: Final = 800
+"""From this magnitude on a naive formula with an exponential overflows (decision 008)."""
 
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 """The worst first."""
@@ -53,6 +65,37 @@ def severity(verdict: Verdict) -> Severity | None:
     if isinstance(fact, Entry):
         return _order(verdict) if fact.subject.of != "value" or _differentiates(verdict) else "wrong value"
     return "other rule broken"
+
+
+def at(verdict: Verdict) -> tuple[At, ...]:
+    """Return what is unusual about the numbers and sizes of the scenario that shows a failure, if any is."""
+    scenario = scenario_of(verdict) if verdict.failed else None
+    found = set[At]().union(*map(_unusual, () if scenario is None else _constants(scenario)))
+    return tuple(each for each in get_args(At) if each in found)
+
+
+def _constants(scenario: Scenario) -> Iterator[Constant]:
+    """Yield leaves, seeds and directions."""
+    for step in scenario.steps:
+        if isinstance(step, Leaf):
+            yield step.value
+        if isinstance(step, Grad | Backward) and step.seed is not None:
+            yield step.seed
+        if isinstance(step, Jvp):
+            yield from (tangent for _, tangent in step.tangents)
+
+
+def _unusual(constant: Constant) -> set[At]:
+    numbers = np.abs(constant.to_numpy().astype(np.float64))
+    tiny = FORMATS[constant.dtype].smallest_normal if constant.dtype in FORMATS else 0.0
+    kinds: dict[At, bool] = {
+        "at infinity": bool(np.isinf(numbers).any()),
+        "at NaN": bool(np.isnan(numbers).any()),
+        "at subnormals": bool(((numbers > 0) & (numbers < tiny)).any()),
+        "at empty arrays": not numbers.size,
+        "beyond 800": bool((np.isfinite(numbers) & (numbers >= LARGE)).any()),
+    }
+    return {kind for kind, holds in kinds.items() if holds}
 
 
 def _order(verdict: Verdict) -> Severity:

@@ -27,7 +27,7 @@ from refgrad.report.document import (
     write_document,
 )
 from refgrad.report.runs.comparison import differences
-from refgrad.report.severity import SEVERITIES
+from refgrad.report.severity import DERIVED, SEVERITIES, At
 from refgrad.specification import specs_directory
 from tests.report.example import ADAPTER, VERDICTS, example_document, verdict, write_example
 
@@ -42,8 +42,9 @@ def test_the_schema_is_one_of_json_schema_and_knows_the_words_of_the_code(schema
     row = schema["$defs"]["verdict"]["properties"]
     assert schema["$defs"]["outcome"]["enum"] == list(OUTCOMES)
     assert row["level"]["enum"] == list(get_args(Level))
-    assert [name for name in row if name != "severity"] == list(Verdict.__slots__)
+    assert [name for name in row if name not in DERIVED] == list(Verdict.__slots__)
     assert schema["$defs"]["severity"]["enum"] == list(SEVERITIES)
+    assert row["at"]["items"]["enum"] == list(get_args(At))
     assert schema["properties"]["profile"]["enum"] == list(EFFORTS)
 
 

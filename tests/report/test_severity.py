@@ -9,7 +9,8 @@ import pytest
 
 from refgrad.grading.judging.evidence import Dtype, Evidence, Fact, Silence, Subject
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome
-from refgrad.report.severity import MEANINGS, SEVERITIES, Severity, severity
+from refgrad.report.narration import headline
+from refgrad.report.severity import MEANINGS, SEVERITIES, At, Severity, at, severity
 from tests.report.example import VERDICTS, entry
 
 WRONG = VERDICTS[4]
@@ -61,3 +62,30 @@ def test_a_value_that_is_a_first_derivative_is_one() -> None:
     scenario = SECOND.replace("g = grad a x", "g = jvp a x float64[] {0x1p+0}").replace("backward g\nread grad x\n", "")
     assert found(fact=value("g"), scenario=scenario) == "wrong first derivative"
     assert found(scenario="not a scenario") == "wrong first derivative"
+
+
+@pytest.mark.parametrize(
+    ("leaf", "seed", "expected"),
+    [
+        ("float64[] {0x1.8p+0}", "float64[] {0x1p+0}", ()),
+        ("float64[] {nan}", "float64[] {0x1p+0}", ("at NaN",)),
+        ("float64[] {0x1.8p+0}", "float64[] {-inf}", ("at infinity",)),
+        ("float64[] {0x0.8p-1022}", "float64[] {0x1p+0}", ("at subnormals",)),
+        ("float32[] {0x1p-127}", "float32[] {0x1p+0}", ("at subnormals",)),
+        ("float64[] {0x1p-127}", "float64[] {0x1p+0}", ()),
+        ("float64[0, 2] {}", "float64[0, 2] {}", ("at empty arrays",)),
+        ("float64[] {-800.0}", "float64[] {0x1p+0}", ("beyond 800",)),
+        ("float64[] {799.0}", "float64[] {0x1p+0}", ()),
+        ("float64[3] {inf nan 1e300}", "float64[3] {1.0 1.0 1.0}", ("at infinity", "at NaN", "beyond 800")),
+    ],
+)
+def test_unusual_numbers_and_sizes_are_named(leaf: str, seed: str, expected: tuple[At, ...]) -> None:
+    scenario = f"x = leaf {leaf} requires_grad\ny = relu x\nbackward y seed {seed}\nread grad x\n"
+    assert at(replace(WRONG, scenario=scenario)) == expected
+    assert at(replace(WRONG, verdict="passed", scenario=scenario)) == ()
+
+
+def test_the_headline_has_a_badge_for_unusual_numbers() -> None:
+    scenario = "x = leaf float64[] {nan} requires_grad\ny = relu x\nread value y\n"
+    assert headline(replace(WRONG, scenario=scenario)).endswith(f"{WRONG.id} (MUST) [at NaN]")
+    assert headline(WRONG).endswith("(MUST)")

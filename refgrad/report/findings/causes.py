@@ -20,7 +20,7 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.findings.script import Script
 from refgrad.report.findings.tidying import pieces
 from refgrad.report.findings.tidying.folding import last_name
-from refgrad.report.severity import SEVERITIES, Severity, steps_of
+from refgrad.report.severity import SEVERITIES, At, Severity, steps_of
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
 
 TELLING: Final = 6
@@ -59,6 +59,11 @@ class Cause:
     def severity(self) -> Severity:
         """How bad the worst of its findings is."""
         return min((each.severity or SEVERITIES[-1] for each in self.findings), key=SEVERITIES.index)
+
+    @property
+    def at(self) -> tuple[At, ...]:
+        """At which unusual numbers all of its findings were seen."""
+        return tuple(each for each in self.best.at if all(each in found.at for found in self.findings))
 
 
 def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:

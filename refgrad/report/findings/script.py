@@ -22,7 +22,7 @@ from refgrad.report.findings.assertion import asserting
 from refgrad.report.findings.languages import LANGUAGES
 from refgrad.report.findings.sentence import sentence
 from refgrad.report.findings.tidying import pieces, tidied, without_unused
-from refgrad.report.severity import Severity, severity, shapes_of
+from refgrad.report.severity import At, Severity, at, severity, shapes_of
 
 MARKER: Final = "# A finding of refgrad"
 WIDTH: Final = 116
@@ -81,6 +81,11 @@ class Script:
     def severity(self) -> Severity | None:
         """How bad it is."""
         return severity(self.verdict)
+
+    @cached_property
+    def at(self) -> tuple[At, ...]:
+        """At which unusual numbers it was seen."""
+        return at(self.verdict)
 
     @cached_property
     def asserting(self) -> str | None:

@@ -10,7 +10,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -25,6 +25,7 @@ from refgrad.report.findings.causes import Cause, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
 from refgrad.report.runs.comparison import KINDS
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
+from refgrad.report.severity import At
 from refgrad.report.site.curves import drawn, read_growth
 from refgrad.report.site.documents import read_documents, shelves
 from refgrad.report.site.graph import graph_of
@@ -100,7 +101,7 @@ class _Writer:
         self.templates = _templates()
         self.templates.globals.update(
             reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID, outcomes=OUTCOMES,
-            severity_choices=[(each.replace(" ", "-"), each) for each in SEVERITIES_SAID],
+            severity_choices=[(each.replace(" ", "-"), each) for each in (*SEVERITIES_SAID, *get_args(At))],
             engine_page=self.engine_page, finding_page=self.finding_page, operator_page=self.operator_page,
             document_page=self.document_page,
         )  # fmt: skip
