@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -13,16 +13,16 @@ import click
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.native.text import plain_line
 from refgrad.report.document import read_document
-from refgrad.report.runs.comparison import KINDS, comparison_text, differences
+from refgrad.report.runs.comparison import Difference, comparison_text, differences
 
 FailOn = Literal["nothing", "regression", "any"]
 
-FAILS_ON: Final[Mapping[FailOn, Collection[str]]] = MappingProxyType({
-    "nothing": (),
-    "regression": ("broken",),
-    "any": KINDS,
+FAILS_ON: Final[Mapping[FailOn, Callable[[Difference], bool]]] = MappingProxyType({
+    "nothing": lambda _: False,
+    "regression": lambda difference: difference.is_regression,
+    "any": lambda _: True,
 })
-"""The kinds of differences for which the exit status is 1."""
+"""The differences for which the exit status is 1."""
 
 
 def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) -> Status:
@@ -30,16 +30,24 @@ def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) ->
     failed = False
     documents = []
     with told_in_one_line():
+        for name in _gone(old, new):
+            failed |= fail_on != "nothing"
+            click.echo(f"{plain_line(name)} is in {old} and not in {new}", err=True)
         for before, after in _pairs(old, new):
             first, second = read_document(before), read_document(after)
             found = differences(first, second)
-            failed |= any(each.kind in FAILS_ON[fail_on] for each in found)
+            failed |= any(map(FAILS_ON[fail_on], found))
             documents.append(_document(first, second, [each.to_json() for each in found]))
             if not as_json:
                 click.echo(comparison_text(first, second, found) + "\n")
     if as_json:
         click.echo(json.dumps(documents, indent=1))
     return Status.FAILED if failed else Status.PASSED
+
+
+def _gone(old: Path, new: Path) -> list[str]:
+    """Return the names of reports that only the older of two folders has, where both have others."""
+    return sorted(path.name for path in old.glob("*.json") if new.is_dir() and not (new / path.name).exists())
 
 
 def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:

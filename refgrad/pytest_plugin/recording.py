@@ -16,7 +16,7 @@ from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckIte
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
-from refgrad.report.ci.github import error_lines, step_summary
+from refgrad.report.ci.github import annotation_lines, step_summary
 from refgrad.report.document import ReportError, build_document, write_document
 from refgrad.report.findings import Script
 
@@ -173,7 +173,7 @@ class Recorder:
         """Yield the lines from which GitHub Actions makes errors, where it runs this."""
         if os.environ.get("GITHUB_ACTIONS") == "true":
             objections = self.plan.known_failures.objections(self.found)
-            yield from error_lines(self.plan.title, self._unexpected(), objections)
+            yield from annotation_lines(self.plan.title, self._unexpected(), objections)
 
     def _unexpected(self) -> list[Script]:
         return [self.plan.script(verdict) for verdict in self.plan.known_failures.unexpected(self.found)]

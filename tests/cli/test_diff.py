@@ -40,6 +40,45 @@ def test_what_broke_is_shown_and_fails_on_request(folders: tuple[Path, Path]) ->
     assert run(old, old, "--fail-on", "any").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        ("passed", "unsupported", 1),
+        ("convention", "unsupported", 1),
+        ("passed", "convention", 0),
+        ("passed", "inconclusive", 0),
+        ("wrong", "unsupported", 0),
+        ("unsupported", "passed", 0),
+    ],
+)
+def test_a_check_that_held_and_is_not_offered_now_is_a_regression(
+    tmp_path: Path, before: Outcome, after: Outcome, status: int
+) -> None:
+    for name, outcome in (("old", before), ("new", after)):
+        rows = [verdict("graphs/one", outcome).to_json()]
+        write_document(tmp_path / f"{name}.json", example_document() | {"verdicts": rows})
+    assert run(tmp_path / "old.json", tmp_path / "new.json", "--fail-on", "regression").exit_code == status
+
+
+@pytest.mark.parametrize(("outcome", "status"), [("passed", 1), ("wrong", 0)])
+def test_a_check_that_held_and_is_gone_is_a_regression(tmp_path: Path, outcome: Outcome, status: int) -> None:
+    rows = [verdict("graphs/kept", "passed").to_json(), verdict("graphs/gone", outcome).to_json()]
+    for name, kept in (("old", rows), ("new", rows[:1])):
+        write_document(tmp_path / f"{name}.json", example_document() | {"verdicts": kept})
+    assert run(tmp_path / "old.json", tmp_path / "new.json", "--fail-on", "regression").exit_code == status
+
+
+def test_a_report_that_is_gone_is_a_regression(folders: tuple[Path, Path]) -> None:
+    old, _ = folders
+    new = old.parent / "same"
+    write_document(old / "other.json", example_document())
+    write_document(new / "other.json", example_document())
+    told = run(old, new, "--fail-on", "regression")
+    assert told.exit_code == 1
+    assert "engine.json is in " in told.output
+    assert run(old, new).exit_code == 0
+
+
 def test_differences_are_told_as_json(folders: tuple[Path, Path]) -> None:
     old, new = folders
     (document,) = json.loads(run(old / "engine.json", new / "engine.json", "--json").output)

@@ -52,7 +52,7 @@ def confirm(reports: tuple[Path, ...], python: str | None) -> None:
     type=click.Choice(["nothing", "regression", "any"]),
     default="nothing",
     show_default=True,
-    help="The exit status is 1 if a check broke, or if anything differs.",
+    help="The exit status is 1 if a check that held fails, is gone or is not offered now, or if anything differs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the differences of each pair of reports.")
 def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from refgrad.report.findings import Script
 from refgrad.report.narration import failure_text, finding, headline
 
 MOST_ANNOTATIONS: Final = 10
-"""GitHub shows no more errors of a step."""
+"""GitHub shows no more errors of a step, and no more warnings."""
 
 MOST_FINDINGS: Final = 20
 """How many failures a summary tells in full."""
@@ -27,13 +27,17 @@ MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
 """Characters by which Markdown might begin something, a link to a person or an issue among them."""
 
 
-def error_lines(title: str, unexpected: Sequence[Script], objections: Sequence[str]) -> Iterator[str]:
-    """Yield a line for each failure, and for each mistake in what is known, that makes GitHub show an error."""
-    told = [(headline(each.verdict), finding(each) or each.verdict.statement) for each in unexpected]
-    told += [("known failures", objection) for objection in objections]
-    for head, message in told[:MOST_ANNOTATIONS]:
-        name = _escaped(plain_line(f"{title}: {head}")).replace(":", "%3A").replace(",", "%2C")
-        yield f"::error title={name}::{_escaped(plain_text(message))}"
+def annotation_lines(title: str, unexpected: Sequence[Script], objections: Sequence[str]) -> Iterator[str]:
+    """Yield lines that make GitHub show errors, for what fails the run, and warnings for all other failures."""
+    told = [
+        (each.verdict.level == "MUST", headline(each.verdict), finding(each) or each.verdict.statement)
+        for each in unexpected
+    ]
+    told += [(True, "known failures", objection) for objection in objections]
+    for kind, fails in (("error", True), ("warning", False)):
+        for _, head, message in [each for each in told if each[0] is fails][:MOST_ANNOTATIONS]:
+            name = _escaped(plain_line(f"{title}: {head}")).replace(":", "%3A").replace(",", "%2C")
+            yield f"::{kind} title={name}::{_escaped(plain_text(message))}"
 
 
 def _escaped(text: str) -> str:

@@ -47,6 +47,15 @@ class Difference:
         """What the check was found to be before and after."""
         return (self.old.verdict if self.old else None, self.new.verdict if self.new else None)
 
+    @property
+    def is_regression(self) -> bool:
+        """Whether the check held, and now fails, is not offered any more, or is gone."""
+        return self.kind == "broken" or (
+            self.old is not None
+            and self.old.verdict in HOLDS
+            and (self.new is None or self.new.verdict == "unsupported")
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the difference as plain data."""
         before, after = self.outcomes

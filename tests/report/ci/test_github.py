@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.ci.github import error_lines, step_summary
+from refgrad.report.ci.github import annotation_lines, step_summary
 from refgrad.report.findings import Script
 from tests.report.example import VERDICTS, verdict
 from tests.report.site import hostile
@@ -30,8 +30,18 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 def test_a_failure_is_an_error_of_one_line(snapshot: SnapshotAssertion) -> None:
     failed = [script(VERDICTS[1]), script(VERDICTS[4])]
-    lines = list(error_lines("example 1.0, seed 3", failed, ["the known failure a/b is passed now: why"]))
+    lines = list(annotation_lines("example 1.0, seed 3", failed, ["the known failure a/b is passed now: why"]))
     assert "\n".join(lines) + "\n" == snapshot
+
+
+def test_what_does_not_fail_the_run_is_a_warning_behind_all_errors() -> None:
+    failed = [script(verdict("a/b", "wrong", level="SHOULD")), script(verdict("a/c", "wrong"))]
+    lines = list(annotation_lines("t", failed, ["o"]))
+    assert [line.partition("::")[2].partition("::")[0] for line in lines] == [
+        "error title=t%3A wrong%3A a/c (MUST)",
+        "error title=t%3A known failures",
+        "warning title=t%3A wrong%3A a/b (SHOULD)",
+    ]
 
 
 def test_a_summary_counts_and_shows_what_is_not_known(snapshot: SnapshotAssertion) -> None:
@@ -43,7 +53,7 @@ def test_a_summary_counts_and_shows_what_is_not_known(snapshot: SnapshotAssertio
 
 def test_there_are_no_more_annotations_than_github_shows_and_no_more_findings_than_can_be_read() -> None:
     many = [verdict(f"a/{number}", "wrong", "m", shown=True) for number in range(30)]
-    assert len(list(error_lines("t", list(map(script, many)), ["o"]))) == 10
+    assert len(list(annotation_lines("t", list(map(script, many)), ["o"]))) == 10
     told = step_summary("t", many, list(map(script, many)), [])
     assert told.count("<details>") == 20
     assert "... and 10 more." in told
@@ -51,7 +61,7 @@ def test_there_are_no_more_annotations_than_github_shows_and_no_more_findings_th
 
 @pytest.mark.parametrize("text", [MENTION, hostile.ATTACK])
 def test_an_annotation_is_one_command_whatever_is_in_it(text: str) -> None:
-    [line] = error_lines(text, [script(verdict("a/b", "wrong", text))], [])
+    [line] = annotation_lines(text, [script(verdict("a/b", "wrong", text))], [])
     assert "\n" not in line
     assert "\r" not in line
     match = re.fullmatch(r"::error title=([^:,]*)::(.*)", line)
