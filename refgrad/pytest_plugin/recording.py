@@ -13,6 +13,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
+from refgrad.pytest_plugin.junit import complete
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
@@ -95,6 +96,7 @@ class Recorder:
             self._update_known_failures()
             self._write_step_summary()
         self.missing = self._missing(session)
+        complete(session.config, self.start_error)
         with warnings.catch_warnings():
             if self.start_error:  # what other plugins miss in such a session has no other reason
                 warnings.simplefilter("ignore")

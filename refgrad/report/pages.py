@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from jinja2 import Environment
 
-from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.native.text import plain_line
 from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
 from refgrad.report.findings import Script, failures, proofs, write_scripts
@@ -62,6 +62,11 @@ class Graded:
     def verdicts(self) -> Sequence[Verdict]:
         """The verdicts, in the order of the suite."""
         return verdicts_of(self.document)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """How many checks apply, and how many of these fail."""
+        return Totals.of(self.verdicts)
 
     @property
     def engine(self) -> Mapping[str, Any]:

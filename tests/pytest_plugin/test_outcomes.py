@@ -94,6 +94,27 @@ def test_a_fault_of_the_suite_itself_shows_its_traceback_and_gives_no_verdict(fo
     assert folder.verdicts("right") == {}
 
 
+def test_junit_leaves_out_what_is_not_offered(folder: Folder) -> None:
+    folder.grade("RIGHT", "--grade-select=edges/*", "--junitxml=junit.xml")
+    suite = ET.parse(folder.path / "junit.xml").getroot()[0]  # noqa: S314 (pytest's own)
+    verdicts = folder.verdicts("right")
+    assert "unsupported" in verdicts.values()
+    offered = [name for name, outcome in verdicts.items() if outcome != "unsupported"]
+    assert [case.get("name") for case in suite.iter("testcase")] == offered == ["edges/relu"]
+    assert (suite.get("tests"), suite.get("skipped")) == ("1", "0")
+
+
+@pytest.mark.parametrize(("engine", "status"), [("toy:ABSENT", 3), ("broken:ADAPTER", 4)])
+def test_junit_has_an_error_where_an_engine_does_not_start(folder: Folder, engine: str, status: int) -> None:
+    (folder.path / "broken.py").write_text("raise ImportError('no engine')\n", encoding="utf-8")
+    told = folder.grade("RIGHT", f"--engine={engine}", "--grade-select=operators/add", "--junitxml=junit.xml")
+    assert told.ret == status
+    suite = ET.parse(folder.path / "junit.xml").getroot()[0]  # noqa: S314 (pytest's own)
+    (error,) = suite.iter("error")
+    assert (suite.get("errors"), error.get("message")) == ("1", "the engine cannot be started")
+    assert error.text
+
+
 def test_the_properties_of_junit_are_json_that_is_read_back(folder: Folder) -> None:
     chosen = ["--grade-select=operators/add", "--grade-select=operators/multiply"]
     folder.grade("LOUD", *chosen, "--junitxml=junit.xml")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -125,6 +125,32 @@ class Verdict:
             raise TypeError(f"a verdict is an object, not {row!r}")
         further = tuple(Shown(**_with_evidence(each)) for each in row.get("further", ()))
         return cls(**{"operator": ""} | _with_evidence(row) | {"further": further})
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many checks apply to an engine, how many of these fail, and how many are about what it does not offer."""
+
+    apply: int
+    failed: int
+    must_failed: int
+    not_offered: int
+
+    @classmethod
+    def of(cls, verdicts: Sequence[Verdict]) -> Totals:
+        """Count."""
+        failed = [verdict for verdict in verdicts if verdict.failed]
+        apply = sum(verdict.verdict != "unsupported" for verdict in verdicts)
+        must_failed = sum(verdict.level == "MUST" for verdict in failed)
+        return cls(apply, len(failed), must_failed, len(verdicts) - apply)
+
+    @property
+    def text(self) -> str:
+        """What is said of it, e.g. ``of 122 checks that apply 15 fail; 2,529 are not offered``."""
+        checks = "1 check that applies" if self.apply == 1 else f"{self.apply:,} checks that apply"
+        fail = f"{self.failed:,} fail{'s' * (self.failed == 1)}" if self.failed else "none fails"
+        verb = "is" if self.not_offered == 1 else "are"
+        return f"of {checks} {fail}" + (f"; {self.not_offered:,} {verb} not offered" if self.not_offered else "")
 
 
 def _row(evidence: Evidence | None) -> dict[str, Any] | None:

@@ -8,7 +8,9 @@ from html import escape
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.grading.judging.verdict import Totals
 from refgrad.native.text import plain_line
+from refgrad.report.document import verdicts_of
 
 LONGEST: Final = 60
 """The most characters of a label."""
@@ -45,16 +47,16 @@ class Badge:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Badge:
-        """Return the badge of a report: how many checks on the level MUST fail; green where none of all does."""
+        """Return the badge of a report: how many checks that apply fail on the level MUST; green where none does."""
         engine, summary = document["engine"], document["summary"]
         label = plain_line(f"refgrad: {engine['name']} {engine['version']}", LONGEST)
-        failed, run = summary["must_failed"], len(document["verdicts"])
-        if failed:
+        totals, run = Totals.of(verdicts_of(document)), len(document["verdicts"])
+        if totals.must_failed:
             silent = any(name.startswith("wrong ") and name != "wrong error" for name in summary.get("severities", ()))
-            return cls(label, f"{failed} of {run} checks fail", "red" if silent else "orange")
+            return cls(label, f"{totals.must_failed} of {totals.apply} checks fail", "red" if silent else "orange")
         if not document["complete"]:
             return cls(label, f"{run} of {summary['checks']} checks run", "lightgrey")
-        return cls(label, f"{run} checks, none fails", "brightgreen")
+        return cls(label, f"{totals.apply} checks, none fails", "brightgreen")
 
     def endpoint(self) -> dict[str, Any]:
         """Return what shields.io takes."""

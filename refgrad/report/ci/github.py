@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from refgrad.grading.judging.verdict import OUTCOMES, Verdict
+from refgrad.grading.judging.verdict import OUTCOMES, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
 from refgrad.report.findings import Script
 from refgrad.report.narration import failure_text, finding, headline
@@ -51,7 +51,7 @@ def step_summary(
     counted = Counter(verdict.verdict for verdict in verdicts)
     outcomes = [outcome for outcome in reversed(OUTCOMES) if counted[outcome]]
     known = sum(verdict.failed for verdict in verdicts) - len(unexpected)
-    lines = [f"### {_text(title)}", ""]
+    lines = [f"### {_text(title)}", "", _text(f"{Totals.of(verdicts).text}."), ""]
     lines += [f"| {' | '.join(outcomes)} |", "|" + "--:|" * len(outcomes)] if outcomes else []
     lines += [f"| {' | '.join(str(counted[outcome]) for outcome in outcomes)} |", ""] if outcomes else []
     lines += [f"Known failures: {known}.", ""] if known else []

@@ -29,6 +29,8 @@ def document(*verdicts: Verdict, complete: bool = True) -> dict[str, Any]:
     ("verdicts", "complete", "message", "color"),
     [
         (CHOICES, True, "2 checks, none fails", "brightgreen"),
+        ((*CHOICES, verdict("a/d", "unsupported")), True, "2 checks, none fails", "brightgreen"),
+        ((verdict("a/b", "hung"), verdict("a/d", "unsupported")), True, "1 of 1 checks fail", "orange"),
         ((verdict("edges/relu", "passed"),), False, "1 of 2 checks run", "lightgrey"),
         (WISHES, True, "2 checks, none fails", "brightgreen"),
         ((verdict("a/b", "unexpected-error"), verdict("a/c", "passed")), True, "1 of 2 checks fail", "orange"),
