@@ -1,4 +1,4 @@
-"""The pytest plugin: with ``--engine NAME`` pytest also runs refgrad's checks on an engine, one item a check.
+"""The pytest plugin: with ``--refgrad-engine NAME`` pytest also runs refgrad's checks on an engine, one item a check.
 
 pytest loads this module in every session of every project in an environment where refgrad is installed, so it imports
 nothing: the plugin proper is loaded once an engine is named.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,48 +19,34 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the options; none of them does anything without --engine."""
+    """Offer the options; none of them does anything without --refgrad-engine."""
     group = parser.getgroup("refgrad", "grading an automatic differentiation engine")
-    group.addoption(
-        "--engine", dest="grade_engine", metavar="NAME", help="run refgrad's checks on this engine (or module:object)"
-    )
-    group.addoption(
-        "--profile", dest="grade_profile", metavar="NAME", help="how much: smoke, standard (the default) or thorough"
-    )
-    group.addoption(
-        "--expect", dest="grade_expect", metavar="FILE", help="accept the known failures that this file of TOML lists"
-    )
-    group.addoption(
-        "--grade-update", action="store_true", default=None, help="write the file of --expect anew by what is found"
-    )
-    group.addoption(
-        "--grade-output", metavar="DIR", help="write the verdicts to DIR/ENGINE.json, and a journal while grading"
-    )
-    group.addoption(
-        "--grade-seed", type=int, metavar="N", help="the seed that every generated scenario follows from (default 0)"
-    )
-    group.addoption(
-        "--grade-select", action="append", metavar="GLOB", help="run the checks whose id matches, such as 'operators/*'"
-    )
-    group.addoption("--grade-python", metavar="PATH", help="run the engine in this interpreter, which needs no refgrad")
-    group.addoption(
-        "--grade-in-process", action="store_true", default=None, help="run the engine in this process, for a debugger"
-    )
-    group.addoption(
-        "--grade-time-limit", type=float, metavar="SECONDS", help="end an engine that runs one program longer"
-    )
-    group.addoption(
-        "--grade-start-limit", type=float, metavar="SECONDS", help="end an engine that takes longer to start"
-    )
-    group.addoption(
-        "--grade-memory-limit", type=int, metavar="MIB", help="let an engine take no more memory than this once started"
-    )
-    group.addoption(
-        "--grade-resume",
-        action="store_true",
-        default=None,
-        help="go on from the journal that an interrupted run left in DIR",
-    )
+
+    def add(name: str, text: str, *others: str, **fields: Any) -> None:
+        """Offer an option, which has all names of ``others``, too."""
+        dest = f"grade_{name.replace('-', '_')}"
+        group.addoption(f"--refgrad-{name}", *others, dest=dest, default=None, help=text, **fields)
+
+    add("engine", "run refgrad's checks on this engine (or module:object)", "--engine", metavar="NAME")
+    add(
+        "profile", "how much: smoke, standard (the default) or thorough", metavar="NAME"
+    )  # pytest-profiling has --profile
+    add("expect", "accept the known failures that this file of TOML lists", "--expect", metavar="FILE")
+    rows: list[tuple[str, str, dict[str, Any]]] = [
+        ("update", "write the file of --refgrad-expect anew by what is found", {"action": "store_true"}),
+        ("output", "write the verdicts to DIR/ENGINE.json, and a journal while grading", {"metavar": "DIR"}),
+        ("name", "name of the engine in the report, and of its file", {"metavar": "NAME"}),
+        ("seed", "the seed that every generated scenario follows from (default 0)", {"type": int, "metavar": "N"}),
+        ("select", "run the checks whose id matches, such as 'operators/*'", {"action": "append", "metavar": "GLOB"}),
+        ("python", "run the engine in this interpreter, which needs no refgrad", {"metavar": "PATH"}),
+        ("in-process", "run the engine in this process, for a debugger", {"action": "store_true"}),
+        ("time-limit", "end an engine that runs one program longer", {"type": float, "metavar": "SECONDS"}),
+        ("start-limit", "end an engine that takes longer to start", {"type": float, "metavar": "SECONDS"}),
+        ("memory-limit", "let a started engine take no more memory than this", {"type": int, "metavar": "MIB"}),
+        ("resume", "go on from the journal that an interrupted run left in DIR", {"action": "store_true"}),
+    ]
+    for name, text, fields in rows:
+        add(name, text, f"--grade-{name}", **fields)
 
 
 @pytest.hookimpl(tryfirst=True)

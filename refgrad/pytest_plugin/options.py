@@ -32,22 +32,23 @@ class GradeOptions:
     memory_limit: int | None = None
     expect: Path | None = None
     update: bool = False
+    name: str | None = None
 
     @classmethod
     def of(cls, config: pytest.Config) -> GradeOptions | None:
         """Return the options of a session, with the project's defaults; None if it names no engine.
 
-        Raises UsageError for an option of grading without an engine, or for --grade-resume without --grade-output.
+        Raises UsageError for an option of grading without an engine, or for --refgrad-resume without --refgrad-output.
         """
         _select_what_is_named(config)
         given = _given(config)
         if "engine" not in given:
             if given:
-                raise pytest.UsageError("--profile, --expect and the options --grade-... need --engine NAME")
+                raise pytest.UsageError("the options --refgrad-... need --refgrad-engine NAME")
             return None
         options = cls(**_defaults(config.rootpath) | given)
         if options.resume and options.output is None:
-            raise pytest.UsageError("--grade-resume needs --grade-output DIR, where the journal is")
+            raise pytest.UsageError("--refgrad-resume needs --refgrad-output DIR, where the journal is")
         return options
 
 

@@ -58,6 +58,10 @@ class Plan:
         settings, checks = Settings(options.profile, options.seed), selected(options.select)
         if adapter is None:
             adapter = find_adapter(options.engine, options.start_limit or Limits().start)
+        if options.name is not None:
+            if not options.name.strip():
+                raise PlanError("the name of an engine is not empty")
+            adapter = replace(adapter, name=options.name)
         plan = cls(options, adapter, settings, checks, _known_failures(options, adapter))
         if plan.report is not None and plan.report.is_dir():
             raise PlanError(f"{plan.report} is a folder, so no report can be written there")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import pytest
+from _pytest.junitxml import LogXML, xml_key
 
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_text
-from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, SUITE, CheckItem, verdicts_in
-from refgrad.pytest_plugin.junit import complete
+from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, PROPERTY, SUITE, CheckItem, verdicts_in
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
@@ -96,7 +98,7 @@ class Recorder:
             self._update_known_failures()
             self._write_step_summary()
         self.missing = self._missing(session)
-        complete(session.config, self.start_error)
+        _complete_junit(session.config, self.start_error)
         with warnings.catch_warnings():
             if self.start_error:  # what other plugins miss in such a session has no other reason
                 warnings.simplefilter("ignore")
@@ -194,3 +196,35 @@ class Recorder:
             return ()
         stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
         return list(self.broken) if stopped else self.unfinished
+
+
+def _complete_junit(config: pytest.Config, start_error: str) -> None:
+    """Change what pytest is about to write, if it writes a file, when a session ends."""
+    xml = config.stash.get(xml_key, None)
+    if xml is None:
+        return
+    kept = [each for each in xml.node_reporters_ordered if not _is_not_offered(each.to_xml())]
+    xml.stats["skipped"] -= len(xml.node_reporters_ordered) - len(kept)
+    xml.node_reporters_ordered[:] = kept
+    if start_error:
+        _add_error(xml, start_error)
+
+
+def write_junit_error(config: pytest.Config, start_error: str) -> None:
+    """Write the file of a session that does not begin, since its engine cannot be started."""
+    if config.option.xmlpath and not hasattr(config, "workerinput"):
+        xml = LogXML(config.option.xmlpath, config.option.junitprefix)
+        xml.pytest_sessionstart()
+        _add_error(xml, start_error)
+        xml.pytest_sessionfinish()
+
+
+def _is_not_offered(case: Element) -> bool:
+    found = case.find(f"properties/property[@name='{PROPERTY}']")
+    return found is not None and json.loads(found.get("value", "{}")).get("verdict") == "unsupported"
+
+
+def _add_error(xml: LogXML, message: str) -> None:
+    reporter = xml.node_reporter(f"{SUITE}::start")
+    reporter.attrs.update(classname=SUITE, name="start")
+    reporter._add_simple("error", "the engine cannot be started", message)  # noqa: SLF001 (plugins have no other way)

@@ -16,11 +16,10 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import EngineStartError, adapter_of
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
-from refgrad.pytest_plugin.junit import write_error
 from refgrad.pytest_plugin.lock import Lock
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.pytest_plugin.recording import CANNOT_START, Recorder
+from refgrad.pytest_plugin.recording import CANNOT_START, Recorder, write_junit_error
 from refgrad.pytest_plugin.running import Running
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.pytest_plugin.terminal import Narrator
@@ -38,10 +37,10 @@ def install(config: pytest.Config, options: GradeOptions) -> None:
         else:
             _install_controller(config, Plan.of(options))
     except EngineStartError as error:
-        write_error(config, str(error))
+        write_junit_error(config, str(error))
         pytest.exit(str(error), returncode=CANNOT_START)
     except UserError as error:
-        write_error(config, str(error))
+        write_junit_error(config, str(error))
         raise pytest.UsageError(str(error)) from error
 
 

@@ -11,6 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from refgrad.grading.checks.families import all_checks
 from refgrad.report.document import read_document
 from tests.cli.conftest import Terminal
+from tests.grading import scalar_tape
 
 QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am][du]*", "--select", "edges/relu")
 
@@ -78,7 +79,9 @@ def test_a_run_is_resumed_from_its_journal(terminal: Terminal) -> None:
         (("no_such_module:ADAPTER",), "'no_such_module:ADAPTER': the module cannot be imported: No module named"),
         (("toy:MISSING",), "'toy:MISSING': module 'toy' has no 'MISSING'"),
         (("toy:NOT_AN_ADAPTER",), "'toy:NOT_AN_ADAPTER' is int, not a"),
-        (("toy:RIGHT", "toy:RIGHT"), "out/right.json would be written 2 times: grade engines of different names"),
+        (("toy:RIGHT", "toy:RIGHT"), "'toy:RIGHT' is given 2 times: grade each engine once"),
+        (("toy:RIGHT", "toy:WRONG", "--name", "one"), "--name names one engine"),
+        (("toy:RIGHT", "--name", " "), "the name of an engine is not empty"),
         (("toy:RIGHT", "--select", "nothing/*"), "no check matches 'nothing/*'; see `refgrad list checks`"),
         (("toy:RIGHT", "--output", "toy.py"), "toy.py is not a folder, so no report can be written into it"),
         (("toy:RIGHT", "--profile", "much"), "Invalid value for '--profile': 'much' is not one of"),
@@ -138,3 +141,17 @@ def test_a_mistake_in_the_defaults_of_a_project_is_told_by_grade_alone(terminal:
     assert refused.status == 2
     assert "pyproject.toml: tool.refgrad.profil: there is no such key, did you mean 'profile'?" in refused.errors
     assert terminal.invoke("list", "features").exit_code == 0
+
+
+def test_engines_of_one_name_keep_their_own_files(terminal: Terminal) -> None:
+    for folder in ("one", "two"):
+        (terminal.folder / folder).mkdir()
+        (terminal.folder / folder / "tape.py").write_text(scalar_tape.SOURCE, encoding="utf-8")
+    options = ("--select", "operators/add", "--workers", "1")
+    done = terminal.grade("./one/tape.py", "./two/tape.py", *options)
+    assert (done.status, done.errors) == (0, "")
+    out = terminal.folder / "out"
+    assert sorted(path.name for path in out.glob("*.json")) == ["tape-2.json", "tape.json"]
+    assert read_document(out / "tape-2.json")["engine"]["name"] == "tape-2"
+    assert terminal.grade("./one/tape.py", "--name", "first", *options).status == 0
+    assert read_document(out / "first.json")["engine"]["name"] == "first"

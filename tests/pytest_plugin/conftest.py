@@ -33,7 +33,7 @@ class Folder:
             "no:cacheprovider",
             "--assert=plain",
             f"--engine=toy:{engine}",
-            "--profile=smoke",
+            "--refgrad-profile=smoke",
             "--grade-output=out",
         ]
         run = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess

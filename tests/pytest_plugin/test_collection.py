@@ -62,14 +62,18 @@ def test_checks_are_chosen_by_pattern(folder: Folder) -> None:
         (["--engine=nope"], "there is no engine 'nope'; there are: *; your own is named as module:object, *"),
         (["--engine=toy:NOT_AN_ADAPTER"], "'toy:NOT_AN_ADAPTER' is int, not a *"),
         (["--engine=toy:"], "'toy:' is not of the form module:object"),
-        (["--engine=toy:RIGHT", "--profile=much"], "there is no profile 'much'; there are: smoke, standard, thorough"),
+        (
+            ["--engine=toy:RIGHT", "--refgrad-profile=much"],
+            "there is no profile 'much'; there are: smoke, standard, thorough",
+        ),
         (["--engine=toy:RIGHT", "--grade-select=x/*"], "no check matches 'x/[*]'; see `refgrad list checks`"),
-        (["--engine=toy:RIGHT", "--grade-resume"], "--grade-resume needs --grade-output DIR, where the journal is"),
+        (["--engine=toy:RIGHT", "--grade-resume"], "--refgrad-resume needs --refgrad-output DIR, where the journal is"),
         (
             ["--engine=toy:RIGHT", "--grade-output=toy.py"],
             "toy.py is not a folder, so no report can be written into it",
         ),
-        (["--grade-output=out"], "--profile, --expect and the options --grade-... need --engine NAME"),
+        (["--grade-output=out"], "the options --refgrad-... need --refgrad-engine NAME"),
+        (["--refgrad-output=out"], "the options --refgrad-... need --refgrad-engine NAME"),
     ],
 )
 def test_wrong_usage_is_one_line(folder: Folder, arguments: list[str], message: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
+from refgrad.pytest_plugin.options import GradeOptions
 from tests.pytest_plugin.conftest import Folder
 
 
@@ -23,3 +26,28 @@ def test_pytest_refuses_odd_defaults_where_an_engine_is_graded_and_nowhere_else(
     result.stderr.fnmatch_lines(["*tool.refgrad.sede: there is no such key, did you mean 'seed'?*"])
     folder.pytester.makepyfile("def test_it(): pass")
     folder.pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_each_option_has_one_prefix_and_none_is_that_of_another_plugin(folder: Folder) -> None:
+    told = folder.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--help").stdout.str()
+    ours = told.partition("grading an automatic differentiation engine")[2].split("\n\n")[0]
+    options = [line.split()[0].rstrip(",=") for line in ours.splitlines() if line.startswith("  --")]
+    assert len(options) == len(fields(GradeOptions))
+    assert all(option.startswith("--refgrad-") for option in options), options
+    assert "--profile" not in ours.replace("--refgrad-profile", "")
+
+
+@pytest.mark.parametrize("prefix", ["--refgrad", "--grade"])
+def test_options_of_earlier_versions_still_work(folder: Folder, prefix: str) -> None:
+    folder.grade("RIGHT", f"{prefix}-seed=7", f"{prefix}-select=operators/add").assert_outcomes(passed=1)
+    assert folder.document("right")["seed"] == 7
+
+
+def test_an_engine_is_named_in_its_report_and_file(folder: Folder) -> None:
+    folder.grade("RIGHT", "--refgrad-name=other", "--refgrad-select=operators/add").assert_outcomes(passed=1)
+    assert folder.document("other")["engine"]["name"] == "other"
+
+
+def test_a_plugin_may_have_an_option_named_profile(folder: Folder) -> None:
+    folder.pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--profile', action='store_true')")
+    folder.grade("RIGHT", "--profile", "--refgrad-select=operators/add").assert_outcomes(passed=1)

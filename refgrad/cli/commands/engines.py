@@ -87,6 +87,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 @SEED
 @click.option("--select", multiple=True, metavar="GLOB", help="Run the checks whose id matches, such as 'operators/*'.")
 @WORKERS
+@click.option("--name", metavar="NAME", help="Name the engine so in its report, and the report's file.")
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
 @PYTHON
 @click.option("--in-process", is_flag=True, help="Run the engines in the grading processes, for a debugger.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,12 +44,21 @@ def grade_engines(
     """
     options = {name: value for name, value in options.items() if value is not None}
     with told_in_one_line():
+        if options.get("name") is not None and len(engines) > 1:
+            raise PlanError("--name names one engine")
         libraries = [_library(engine, options.get("python")) for engine in engines]
         if save is not None and sum(map(bool, libraries)) != 1:
             raise PlanError("--save takes the adapter of one file or module that has none")
-        named = (GradeOptions(engine=engine, **options) for engine in engines)
-        plans = [Plan.of(_adapted(own, save, options) if own else g) for own, g in zip(libraries, named, strict=True)]
-        _refuse_clashes(plans)
+        names = [None if library is None else library.name for library in libraries]
+        plans = [
+            Plan.of(
+                GradeOptions(engine=engine, **options)
+                if library is None
+                else _adapted(library, save, options, names[:number].count(library.name))
+            )
+            for number, (engine, library) in enumerate(zip(engines, libraries, strict=True))
+        ]
+        plans = _apart(plans)
         for plan in plans:
             _refuse_what_cannot_be_done(plan)
     worst = Status.PASSED
@@ -69,21 +80,36 @@ def _library(engine: str, python: str | None) -> Library | None:
     return Library.of([engine], None, python or sys.executable) if unknown_engine(engine) else None
 
 
-def _adapted(library: Library, save: Path | None, options: Mapping[str, Any]) -> GradeOptions:
-    """Write the adapter of a library, and return the options of a grade by it: a first look, unless they say more."""
+def _adapted(library: Library, save: Path | None, options: Mapping[str, Any], before: int) -> GradeOptions:
+    """Write the adapter of a library, and return the options of a grade by it: a first look, unless they say more.
+
+    ``before`` is the number of libraries of that name which have an adapter already.
+    """
     if save is not None and save.exists():
         raise PlanError(f"{save} is there already; name another file with --save")
-    path = save or options["output"] / f"{library.name}.adapter.toml"
+    name = f"{library.name}-{before + 1}" if before else library.name
+    path = save or options["output"] / f"{name}.adapter.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_adapter(library, path, yes=True)
     return GradeOptions(engine=str(path), **{"profile": "smoke", **options})
 
 
-def _refuse_clashes(plans: Sequence[Plan]) -> None:
-    reports = Counter(plan.report for plan in plans)
-    for path, count in reports.items():
-        if count > 1:
-            raise PlanError(f"{path} would be written {count} times: grade engines of different names, each once")
+def _apart(plans: Sequence[Plan]) -> list[Plan]:
+    """Return plans whose reports are different files: of engines of one name the second is NAME-2, and so on.
+
+    Raises PlanError for one engine that is named twice.
+    """
+    engine, times = Counter(plan.options.engine for plan in plans).most_common(1)[0]
+    if times > 1:
+        raise PlanError(f"{plain_line(engine)!r} is given {times} times: grade each engine once")
+    taken, found = set[Path | None](), list[Plan]()
+    for plan in plans:
+        names = (f"{plan.adapter.name}-{number}" for number in count(2))
+        while plan.report in taken:
+            plan = Plan.of(replace(plan.options, name=next(names)))  # noqa: PLW2901 (until the name is free)
+        taken.add(plan.report)
+        found.append(plan)
+    return found
 
 
 def _refuse_what_cannot_be_done(plan: Plan) -> None:

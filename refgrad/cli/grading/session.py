@@ -89,19 +89,24 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
     arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
     arguments += ["-n", str(workers), "--assert=plain"]
-    arguments += [f"--engine={options.engine}", f"--profile={options.profile}", f"--grade-seed={options.seed}"]
     arguments += [
-        f"--grade-output={portable_path(options.output or '')}",
-        *(f"--grade-select={glob}" for glob in options.select),
+        f"--refgrad-engine={options.engine}",
+        f"--refgrad-profile={options.profile}",
+        f"--refgrad-seed={options.seed}",
     ]
-    arguments += [] if options.python is None else [f"--grade-python={options.python}"]
-    arguments += [] if options.time_limit is None else [f"--grade-time-limit={options.time_limit}"]
-    arguments += [] if options.start_limit is None else [f"--grade-start-limit={options.start_limit}"]
-    arguments += [] if options.memory_limit is None else [f"--grade-memory-limit={options.memory_limit}"]
-    arguments += [] if options.expect is None else [f"--expect={portable_path(options.expect)}"]
-    arguments += ["--grade-update"] if options.update else []
-    arguments += ["--grade-in-process"] if options.in_process else []
-    return [*arguments, *(["--grade-resume"] if options.resume else [])]
+    arguments += [
+        f"--refgrad-output={portable_path(options.output or '')}",
+        *(f"--refgrad-select={glob}" for glob in options.select),
+    ]
+    arguments += [] if options.python is None else [f"--refgrad-python={options.python}"]
+    arguments += [] if options.time_limit is None else [f"--refgrad-time-limit={options.time_limit}"]
+    arguments += [] if options.start_limit is None else [f"--refgrad-start-limit={options.start_limit}"]
+    arguments += [] if options.memory_limit is None else [f"--refgrad-memory-limit={options.memory_limit}"]
+    arguments += [] if options.expect is None else [f"--refgrad-expect={portable_path(options.expect)}"]
+    arguments += [] if options.name is None else [f"--refgrad-name={options.name}"]
+    arguments += ["--refgrad-update"] if options.update else []
+    arguments += ["--refgrad-in-process"] if options.in_process else []
+    return [*arguments, *(["--refgrad-resume"] if options.resume else [])]
 
 
 @contextmanager
