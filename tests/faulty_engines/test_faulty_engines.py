@@ -60,13 +60,17 @@ def test_what_faulty_engines_are_made_of_fails_nothing_as_it_stands(clean: Fault
     assert sum(verdict.verdict == "passed" for verdict in found.values()) > min(50, len(found) / 2)
 
 
+INSIDE_OF = frozenset({"rewrites/rewritten_expressions"})
+"""A behaviour of expressions of composites, each of which may have a faulty operator inside of it."""
+
+
 @each_fault
 def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other_behaviour(fault: Fault) -> None:
     """The smoke profile may overlook a rare fault of an operator: then the standard one must not."""
     with one_fault_a_search():
         failed = failures(verdicts(fault, "smoke", only=fault.breaks | BEHAVIOURS))
         overlooked = fault.breaks - failed.keys()
-        assert failed.keys() <= fault.breaks | fault.may_break
+        assert failed.keys() <= fault.breaks | fault.may_break | INSIDE_OF
         failed |= failures(verdicts(fault, "standard", only=overlooked))
     assert fault.breaks <= failed.keys()
     assert_found_soon_and_shown_small(failed)
@@ -76,7 +80,7 @@ def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other_behaviour(
 @each_fault
 def test_a_faulty_engine_fails_exactly_these_at_the_standard_profile(fault: Fault) -> None:
     failed = failures(verdicts(fault, "standard"))
-    assert fault.breaks <= failed.keys() <= fault.breaks | fault.may_break
+    assert fault.breaks <= failed.keys() <= fault.breaks | fault.may_break | INSIDE_OF
     assert_found_soon_and_shown_small(failed)
 
 

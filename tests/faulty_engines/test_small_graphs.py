@@ -6,14 +6,17 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import check_named
+from refgrad.grading.checks.graphs import SmallGraphCheck, Usable
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import parse
-from tests.faulty_engines.sweeps.order_faults import ORDER_FAULTS
+from tests.faulty_engines.sweeps.order_faults import ORDER_FAULTS, HoldsResultsWeakly, PreOrder
 from tests.faulty_engines.tapes.tape import Tape
 from tests.grading.sparing import TrustingBench, one_fault_a_search
+
+CHECK = check_named("graphs/small")
 
 
 def bench(engine: type[Tape]) -> Bench:
@@ -32,7 +35,7 @@ def bench(engine: type[Tape]) -> Bench:
 
 def verdict(engine: type[Tape]) -> Verdict:
     with one_fault_a_search():
-        return bench(engine).grade(check_named("graphs/small"))
+        return bench(engine).grade(CHECK)
 
 
 def test_the_sweep_that_is_right_passes_each_of_them_on_scalars_and_on_vectors() -> None:
@@ -41,7 +44,14 @@ def test_the_sweep_that_is_right_passes_each_of_them_on_scalars_and_on_vectors()
 
 
 @pytest.mark.parametrize("engine", ORDER_FAULTS, ids=lambda engine: engine.__name__)
-def test_a_broken_sweep_is_found(engine: type[Tape]) -> None:
+def test_a_broken_sweep_fails_some_of_them(engine: type[Tape]) -> None:
+    assert isinstance(CHECK, SmallGraphCheck)
+    own = bench(engine)
+    assert any(own.examine(scenario, CHECK).failed for scenario in CHECK.scenarios(own, Usable.of(own)))
+
+
+@pytest.mark.parametrize("engine", [PreOrder, HoldsResultsWeakly])
+def test_the_smallest_graph_that_fails_is_shown(engine: type[Tape]) -> None:
     found = verdict(engine)
     assert found.verdict in {"wrong", "missing", "unexpected-error"}
     assert len(parse(found.scenario).applications) <= 3

@@ -138,6 +138,7 @@ REMOVED: Final[Mapping[str, str]] = MappingProxyType({
     "shapes/operands_beyond_the_second": "serves two operands of a concatenation or stack",
     "shapes/products_of_every_rank": "sends vectors nothing through products",
     "shapes/zero_dimensions_stay": "gives the sum of all entries an axis",
+    "rewrites/rewritten_expressions": "keeps what the first path sends only",
     "sharing/diamond": "overwrites what other paths have sent",
     "sharing/same_operand_twice": "keeps what the first path sends only",
     "sharing/fan_out_of_three": "keeps what the first path sends only",

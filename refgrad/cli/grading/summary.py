@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from refgrad.cli.progress import Console
-from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report.findings.causes import Cause, causes
 from refgrad.report.narration import failure_text
@@ -98,21 +98,14 @@ def _told(console: Console, cause: Cause) -> None:
 
 
 def _conclusion(plan: Plan, verdicts: Sequence[Verdict]) -> str:
-    failed = [verdict for verdict in verdicts if verdict.failed]
-    absent = sum(verdict.verdict == "unsupported" for verdict in verdicts)
-    applying = len(verdicts) - absent
-    verb = "fails" if len(failed) == 1 or not failed else "fail"
-    checks = "check that applies" if applying == 1 else "checks that apply"
-    parts = [f"of {applying:,} {checks} {len(failed) or 'none'} {verb}"]
-    if failed:
-        parts.append(f"{sum(verdict.level == 'MUST' for verdict in failed)} of them on the level MUST")
-    if known := len(failed) - len(plan.known_failures.unexpected(verdicts)):
-        parts.append(f"{known} of them known")
-    if undecided := sum(verdict.verdict == "inconclusive" for verdict in verdicts):
-        parts.append(f"{undecided} inconclusive")
-    unfinished = _not_run(plan, verdicts)
-    rest = [f"{absent:,} {'is' if absent == 1 else 'are'} not offered"] * bool(absent)
-    return "; ".join([", ".join(parts), *rest, *[f"{unfinished} not run"] * bool(unfinished)])
+    totals = Totals.of(verdicts)
+    counts = {
+        "on the level MUST": totals.must_failed,
+        "known": totals.failed - len(plan.known_failures.unexpected(verdicts)),
+        "inconclusive": sum(verdict.verdict == "inconclusive" for verdict in verdicts),
+        "not run": _not_run(plan, verdicts),
+    }
+    return "; ".join([totals.text, *(f"{count} {what}" for what, count in counts.items() if count)])
 
 
 def _not_run(plan: Plan, verdicts: Sequence[Verdict]) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from refgrad.generation import (
@@ -44,7 +44,7 @@ NOTHING_JOINS: Final = "no operator of two operands is right by itself, so that 
 JOINING: Final = 0.5
 """How often an operator of several operands is taken at least: contributions meet where graphs join."""
 
-LONGEST: Final = 30
+LONGEST: Final = 32
 """The most operators of a random graph."""
 
 EACH_ORDER: Final = 3
@@ -84,8 +84,12 @@ class GraphCheck(Check):
         if not usable.joining:
             return bench.verdict(self, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
         profile = _profile(bench, usable.ways, several=several, only=usable.only)
-        given = () if several else filter(bench.reliance.runnable, structured_graphs(usable.operators("numbers")))
-        return self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause, given=given)
+        drawn = self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause)
+        given = tuple(filter(bench.reliance.runnable, structured_graphs(usable.operators("numbers"))))
+        if several or drawn.failed or not given:
+            return drawn
+        found = bench.search(self, given.__getitem__, 0, given=given, cause=usable.cause, variant="/structured")
+        return found if found.failed else replace(drawn, examples=drawn.examples + found.examples)
 
     @property
     def draws(self) -> bool:
@@ -103,12 +107,10 @@ class GraphCheck(Check):
         doubted = [name for name in scenario.operators if not sound(bench, operator_table()[name])]
         return not doubted or not bench.reliance.wrong_alone(scenario, doubted)
 
-    def tried(
-        self, bench: Bench, make: Callable[[int], Scenario], cause: str = "", *, given: Iterable[Scenario] = ()
-    ) -> Verdict:
+    def tried(self, bench: Bench, make: Callable[[int], Scenario], cause: str = "") -> Verdict:
         """Try graphs, as far as there are operators to make them of; ``cause`` keeps some of them out."""
         try:
-            return bench.search(self, make, bench.settings.effort.per_graph_check, given=given, cause=cause)
+            return bench.search(self, make, bench.settings.effort.per_graph_check, cause=cause)
         except GenerationError as error:
             message = f"cannot be judged by the operators that are right: {error}"
             return bench.verdict(self, "inconclusive", Remark(text=message))
@@ -156,14 +158,15 @@ class SmallGraphCheck(GraphCheck):
     def run(self, bench: Bench) -> Verdict:
         """Try each graph with operators that are right by themselves, so far as there are any for its roles."""
         usable = Usable.of(bench)
-        scenarios = tuple(scenario for form in self._forms(bench) for scenario in _in_form(form, usable, bench))
+        scenarios = tuple(self.scenarios(bench, usable))
         if not scenarios:
             return bench.verdict(self, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
         return bench.search(self, scenarios.__getitem__, 0, given=scenarios)
 
-    def _forms(self, bench: Bench) -> tuple[Form, Form]:
-        arrays = "arrays" in bench.engine.adapter.features
-        return Form(vectors=False, nested=False), Form(vectors=arrays, nested=True)
+    def scenarios(self, bench: Bench, usable: Usable) -> Iterator[Scenario]:
+        """Yield the graphs of scalars, each result named, and those of vectors, or of scalars again, nested."""
+        yield from _in_form(Form(vectors=False, nested=False), usable, bench)
+        yield from _in_form(Form(vectors="arrays" in bench.engine.adapter.features, nested=True), usable, bench)
 
 
 def _in_form(form: Form, usable: Usable, bench: Bench) -> Iterator[Scenario]:

@@ -201,6 +201,7 @@ VALUE_FAULTS: tuple[Fault, ...] = (
         LimitsCotangents,
         GRAPHS
         | {
+            "rewrites/rewritten_expressions",
             "seeds/negative_and_zero_seeds",
             "seeds/scalar_may_be_seeded",
             "sharing/chained_diamonds",

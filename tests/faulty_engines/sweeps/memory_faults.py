@@ -158,6 +158,7 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "pytorch/pytorch#119334",
         OneScratchBuffer,
         frozenset({
+            "rewrites/rewritten_expressions",
             "accumulation/zeroing_one_leaves_the_others",
             "leaves/conditions_get_no_gradient",
             "contracts/gradients_of_leaves_are_apart",
@@ -202,6 +203,7 @@ MEMORY_FAULTS: tuple[Fault, ...] = (
         "generic: an update in place of a gradient",
         OverwritesLeaves,
         frozenset({
+            "accumulation/leaves_do_not_share_memory",
             "accumulation/zeroing_may_come_after_the_forward",
             "errors/a_new_graph_works_after_a_failure",
             "errors/failures_leave_values_alone",

@@ -139,6 +139,7 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "karpathy/nn-zero-to-hero#52",
         KeepsTheLast,
         frozenset({
+            "rewrites/rewritten_expressions",
             "contracts/gradients_of_leaves_are_apart",
             "contracts/seeds_stay_as_they_are",
             "sharing/diamond",
@@ -154,13 +155,14 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "drops the third contribution at fan-out",
         "generic: two contributions work by luck",
         DropsTheThird,
-        frozenset({"sharing/fan_out_of_three"}) | GRAPHS,
+        frozenset({"rewrites/rewritten_expressions", "sharing/fan_out_of_three"}) | GRAPHS,
     ),
     Fault(
         "counts an operand that is given twice once",
         "karpathy/micrograd, early history",
         CountsAnOperandOnce,
         frozenset({
+            "rewrites/rewritten_expressions",
             "contracts/gradients_of_leaves_are_apart",
             "contracts/seeds_stay_as_they_are",
             "sharing/same_operand_twice",
@@ -171,13 +173,14 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "handles nodes breadth first",
         "HIPS/autograd 677af2e",
         BreadthFirst,
-        frozenset({"sharing/uneven_paths", "sharing/operands_of_one_sum"}) | GRAPHS,
+        frozenset({"rewrites/rewritten_expressions", "sharing/uneven_paths", "sharing/operands_of_one_sum"}) | GRAPHS,
     ),
     Fault(
         "recurses without remembering what it has visited",
         "karpathy/micrograd 9fd9cc0",
         Recurses,
         frozenset({
+            "rewrites/rewritten_expressions",
             "sharing/diamond",
             "sharing/same_operand_twice",
             "sharing/fan_out_of_three",
@@ -209,6 +212,7 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "tinygrad/tinygrad#3037",
         StopsAtConstants,
         frozenset({
+            "rewrites/rewritten_expressions",
             "retain_graph/deleted_names_change_nothing",
             "retain_graph/reused_products_fail_in_the_second_iteration",
             "leaves/constants_stop_gradients",
@@ -235,6 +239,7 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         "FluxML/Zygote.jl 687b3756",
         ServesOneLeaf,
         frozenset({
+            "rewrites/rewritten_expressions",
             "accumulation/zeroing_one_leaves_the_others",
             "leaves/conditions_get_no_gradient",
             "contracts/gradients_of_leaves_are_apart",

@@ -121,7 +121,7 @@ class _Trial:
         verdicts = list(_verdicts(bench, scenario))
         if is_known_inaccuracy(scenario, finding, verdicts):
             return cls(scenario, Finding("passed"))
-        wrong = [each for each in verdicts if is_broken(each) or not Avoided.of([each]).allows(scenario)]
+        wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of([v]).allows(scenario)]
         of_gradients = (each.id for each in wrong if each.chapter == SecondOrderCheck.CHAPTER)
         alone = bench.reliance.wrong_alone(scenario, [each.operator for each in wrong])
         return cls(scenario, finding, f"operators/{alone}" if alone else next(of_gradients, ""))
