@@ -20,7 +20,7 @@ from refgrad.scenario import Apply, Backward, Constant, Delete, Leaf, Read, Scen
 Role: TypeAlias = Literal["sum", "product", "smooth"]
 Node: TypeAlias = tuple[Role, tuple[int, ...]]
 Graph: TypeAlias = tuple[Node, ...]
-"""The role and the operands of each operator; operands are counted from the leaves on."""
+"""The role of each operator, and the indices of its operands: leaves are numbered first, and then results."""
 
 PAIRED: Final[tuple[Role, Role]] = ("sum", "product")
 """The roles of operators of two operands."""

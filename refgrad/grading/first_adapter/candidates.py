@@ -132,7 +132,7 @@ def backwards(called: Iterable[str]) -> list[str]:
 
 
 def retaining(backward: str, keyword: str) -> tuple[str, str]:
-    """Return a backward with a keyword that keeps the graph if it is true, or if it is false."""
+    """Return two spellings of a backward: with the keyword true where the graph is to be kept, and with it false."""
     head = f"{backward[:-1]}{'' if backward.endswith('()') else ', '}{keyword}="
     return f"{head}{{retain_graph}})", f"{head}not {{retain_graph}})"
 

@@ -31,7 +31,7 @@ def shows_arrays(scenario: Scenario) -> bool:
 
 
 def alone(operator: str) -> Scenario:
-    """Return a backward through one application to scalars, for the gradients of all operands."""
+    """Return a scenario that applies one operator to scalars and reads the gradients of all its operands."""
     names = operator_table()[operator].argument_names
     leaves = [Leaf(name, Constant.of(np.array(float(n))), requires_grad=True) for n, name in enumerate(names, 2)]
     reads = [Read("grad", name) for name in names]
