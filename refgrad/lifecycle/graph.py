@@ -39,6 +39,8 @@ class Node:
     """The tensors that it was made of, and whether each required grad then."""
     may_be_constant: bool = False
     """Whether it is the engine's own affair that anything was recorded."""
+    may_be_stale: bool = False
+    """Whether something was written, of which nothing is known, where this may need what was there."""
 
     @property
     def is_gradient(self) -> bool:
@@ -97,7 +99,7 @@ class Graph:
             stale = self.memory.stale(node.must_need)
             if node.freed is not False:
                 possible.add("freed-graph")
-            if node.freed is not True and (stale or self.memory.stale(node.may_need)):
+            if node.freed is not True and (stale or node.may_be_stale or self.memory.stale(node.may_need)):
                 possible.add("modified-in-place")
             if name in must_visit and (node.freed or stale):
                 due.add("freed-graph" if node.freed else "modified-in-place")

@@ -68,8 +68,7 @@ class State:
                 self.unknown.add(other.name)
                 other.may_be_computed = True
         for node in self.graph.nodes.values():
-            if not lost.isdisjoint(place for place, _ in (*node.must_need, *node.may_need)) and node.freed is False:
-                node.freed = None
+            node.may_be_stale |= not lost.isdisjoint(place for place, _ in (*node.must_need, *node.may_need))
 
     def with_value(self, tensor: Tensor, new: str) -> str:
         """Return the name of a value with the derivative that the tensor has."""

@@ -43,8 +43,9 @@ def test_two_runs_with_one_seed_write_the_same_bytes_however_many_workers_there_
 def test_an_engine_that_is_right_gives_status_0_and_a_report_of_every_check(terminal: Terminal) -> None:
     finished = terminal.grade("toy:RIGHT", "--profile", "smoke", "--output", "deep/down")
     assert (finished.status, finished.errors) == (0, "")
-    assert f"{len(all_checks())} checks, none failed" in finished.output
     document = read_document(terminal.folder / "deep" / "down" / "right.json")
+    applying = sum(row["verdict"] != "unsupported" for row in document["verdicts"])
+    assert f"of {applying} checks that apply none fails; " in finished.output
     assert document["complete"]
     assert [row["id"] for row in document["verdicts"]] == [check.id for check in all_checks()]
     assert document["summary"]["must_failed"] == 0

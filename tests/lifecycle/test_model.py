@@ -138,6 +138,13 @@ def test_names_do_not_matter(scenario: Scenario) -> None:
     assert [renamed(prediction, str) for prediction in predict(parse(text))] == expected
 
 
+def test_a_write_of_which_nothing_is_known_frees_nothing() -> None:
+    unknown = f"{X}c = exp x\nwrite c multiply c\ng = grad c x\n"
+    graph = f"{unknown}a = exp x\nb = multiply a a\n"
+    assert last(f"{graph}write a multiply g\nbackward b") == Open()
+    assert last(f"{graph}write a multiply a\nwrite a multiply g\nbackward b") == Fails("modified-in-place")
+
+
 @settings(max_examples=100)
 @given(lifecycles())
 def test_a_graph_that_is_always_retained_is_never_freed(scenario: Scenario) -> None:

@@ -76,7 +76,7 @@ def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]
 
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
-    """Return the operators that several engines get wrong, given the causes of each, with the cause in each engine."""
+    """Return the operators that several engines get wrong, with what causes it in each, the worst numbers first."""
     found: dict[str, list[Cause]] = {}
     for given in engines:
         for cause in given:
@@ -84,7 +84,9 @@ def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause
                 if operator:
                     found.setdefault(operator, []).append(cause)
     return {
-        operator: each for operator, each in sorted(found.items()) if len({cause.best.engine for cause in each}) > 1
+        operator: sorted(each, key=lambda cause: SEVERITIES.index(cause.severity))
+        for operator, each in sorted(found.items())
+        if len({cause.best.engine for cause in each}) > 1
     }
 
 
