@@ -122,7 +122,7 @@ def exceptional_places(operator: str, profile: Profile = STANDARD, bases: int = 
 
 
 def _bases(row: Operator, profile: Profile, wanted: int) -> list[Scenario]:
-    """Return so many scenarios without zeros, each leaf of which stands for one operand."""
+    """Return so many scenarios without zeros and equal numbers, each leaf of which stands for one operand."""
     plain = replace(
         profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0, empty=0.0, edges=0.0,
         largest_size=LARGEST_SIZE, dimensions=(2, 3),
@@ -151,7 +151,8 @@ def _drawn(row: Operator, profile: Profile, seed: int) -> Scenario | None:
 def _is_ordinary(scenario: Scenario) -> bool:
     (first, *_) = scenario.applications
     arrays = [leaf.value.to_numpy() for leaf in scenario.leaves if leaf.value.dtype != "bool"]
-    distinct = len(set(first.arguments)) == len(first.arguments)
+    numbers = np.concatenate([array.ravel() for array in arrays])
+    distinct = len(set(first.arguments)) == len(first.arguments) and len(np.unique(numbers)) == len(numbers)
     return distinct and all(array.size and np.all(array) for array in arrays)
 
 
