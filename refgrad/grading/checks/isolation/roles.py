@@ -6,6 +6,7 @@ predictions at every step, and to finite numbers: a result that no rule saves is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -34,6 +35,9 @@ REDUCTIONS: Final = ("sum", "mean")
 
 DOUBLED: Final = ("multiply", "add")
 """Operators of two operands that make a function of one where both are the same."""
+
+MOST_PATHS: Final = 2**13
+"""Nothing is filled with operators that make more paths through a graph: a sweep that follows each takes too long."""
 
 
 def filled(scenario: Scenario, offered: Collection[str], *, arrays: bool) -> Scenario:
@@ -92,14 +96,17 @@ def _fillers(name: str, offered: frozenset[str]) -> list[tuple[str, bool]]:
 
 
 def _with(scenario: Scenario, fillers: Mapping[str, tuple[str, bool]]) -> Scenario | None:
-    """Return the scenario with its operators replaced; None where its numbers are not finite then."""
+    """Return the scenario with its operators replaced; None where numbers are not finite or paths too many."""
     steps: list[Step] = []
+    paths = Counter[str]()
     for step in scenario.steps:
-        if isinstance(step, Apply) and step.operator in fillers:
-            operator, doubled = fillers[step.operator]
-            steps.append(replace(step, operator=operator, arguments=step.arguments * (1 + doubled)))
-        else:
-            steps.append(step)
+        if isinstance(step, Apply):
+            operator, doubled = fillers.get(step.operator, (step.operator, False))
+            step = replace(step, operator=operator, arguments=step.arguments * (1 + doubled))  # noqa: PLW2901
+            paths[step.name] = sum(paths[name] or 1 for name in step.arguments)
+        steps.append(step)
+    if max(paths.values(), default=0) > MOST_PATHS:
+        return None
     try:
         made = Scenario(tuple(steps))
         return made if _finite(made) >= _finite(scenario) else None
