@@ -96,6 +96,19 @@ def adapter(fault: Fault) -> TapeAdapter:
     )
 
 
+def plain_adapter(engine: type[Tape], *operators: str) -> TapeAdapter:
+    """Return the adapter of a tape with these operators, and with nothing but backward."""
+    return TapeAdapter(
+        name=engine.__name__,
+        setup=f"from {engine.__module__} import {engine.__name__}\nengine = {engine.__name__}()",
+        leaf="engine.tensor({array}, requires_grad={requires_grad})",
+        value="{x}.array",
+        backward="engine.backward({output}, {seed}, retain_graph={retain_graph})",
+        gradient="{leaf}.grad",
+        operators=spell("engine", operators),
+    )
+
+
 def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) -> dict[str, Verdict]:
     """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (None: all but measurements).
 

@@ -9,9 +9,9 @@ from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.graphs import SmallGraphCheck, Usable
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import parse
+from tests.faulty_engines.fault import plain_adapter
 from tests.faulty_engines.sweeps.order_faults import ORDER_FAULTS, HoldsResultsWeakly, PreOrder
 from tests.faulty_engines.tapes.tape import Tape
 from tests.grading.sparing import TrustingBench, one_fault_a_search
@@ -21,16 +21,7 @@ CHECK = check_named("graphs/small")
 
 def bench(engine: type[Tape]) -> Bench:
     """Return a bench for a tape with a sum, a product and a sine, each taken to be right by itself."""
-    adapter = TapeAdapter(
-        name=engine.__name__,
-        setup=f"from {engine.__module__} import {engine.__name__}\nengine = {engine.__name__}()",
-        leaf="engine.tensor({array}, requires_grad={requires_grad})",
-        value="{x}.array",
-        backward="engine.backward({output}, {seed}, retain_graph={retain_graph})",
-        gradient="{leaf}.grad",
-        operators={"add": "engine.add({x}, {y})", "multiply": "engine.multiply({x}, {y})", "sin": "engine.sin({x})"},
-    )
-    return TrustingBench(Engine(adapter), Settings("smoke"))
+    return TrustingBench(Engine(plain_adapter(engine, "add", "multiply", "sin")), Settings("smoke"))
 
 
 def verdict(engine: type[Tape]) -> Verdict:

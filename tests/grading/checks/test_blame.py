@@ -13,10 +13,10 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.operators import Operator
 from refgrad.scenario import parse
+from tests.faulty_engines.fault import plain_adapter
 from tests.faulty_engines.sweeps.order_faults import PreOrder
 from tests.faulty_engines.tapes.tape import Array, Contributions, Node, Tape, Tensor
 from tests.grading.broken import verdict
@@ -62,20 +62,12 @@ class SineOfResultsIsWrong(Tape):
         return node
 
 
+OPERATORS = ("add", "multiply", "sin", "exp", "square", "negative", "reciprocal")
+
+
 @cache
 def bench(engine: type[Tape], *operators: str) -> Bench:
-    spelled = {"add": "engine.add({x}, {y})", "multiply": "engine.multiply({x}, {y})"}
-    spelled |= {name: f"engine.{name}({{x}})" for name in ("sin", "exp", "square", "negative", "reciprocal")}
-    adapter = TapeAdapter(
-        name=engine.__name__,
-        setup=f"from {engine.__module__} import {engine.__name__}\nengine = {engine.__name__}()",
-        leaf="engine.tensor({array}, requires_grad={requires_grad})",
-        value="{x}.array",
-        backward="engine.backward({output}, {seed}, retain_graph={retain_graph})",
-        gradient="{leaf}.grad",
-        operators={name: text for name, text in spelled.items() if not operators or name in operators},
-    )
-    return Bench(Engine(adapter), Settings("smoke"))
+    return Bench(Engine(plain_adapter(engine, *(operators or OPERATORS))), Settings("smoke"))
 
 
 def spelled_wrong(operator: str, text: str) -> Bench:
