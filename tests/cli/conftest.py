@@ -45,8 +45,8 @@ class Terminal:
         return CliRunner().invoke(main, arguments, input=standard_input)
 
     def grade(self, *arguments: str) -> Finished:
-        """Grade with ``refgrad`` in this process; the workers of the run and the engine have theirs."""
-        result = self.invoke("grade", *arguments)
+        """Grade with ``refgrad`` in this process; the run's worker, or those asked for, and the engine have theirs."""
+        result = self.invoke("grade", "--workers", "1", *arguments)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return Finished(result.exit_code, result.stdout, result.stderr)
 

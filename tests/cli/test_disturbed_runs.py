@@ -86,7 +86,7 @@ def resume(terminal: Terminal) -> bytes:
 
 def whole(terminal: Terminal, report: Path, *arguments: str) -> bytes:
     """Run to the end, and return the report."""
-    finished = terminal.grade(*SLOW, "--workers", "1", *arguments)
+    finished = terminal.grade(*SLOW, *arguments)
     assert (finished.status, finished.errors) == (0, "")
     return report.read_bytes()
 

@@ -67,7 +67,7 @@ def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(
     broken = {"multiply": "skip", "relu": "divide", "exp": "interrupt", "sin": "leave"}
     sabotage("{" + ", ".join(f"'operators/{name}': {how}" for name, how in broken.items()) + "}")
     chosen = [word for name in ("add", *broken) for word in ("--select", f"operators/{name}")]
-    finished = terminal.grade("toy:RIGHT", "--profile", "smoke", *chosen, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", "--profile", "smoke", *chosen)
     assert finished.status == 4
     said = finished.errors.splitlines()[-1]
     assert said.startswith("Error: 4 checks have no verdict: operators/")
@@ -81,7 +81,7 @@ def test_a_worker_that_ends_in_the_midst_of_a_check_is_no_success(
     terminal: Terminal, sabotage: Callable[..., None]
 ) -> None:
     sabotage("{'operators/multiply': leave_pytest}")
-    finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *TWO)
     assert finished.status == 4
     assert finished.errors.splitlines()[-1] == (
         "Error: 1 check has no verdict: operators/multiply; go on with --resume"
@@ -104,7 +104,7 @@ def test_a_module_that_ends_the_process_is_no_success(terminal: Terminal, comman
 def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(terminal: Terminal, setup: str) -> None:
     text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, setup={setup!r})\n"
     (terminal.folder / "leaving.py").write_text(text)
-    finished = terminal.grade("leaving:ADAPTER", *TWO, "--workers", "1")
+    finished = terminal.grade("leaving:ADAPTER", *TWO)
     assert finished.status == 3
     assert finished.errors.splitlines()[-1].startswith("Error: engine 'right' cannot be started: ")
 
@@ -135,7 +135,7 @@ def test_a_library_whose_names_cannot_be_read_is_one_line(
 
 def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal, sabotage: Callable[..., None]) -> None:
     sabotage("{}", "def collect(self): raise OSError('no')\nSuite.collect = collect\n")
-    finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *TWO)
     assert finished.status == 4
     assert "Error: 2 checks have no verdict: operators/add, operators/multiply" in finished.errors
 
@@ -154,7 +154,7 @@ def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
     out.mkdir()
     for name in (".right.lock", ".right.verdicts", ".right.json.unfinished", ".right.journal.jsonl.unfinished"):
         (out / name).write_text("rubbish")
-    finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *TWO)
     assert (finished.status, finished.errors) == (0, "")
     assert sorted(path.name for path in out.iterdir()) == ["right.journal.jsonl", "right.json"]
 
@@ -210,16 +210,16 @@ def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is
     assert not list(out.glob(".*"))
     text = (out / "right.journal.jsonl").read_text(encoding="utf-8")
     known = [json.loads(line)["id"] for line in text[: text.rfind("\n")].splitlines()[1:]]
-    finished = terminal.grade("toy:RIGHT", *QUICK, "--workers", "1", "--resume")
+    finished = terminal.grade("toy:RIGHT", *QUICK, "--resume")
     assert (finished.status, finished.errors) == (0, "")
     assert rows(out / "right.journal.jsonl")[: len(known)] == known
     if not undisturbed.exists():
-        terminal.grade("toy:RIGHT", *QUICK, "--workers", "1", "--output", str(undisturbed.parent))
+        terminal.grade("toy:RIGHT", *QUICK, "--output", str(undisturbed.parent))
     assert (out / "right.json").read_bytes() == undisturbed.read_bytes()
 
 
 def test_what_an_engine_says_is_bounded_and_plain_wherever_it_is_written(terminal: Terminal) -> None:
-    finished = terminal.grade("toy:LOUD", "--profile", "smoke", "--select", "operators/add", "--workers", "1")
+    finished = terminal.grade("toy:LOUD", "--profile", "smoke", "--select", "operators/add")
     assert finished.status == 1
     out = terminal.folder / "out"
     for text in (finished.output, *(path.read_text(encoding="utf-8") for path in out.glob("loud.*"))):
@@ -262,7 +262,7 @@ def test_a_name_of_an_engine_that_names_no_file_is_one_line(terminal: Terminal, 
 
 
 def test_a_crash_in_the_process_that_grades_is_blamed_on_the_operator_that_ran(terminal: Terminal) -> None:
-    chosen = ("--profile", "smoke", "--select", "sharing/same_operand_twice", "--workers", "1")
+    chosen = ("--profile", "smoke", "--select", "sharing/same_operand_twice")
     finished = terminal.grade("toy:SUDDEN", *chosen, "--in-process")
     assert finished.status == 1
     verdicts = read_document(terminal.folder / "out" / "sudden.json")["verdicts"]

@@ -32,7 +32,7 @@ def test_an_engine_that_is_wrong_gives_a_summary_and_status_1(terminal: Terminal
 
 
 def test_two_runs_with_one_seed_write_the_same_bytes_however_many_workers_there_are(terminal: Terminal) -> None:
-    terminal.grade("toy:WRONG", *QUICK, "--workers", "1", "--output", "one")
+    terminal.grade("toy:WRONG", *QUICK, "--output", "one")
     terminal.grade("toy:WRONG", *QUICK, "--workers", "2", "--output", "two")
     one, two = (terminal.folder / name / "wrong.json" for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
@@ -61,11 +61,11 @@ def test_an_engine_that_cannot_be_started_gives_status_3_and_the_others_are_grad
 
 
 def test_a_run_is_resumed_from_its_journal(terminal: Terminal) -> None:
-    terminal.grade("toy:RIGHT", *QUICK, "--workers", "1")
+    terminal.grade("toy:RIGHT", *QUICK)
     report = terminal.folder / "out" / "right.json"
     before = report.read_bytes()
     report.unlink()
-    finished = terminal.grade("toy:RIGHT", *QUICK, "--resume", "--workers", "1")
+    finished = terminal.grade("toy:RIGHT", *QUICK, "--resume")
     assert finished.status == 0
     assert report.read_bytes() == before
 
@@ -120,7 +120,7 @@ def test_a_module_that_cannot_be_imported_is_wrong_usage(terminal: Terminal, bro
 
 def test_known_failures_are_accepted_written_and_refused_where_they_hold(terminal: Terminal) -> None:
     (terminal.folder / "pyproject.toml").write_text('[tool.refgrad]\nprofile = "smoke"\nexpect = "known.toml"\n')
-    command = ("toy:WRONG", "--select", "operators/add", "--select", "operators/multiply", "--workers", "1")
+    command = ("toy:WRONG", "--select", "operators/add", "--select", "operators/multiply")
     missing = terminal.grade(*command)
     assert missing.status == 2
     assert missing.errors.startswith("Error: known.toml: there is no such file")
@@ -148,7 +148,7 @@ def test_engines_of_one_name_keep_their_own_files(terminal: Terminal) -> None:
     for folder in ("one", "two"):
         (terminal.folder / folder).mkdir()
         (terminal.folder / folder / "tape.py").write_text(scalar_tape.SOURCE, encoding="utf-8")
-    options = ("--select", "operators/add", "--workers", "1")
+    options = ("--select", "operators/add")
     done = terminal.grade("./one/tape.py", "./two/tape.py", *options)
     assert (done.status, done.errors) == (0, "")
     out = terminal.folder / "out"

@@ -24,7 +24,7 @@ def write(folder: Path, source: str = scalar_tape.SOURCE, name: str = "mine.py")
 @pytest.mark.parametrize("engine", ["./mine.py", "mine"])
 def test_a_file_or_module_is_graded_in_one_go_at_first_sight(terminal: Terminal, engine: str) -> None:
     write(terminal.folder, scalar_tape.PRODUCT_ASSIGNS)
-    done = terminal.grade(engine, "--select", "operators/add", "--workers", "1")
+    done = terminal.grade(engine, "--select", "operators/add")
     first, made, *_ = done.output.splitlines()
     assert first.startswith("suspected fault in multiply: backward from `(x * y) * x` at x = 1.5, y = 2.25: ")
     assert made.startswith(f"{MADE}: ")
@@ -36,7 +36,7 @@ def test_a_file_or_module_is_graded_in_one_go_at_first_sight(terminal: Terminal,
 
 def test_what_is_printed_runs_a_finding_again(terminal: Terminal) -> None:
     write(terminal.folder, scalar_tape.WRONG_PRODUCT)
-    done = terminal.grade("./mine.py", "--select", "operators/multiply", "--workers", "1")
+    done = terminal.grade("./mine.py", "--select", "operators/multiply")
     assert done.status == 1
     (line,) = (line for line in done.output.splitlines() if "# runs one of them again" in line)
     words = line.partition("#")[0].split()
@@ -47,7 +47,7 @@ def test_what_is_printed_runs_a_finding_again(terminal: Terminal) -> None:
 
 def test_an_adapter_is_kept_where_the_user_says_and_never_in_place_of_another(terminal: Terminal) -> None:
     write(terminal.folder)
-    options = ("--select", "operators/add", "--workers", "1", "--profile", "standard", "--save", "kept.toml")
+    options = ("--select", "operators/add", "--profile", "standard", "--save", "kept.toml")
     done = terminal.grade("./mine.py", *options)
     assert done.status == 0
     assert "mine, profile standard, seed 0" in done.output
@@ -68,7 +68,7 @@ def test_an_adapter_is_kept_of_one_engine_without_one_alone(terminal: Terminal) 
 def test_modules_beside_a_file_are_found_from_another_folder(terminal: Terminal) -> None:
     write(terminal.folder, BESIDE, "homework/mine.py")
     write(terminal.folder, "ZERO = 0.0\n", "homework/numbers_of_mine.py")
-    done = terminal.grade("homework/mine.py", "--select", "operators/add", "--workers", "1")
+    done = terminal.grade("homework/mine.py", "--select", "operators/add")
     assert (done.status, done.errors) == (0, "")
 
 
@@ -101,7 +101,7 @@ def test_a_file_without_a_class_of_tensors_leads_to_the_call_that_names_one(
 
 def test_a_class_of_tensors_may_have_any_name(terminal: Terminal) -> None:
     write(terminal.folder, scalar_tape.SOURCE.replace("Value", "Dial"))
-    done = terminal.grade("./mine.py", "--select", "operators/add", "--workers", "1")
+    done = terminal.grade("./mine.py", "--select", "operators/add")
     assert done.status == 0
     assert 'leaf = "mine.Dial({scalar})"' in (terminal.folder / MADE).read_text(encoding="utf-8")
 

@@ -55,7 +55,7 @@ def test_an_engine_is_graded_there(terminal: Terminal, interpreter: Path) -> Non
     (terminal.folder / "mine.py").write_text(MINE)
     (terminal.folder / "tiny_tape.py").write_text(Path(tiny_tape.__file__).read_text(encoding="utf-8"))
     chosen = ("--select", "accumulation/*", "--select", "operators/negative", "--profile", "smoke")
-    finished = terminal.grade("mine:ADAPTER", *chosen, "--workers", "1", "--python", str(interpreter))
+    finished = terminal.grade("mine:ADAPTER", *chosen, "--python", str(interpreter))
     assert (finished.status, finished.errors) == (0, "")
     verdicts = {row["id"]: row["verdict"] for row in read_document(terminal.folder / "out" / "mine.json")["verdicts"]}
     assert verdicts["operators/negative"] == "passed"
@@ -101,7 +101,7 @@ def test_operators_are_counted_and_measured_there(terminal: Terminal, elsewhere:
 def summary_of_a_wrong_engine(terminal: Terminal, elsewhere: str) -> str:
     wrong = MINE.replace("lambda g: -g", "lambda g: g")
     (terminal.folder / "mine.py").write_text(wrong)
-    chosen = ("--select", "operators/negative", "--profile", "smoke", "--workers", "1")
+    chosen = ("--select", "operators/negative", "--profile", "smoke")
     return terminal.grade("mine:ADAPTER", *chosen, "--python", elsewhere).output
 
 

@@ -16,7 +16,7 @@ SMOKE = ("--profile", "smoke")
 @pytest.fixture
 def report(terminal: Terminal) -> Path:
     chosen = ("--select", "operators/add", "--select", "operators/multiply")
-    terminal.grade("toy:WRONG", *SMOKE, *chosen, "--workers", "1")
+    terminal.grade("toy:WRONG", *SMOKE, *chosen)
     return terminal.folder / "out" / "wrong.json"
 
 

@@ -7,7 +7,7 @@ from tests.report.example import write_example
 
 
 def test_a_folder_of_results_gets_pages_and_scripts(terminal: Terminal) -> None:
-    graded = terminal.grade("toy:WRONG", "--profile", "smoke", "--select", "operators/multiply", "--workers", "1")
+    graded = terminal.grade("toy:WRONG", "--profile", "smoke", "--select", "operators/multiply")
     assert graded.status == 1
     result = terminal.invoke("report", "out")
     assert result.exit_code == 0

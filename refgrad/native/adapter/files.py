@@ -63,6 +63,7 @@ def _read_adapter(path: Path) -> AnyAdapter:
     return checked_adapter(adapter, str(path))
 
 
+@cache
 def family_rows(name: str) -> Mapping[str, Sequence[str]]:
     """Return the spellings of a family that comes with refgrad, with its placeholders of modules."""
     path = engines_directory() / "families" / f"{name}.toml"
