@@ -45,7 +45,7 @@ def test_what_is_right_is_certified_with_the_digits_of_float32(name: str, point:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(point=POINTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_what_is_right_is_not_called_wrong_by_differences(name: str, point: Any) -> None:
     report = check_gradients(
         FUNCTIONS[name], point, "autograd", method="differences", strict=False, raise_exception=False

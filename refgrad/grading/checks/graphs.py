@@ -170,17 +170,24 @@ class SmallGraphCheck(GraphCheck):
 
 
 def _in_form(form: Form, usable: Usable, bench: Bench) -> Iterator[Scenario]:
-    """Yield the small graphs that the engine can run in a form; the largest are only run nested."""
+    """Yield the small graphs that the engine can run in a form; the largest are only run nested.
+
+    Those of the same operators need the same of it.
+    """
     operators = usable.operators("alike" if form.vectors else "numbers")
     if operators.keys() <= {"smooth"}:
         return
     largest = bench.settings.effort.small_graphs
+    runs: dict[frozenset[str], bool] = {}
     for count in range(1, 1 + (largest if form.nested else min(largest, EACH_ORDER))):
         for leaves in (1, 2):
             for graph in small_graphs(leaves, count, ordered=count <= EACH_ORDER):
                 if {role for role, _ in graph} <= operators.keys():
                     scenario = bench.reliance.seeded(small_graph_scenario(graph, operators, form))
-                    if bench.reliance.runnable(scenario):
+                    used = scenario.operators
+                    if used not in runs:
+                        runs[used] = bench.reliance.runnable(scenario)
+                    if runs[used]:
                         yield scenario
 
 
