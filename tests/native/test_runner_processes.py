@@ -170,3 +170,24 @@ def test_a_library_that_raises_the_recursion_limit_when_it_is_imported_keeps_it(
 def test_the_functions_of_a_setup_are_found_in_their_module() -> None:
     setup = SETUP.format(body="    assert sys.modules[exp.__module__].exp is exp")
     assert errors(tiny_adapter(setup=setup, operators={"exp": "exp({x})"}), 1) == []
+
+
+def test_what_programs_leave_in_circles_is_freed_by_and_by() -> None:
+    """Others get its addresses then, so that a cache by identity is wrong."""
+    adapter = TapeAdapter(
+        name="circular",
+        setup="import weakref\n\nclass Ring:\n    alive = weakref.WeakSet()\n\n"
+        "    def __init__(self):\n        self.itself = self\n        Ring.alive.add(self)\n",
+        leaf="Ring()",
+        value="len({x}.alive)",
+        backward="{output}.itself",
+        gradient="None",
+        operators={},
+    )
+    runner = ProcessRunner(adapter)
+    made = parse("x = leaf float64[] {0x1p+0}\nread value x\n")
+    try:
+        shown = [observe(made, Engine(adapter, runner))[-1].array for _ in range(20)]
+    finally:
+        runner.stop()
+    assert max(int(array) for array in shown if array is not None) < 5

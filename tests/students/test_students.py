@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
@@ -33,18 +33,6 @@ ORDINARY: Final = frozenset({
     "product_assigns", "preorder_sweep", "unbroadcast_drops_axes", "right_closures", "right_functions",
 })  # fmt: skip
 """The engines that are graded in every run of the tests; the others are under the marker ``slow``."""
-
-REPORTED: Final = frozenset({
-    "counted_again", "division_without_chain", "divisor_forgotten", "everything_assigns", "integer_division",
-    "left_operand_decides", "matmul_reshaped", "max_to_all", "mean_of_rows", "no_unbroadcast", "no_visited_set",
-    "power_off_by_one", "power_without_exponent", "preorder_sweep", "product_assigns", "relu_masks_gradient",
-    "reshape_stays_flat", "right_closures", "right_derivatives", "right_freed_graphs", "right_functional",
-    "right_functions", "right_generations", "right_overwriting", "right_recursive", "right_strict_shapes",
-    "right_tape", "shared_buffer", "sigmoid_of_input", "softmax_of_data", "sum_assigns", "sum_over_wrong_axis",
-    "tanh_without_square", "transpose_not_inverted", "unbroadcast_drops_axes", "unbroadcast_wrong_axis",
-    "visited_by_value", "zero_dim_left_alone", "zero_grad_of_inner_nodes",
-})  # fmt: skip
-"""The engines of which ``refgrad grade`` already reports what it must. Names are only ever added."""
 
 FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
 """The line that begins a finding."""
@@ -101,12 +89,9 @@ def test_central_differences_are_those_of_a_sum_over_all_entries() -> None:
     np.testing.assert_allclose(_central_difference("x * np.ones(4)", np.array(1.0)), 4.0, rtol=1e-8)
 
 
-def _graded(names: Mapping[str, Any]) -> list[Any]:
-    """Return the names as parameters: most are slow, and some are not reported as they must be yet."""
-    marks = {name: [] if name in ORDINARY else [pytest.mark.slow] for name in names}
-    for name in marks.keys() - REPORTED:
-        marks[name].append(pytest.mark.xfail(reason="not reported so yet, see REPORTED"))
-    return [pytest.param(name, marks=own) for name, own in marks.items()]
+def _graded(names: Iterable[str]) -> list[Any]:
+    """Return the names as parameters, of which most are slow."""
+    return [pytest.param(name, marks=[] if name in ORDINARY else [pytest.mark.slow]) for name in names]
 
 
 @pytest.mark.parametrize("name", _graded(FAULTY))

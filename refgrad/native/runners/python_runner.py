@@ -41,6 +41,9 @@ LONGEST_MESSAGE = 2000
 LARGEST_ARRAY = 1 << 26
 """Bytes of an array that are sent."""
 
+COLLECTED = 3
+"""After so many programs what they left is freed, and others get its addresses: a cache by identity is wrong then."""
+
 REMEMBERED = 50
 """Programs after which a library is asked to forget: JAX keeps some 10 MB of each, in programs for shapes."""
 
@@ -157,6 +160,8 @@ class Session:
                 regions.pop().__exit__(None, None, None)
             except self.caught:
                 pass
+        if self.apart and self.programs % COLLECTED == 0:
+            gc.collect()
         return answers
 
     def take(self, step: Sequence[Json], names: Names, regions: List[Any]) -> Json:

@@ -69,6 +69,8 @@ class Cause:
 def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:
     """Return the causes of what an engine fails: what it must do first, then what others build on, then the worst.
 
+    What several operators show together, and not each time, comes behind the rest.
+
     ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
     """
     found = [_cause(group, verdicts) for group in _groups(failed)]
@@ -99,9 +101,17 @@ def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
     return Cause(findings, tuple(sorted(f"{kind} {what}" for kind, what in shared)), hidden)
 
 
-def _order(cause: Cause) -> tuple[bool, int, int, int]:
+def _order(cause: Cause) -> tuple[bool, bool, int, int, int]:
     wanted = [each.verdict.level == "MUST" for each in cause.findings]
-    return not any(wanted), _height(cause.best), SEVERITIES.index(cause.severity), -len(cause.findings)
+    return (
+        not any(wanted), _comes_and_goes(cause.best.verdict), _height(cause.best), SEVERITIES.index(cause.severity),
+        -len(cause.findings),
+    )  # fmt: skip
+
+
+def _comes_and_goes(verdict: Verdict) -> bool:
+    """Whether a failure of several operators was not seen again: if one of them is at fault, its own check tells."""
+    return verdict.evidence is not None and not verdict.evidence.repeatable and not verdict.operator
 
 
 def _height(finding: Script) -> int:
