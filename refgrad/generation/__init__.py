@@ -6,6 +6,7 @@ from refgrad.generation.lifecycles.lifecycles import generate_lifecycle, lifecyc
 from refgrad.generation.lifecycles.profile import ALL_FEATURES, LIFECYCLE, LIFECYCLE_OPERATORS, lifecycle_profile
 from refgrad.generation.profile import Dtype, GenerationError, Meeting, Profile, meeting
 from refgrad.generation.random_graphs import generate, random_scenario
+from refgrad.generation.reach import Reach
 from refgrad.generation.search import Counterexample, Search, find_counterexample
 from refgrad.generation.shrinking.shrinking import shrink
 from refgrad.generation.shrinking.weight import weight
@@ -44,6 +45,7 @@ __all__ = [
     "Meeting",
     "Place",
     "Profile",
+    "Reach",
     "Role",
     "Search",
     "SeededChoices",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -12,6 +12,7 @@ from refgrad.generation import (
     GenerationError,
     Meeting,
     Profile,
+    Reach,
     Role,
     double_backward_scenario,
     operator_scenario,
@@ -84,12 +85,9 @@ class GraphCheck(Check):
         if not usable.joining:
             return bench.verdict(self, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
         profile = _profile(bench, usable.ways, several=several, only=usable.only)
-        drawn = self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause)
-        given = tuple(filter(bench.reliance.runnable, structured_graphs(usable.operators("numbers"))))
-        if several or drawn.failed or not given:
-            return drawn
-        found = bench.search(self, given.__getitem__, 0, given=given, cause=usable.cause, variant="/structured")
-        return found if found.failed else replace(drawn, examples=drawn.examples + found.examples)
+        structured = () if several else structured_graphs(usable.operators("numbers"))
+        given = tuple(filter(bench.reliance.runnable, structured))
+        return self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause, given)
 
     @property
     def draws(self) -> bool:
@@ -107,13 +105,33 @@ class GraphCheck(Check):
         doubted = [name for name in scenario.operators if not sound(bench, operator_table()[name])]
         return not doubted or not bench.reliance.wrong_alone(scenario, doubted)
 
-    def tried(self, bench: Bench, make: Callable[[int], Scenario], cause: str = "") -> Verdict:
-        """Try graphs, as far as there are operators to make them of; ``cause`` keeps some of them out."""
+    def tried(
+        self, bench: Bench, make: Callable[[int], Scenario], cause: str = "", given: Sequence[Scenario] = ()
+    ) -> Verdict:
+        """Try graphs, as far as there are operators to make them of, and then those that are given.
+
+        ``cause`` keeps some of them out. Where all pass, the verdict says what they have reached.
+        """
+        reach = Reach()
+
+        def counted(seed: int) -> Scenario:
+            scenario = make(seed)
+            reach.add(scenario)
+            return scenario
+
         try:
-            return bench.search(self, make, bench.settings.effort.per_graph_check, cause=cause)
+            verdict = bench.search(self, counted, bench.settings.effort.per_graph_check, cause=cause)
         except GenerationError as error:
             message = f"cannot be judged by the operators that are right: {error}"
             return bench.verdict(self, "inconclusive", Remark(text=message))
+        if given and not verdict.failed:
+            found = bench.search(self, given.__getitem__, 0, given=given, cause=cause, variant="/structured")
+            verdict = found if found.failed else replace(verdict, examples=verdict.examples + found.examples)
+        if verdict.verdict != "passed":
+            return verdict
+        for scenario in given:
+            reach.add(scenario)
+        return bench.verdict(self, "passed", Remark(text=str(reach)), examples=verdict.examples, cause=cause)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,10 @@ def test_the_ways_in_which_operands_may_meet_are_found_by_trials() -> None:
     assert bench(SumOfVectorsIsWrong).reliance.right_meetings("multiply") == {"numbers", "alike", "stretched"}
 
 
+def test_graphs_that_pass_tell_what_they_have_reached() -> None:
+    assert found(Tape, "graphs/one_backward").message.startswith(f"{len(OPERATORS)} operators in ")
+
+
 def test_what_keeps_some_graphs_out_is_named() -> None:
     assert found(ForgetsToSum, "graphs/one_backward").cause == "operators/add"
     assert found(Tape, "graphs/one_backward").cause == ""
