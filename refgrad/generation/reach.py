@@ -1,4 +1,4 @@
-"""What the random graphs of a search have reached: operators, pairs of them in sequence, shapes, uses and levels."""
+"""Coverage of random graphs: operators, pairs of operators in sequence, shapes, fan-out and depth."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from refgrad.scenario import Scenario
 
 @dataclass(slots=True)
 class Reach:
-    """Counts over all graphs that were added.
+    """Coverage of all graphs that were added.
 
-    ``pairs`` holds (producer, consumer) for each result that another operator takes, and ``shapes`` the shapes of all
-    tensors. ``uses`` is the largest number of operands that one tensor is, and ``levels`` the longest path.
+    ``pairs`` holds (producer, consumer) for each result that is an operand, and ``shapes`` the shapes of all tensors.
+    ``uses`` is the largest number of uses of one tensor as an operand, ``levels`` the length of the longest path.
     """
 
     operators: set[str] = field(default_factory=set)
@@ -25,7 +25,7 @@ class Reach:
     levels: int = 0
 
     def add(self, scenario: Scenario) -> None:
-        """Count a graph."""
+        """Add a graph."""
         producers, levels, uses = dict[str, str](), Counter[str](), Counter[str]()
         for step in scenario.applications:
             self.pairs |= {(producers[name], step.operator) for name in step.arguments if name in producers}
@@ -42,5 +42,5 @@ class Reach:
         operators, pairs = len(self.operators), len(self.pairs)
         return (
             f"{operators} operators in {pairs:,} of {operators**2:,} ordered pairs, on {len(self.shapes)} shapes, "
-            f"with up to {self.uses} uses of one tensor and {self.levels} levels"
+            f"up to {self.uses} uses of one tensor and {self.levels} levels"
         )

@@ -40,7 +40,7 @@ class Node:
     may_be_constant: bool = False
     """Whether it is the engine's own affair that anything was recorded."""
     may_be_stale: bool = False
-    """Whether something was written, of which nothing is known, where this may need what was there."""
+    """Whether an unknown write may have changed memory that this node needs."""
 
     @property
     def is_gradient(self) -> bool:

@@ -25,7 +25,7 @@ def test_pairs_shapes_uses_and_levels_are_counted() -> None:
     assert reach.pairs == {("sin", "multiply"), ("multiply", "multiply"), ("multiply", "sum")}
     assert reach.shapes == {(2,), ()}
     assert (reach.uses, reach.levels) == (2, 4)
-    assert str(reach) == "3 operators in 3 of 9 ordered pairs, on 2 shapes, with up to 2 uses of one tensor and 4 levels"
+    assert str(reach) == "3 operators in 3 of 9 ordered pairs, on 2 shapes, up to 2 uses of one tensor and 4 levels"
 
 
 @given(scenarios())

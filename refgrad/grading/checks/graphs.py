@@ -108,9 +108,9 @@ class GraphCheck(Check):
     def tried(
         self, bench: Bench, make: Callable[[int], Scenario], cause: str = "", given: Sequence[Scenario] = ()
     ) -> Verdict:
-        """Try graphs, as far as there are operators to make them of, and then those that are given.
+        """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.
 
-        ``cause`` keeps some of them out. Where all pass, the verdict says what they have reached.
+        ``cause`` is the check because of which some operators are left out.
         """
         reach = Reach()
 
@@ -190,7 +190,7 @@ class SmallGraphCheck(GraphCheck):
 def _in_form(form: Form, usable: Usable, bench: Bench) -> Iterator[Scenario]:
     """Yield the small graphs that the engine can run in a form; the largest are only run nested.
 
-    Those of the same operators need the same of it.
+    Graphs of the same operators require the same features.
     """
     operators = usable.operators("alike" if form.vectors else "numbers")
     if operators.keys() <= {"smooth"}:

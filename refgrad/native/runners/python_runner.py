@@ -42,7 +42,7 @@ LARGEST_ARRAY = 1 << 26
 """Bytes of an array that are sent."""
 
 COLLECTED = 3
-"""After so many programs what they left is freed, and others get its addresses: a cache by identity is wrong then."""
+"""Number of programs after which garbage is collected, so that addresses are reused and a cache by id goes stale."""
 
 REMEMBERED = 50
 """Programs after which a library is asked to forget: JAX keeps some 10 MB of each, in programs for shapes."""

@@ -69,7 +69,7 @@ class Cause:
 def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:
     """Return the causes of what an engine fails: what it must do first, then what others build on, then the worst.
 
-    What several operators show together, and not each time, comes behind the rest.
+    Failures of several operators that were not repeatable come last.
 
     ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
     """
@@ -104,13 +104,13 @@ def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
 def _order(cause: Cause) -> tuple[bool, bool, int, int, int]:
     wanted = [each.verdict.level == "MUST" for each in cause.findings]
     return (
-        not any(wanted), _comes_and_goes(cause.best.verdict), _height(cause.best), SEVERITIES.index(cause.severity),
+        not any(wanted), _is_flaky(cause.best.verdict), _height(cause.best), SEVERITIES.index(cause.severity),
         -len(cause.findings),
     )  # fmt: skip
 
 
-def _comes_and_goes(verdict: Verdict) -> bool:
-    """Whether a failure of several operators was not seen again: if one of them is at fault, its own check tells."""
+def _is_flaky(verdict: Verdict) -> bool:
+    """Return True if a program of several operators failed in some runs only; the check of one may report the same."""
     return verdict.evidence is not None and not verdict.evidence.repeatable and not verdict.operator
 
 

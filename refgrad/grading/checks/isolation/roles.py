@@ -37,7 +37,7 @@ DOUBLED: Final = ("multiply", "add")
 """Operators of two operands that make a function of one where both are the same."""
 
 MOST_PATHS: Final = 2**13
-"""Nothing is filled with operators that make more paths through a graph: a sweep that follows each takes too long."""
+"""Largest number of paths through a filled graph: an engine that follows every path takes too long beyond it."""
 
 
 def filled(scenario: Scenario, offered: Collection[str], *, arrays: bool) -> Scenario:
