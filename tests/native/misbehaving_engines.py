@@ -114,7 +114,7 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     "closes standard output": ("sys.stdout.close()\ntry:\n    os.close(1)\nexcept OSError:\n    pass", "passed"),
     # It changes Python for whoever comes next.
     "lowers the recursion limit": ("sys.setrecursionlimit(60)", "passed"),
-    "replaces a builtin": ("builtins.sum = builtins.len = None", "crashed"),
+    "replaces a builtin": ("builtins.sum = builtins.len = None", "passed"),
     "stops its parent": ("os.kill(os.getppid(), signal.SIGSTOP)", "passed"),
     "replaces base64": ("import base64\nbase64.b64encode = lambda *_: b'AAAA'", "passed"),
     "replaces struct": ("import struct\nstruct.pack = struct.unpack = None", "passed"),

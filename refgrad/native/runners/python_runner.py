@@ -395,9 +395,10 @@ def encoded(result: Any) -> Json:
     if numpy is None:
         return encoded_lists(result)
     array = numpy.array(result)
-    masked = numpy.ma.getmaskarray(result) if isinstance(result, numpy.ma.MaskedArray) else None
+    masks: Any = sys.modules.get("numpy.ma")  # not imported by refgrad: the engine may have used up its files
+    masked = masks.getmaskarray(result) if masks is not None and isinstance(result, masks.MaskedArray) else None
     if masked is not None and masked.any():
-        array = numpy.array(numpy.ma.getdata(result), dtype=float)
+        array = numpy.array(masks.getdata(result), dtype=float)
         array[masked] = float("nan")
     dtype = array.dtype.name
     if dtype == "bfloat16":
