@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from refgrad.generation import (
@@ -28,7 +28,7 @@ from refgrad.grading.checks.isolation.roles import ROLES
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound, verdict_on
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import refuses
-from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.judging.verdict import Finding, Level, Verdict, merged
 from refgrad.grading.reliance import MEETINGS
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
@@ -124,9 +124,9 @@ class GraphCheck(Check):
         except GenerationError as error:
             message = f"cannot be judged by the operators that are right: {error}"
             return bench.verdict(self, "inconclusive", Remark(text=message))
-        if given and not verdict.failed:
+        if given:
             found = bench.search(self, given.__getitem__, 0, given=given, cause=cause, variant="/structured")
-            verdict = found if found.failed else replace(verdict, examples=verdict.examples + found.examples)
+            verdict = merged(verdict, found)
         if verdict.verdict != "passed":
             return verdict
         for scenario in given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from refgrad.grading.judging import narration
@@ -164,6 +164,14 @@ def _shown_row(shown: Shown) -> dict[str, Any]:
 def _with_evidence(row: dict[str, Any]) -> dict[str, Any]:
     given = row.get("evidence")
     return row | {"evidence": None if given is None else Evidence.from_json(given)}
+
+
+def merged(one: Verdict, other: Verdict) -> Verdict:
+    """Return the worse verdict of two searches of one check, with the failures of the other added to ``further``."""
+    first, second = sorted((one, other), key=lambda each: OUTCOMES.index(each.verdict))
+    shown = Shown(**{field.name: getattr(second, field.name) for field in fields(Shown)})
+    further = (*first.further, shown, *second.further) if second.failed else first.further
+    return replace(first, further=further, examples=first.examples + second.examples)
 
 
 def worst(findings: Iterable[Finding]) -> Finding:

@@ -6,20 +6,24 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from refgrad.engine.graph.modes import RECORDING
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.judging.verdict import FAILURES, Verdict
 from refgrad.native.engine import Engine
+from refgrad.report.document import read_document
 from tests.faulty_engines.planted.fault import Plant, PlantedFault
 from tests.grading.sparing import TrustingBench
 
 SEEDS: Final = (0, 1, 2)
 
 CHECKS: Final = {check.id: check for check in all_checks()}
+
+REPORTS: Final = Path(__file__).parents[3] / "reports"
 
 
 def verdict(fault: PlantedFault, seed: int) -> Verdict:
@@ -40,11 +44,19 @@ def _right(engine: str, check: str, doubted: frozenset[str], seed: int) -> Verdi
 def graded(plant: Plant, check: str, doubted: frozenset[str], seed: int) -> Verdict:
     """Grade one check of an engine that is changed in these operators alone, or the one that it is left to."""
     with modes_kept():
-        bench = TrustingBench(
-            Engine(plant.adapter("an engine with a fault")), Settings("standard", seed), doubted=doubted
-        )
+        engine = Engine(plant.adapter("an engine with a fault"))
+        bench = TrustingBench(engine, Settings("standard", seed), doubted=doubted | wrong_by_itself(plant.engine))
         found = Bench.grade(bench, CHECKS[check])
         return Bench.grade(bench, CHECKS[found.cause]) if _is_left_to_another(found, check) else found
+
+
+@cache
+def wrong_by_itself(engine: str) -> frozenset[str]:
+    """Return the operators that fail in the engine's committed report: graphs leave them out, as in a grade."""
+    verdicts = read_document(REPORTS / f"{engine}.json")["verdicts"]
+    return frozenset(
+        each["operator"] for each in verdicts if each["chapter"] == "operators" and each["verdict"] in FAILURES
+    )
 
 
 def _is_left_to_another(found: Verdict, check: str) -> bool:
