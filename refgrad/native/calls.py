@@ -1,4 +1,4 @@
-"""Calls of an engine's library, made from the templates of its adapter: the one place where each is spelled."""
+"""Calls of an engine's library, made from the templates of its adapter. No other module makes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _of_dtype(template: str, dtype: str) -> str:
 
 
 def call(template: str | None, target: str | tuple[str, ...] = (), /, **fields: Argument) -> Call:
-    """Return a call of a template that the engine is known to have, with those of the fields that it uses.
+    """Return the call of a template, which must not be None, with those of the fields that it uses.
 
     ``target`` is the variable that takes the result, or several that take its parts.
     """
@@ -59,7 +59,7 @@ def tensor_of(adapter: AnyAdapter, constant: Constant, target: str, *, requires_
 
 
 def _had(adapter: AnyAdapter, dtype: str) -> str:
-    """Return the dtype that an engine has for one of float64, if it does not have that."""
+    """Return the dtype, or the dtype of the engine in place of float64 if the engine lacks that."""
     return adapter.dtype if dtype == "float64" and dtype not in adapter.dtypes else dtype
 
 
@@ -70,12 +70,12 @@ def seed(adapter: AnyAdapter, array: Argument, dtype: str, target: str | tuple[s
 
 
 def value(adapter: AnyAdapter, x: str) -> Call:
-    """Return the call that makes an array of a tensor."""
+    """Return the call that converts a tensor to an array."""
     return call(adapter.value, x=Name(x))
 
 
 def value_dtype(adapter: AnyAdapter, x: str) -> Call | None:
-    """Return the call that gives a tensor's dtype, where its array does not tell."""
+    """Return the call that gives a tensor's dtype, or None if that is the dtype of its array."""
     return None if adapter.value_dtype is None else call(adapter.value_dtype, x=Name(x))
 
 
@@ -85,12 +85,12 @@ def gradient(adapter: TapeAdapter, leaf: str) -> Call:
 
 
 def gradient_dtype(adapter: TapeAdapter, leaf: str) -> Call | None:
-    """Return the call that gives the dtype of a gradient, where its array does not tell."""
+    """Return the call that gives the dtype of a gradient, or None if that is the dtype of its array."""
     return None if adapter.gradient_dtype is None else call(adapter.gradient_dtype, leaf=Name(leaf))
 
 
 def backward(adapter: TapeAdapter, output: str, cotangent: Argument = NONE, *, retain_graph: bool = False) -> Call:
-    """Return the call of a backward."""
+    """Return the call that runs backward from an output."""
     return call(adapter.backward, output=Name(output), seed=cotangent, retain_graph=Value(retain_graph))
 
 
@@ -112,14 +112,14 @@ def zero_grad(adapter: TapeAdapter, leaf: str, *, to_zeros: bool = False) -> Cal
 
 
 def application(step: Apply, spelling: str) -> Call:
-    """Return the call that a step applies an operator by."""
+    """Return the call by which a step applies its operator."""
     operator = operator_table()[step.operator]
     attributes = {name: Value(value) for name, value in operator.bind(keywords(step)).items()}
     return call(spelling, step.name, **operands(operator, step.arguments), **attributes)
 
 
 def operands(operator: Operator, names: tuple[str, ...]) -> dict[str, Argument]:
-    """Return the fields of an operator's template that its operands stand in."""
+    """Return the operands as fields of the operator's template."""
     first = operator.arguments[0]
     if first.variadic:
         return {first.name: Names(names)}

@@ -1,4 +1,4 @@
-"""An engine that programs are run on: its adapter, its runner, its spellings, and what its scenarios showed."""
+"""Engines that programs run on: adapter, runner, spellings, and the observations of scenarios."""
 
 from __future__ import annotations
 
@@ -25,27 +25,30 @@ from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, St
 
 
 class Engine:
-    """A started engine: what its adapter says of it, and the runner that executes programs on it."""
+    """A started engine: its adapter, and the runner that executes programs on it."""
 
     def __init__(self, adapter: AnyAdapter, runner: Runner | None = None) -> None:
-        """Use a runner in this process if none is given. Raises EngineStartError where that cannot be started."""
+        """Use a runner in this process if none is given. Raises EngineStartError if that cannot be started."""
         self.adapter = adapter
         self.runner = LocalRunner(adapter) if runner is None else runner
         self.fatal: dict[str, tuple[Observation, ...]] = {}
-        """What scenarios showed in which the engine's process ended, by their ids."""
+        """Observations of scenarios in which the engine's process ended, by scenario id."""
         self.watch: Callable[[Scenario], Callable[[int], None]] | None = None
-        """What is called with each scenario that runs in this process, and returns what its steps are reported to."""
+        """Function that is called with each scenario before it runs in this process.
+
+        It returns the function that is called with the number of each step.
+        """
         self.hung: set[frozenset[str]] = set()
-        """The operators of scenarios that gave no answer; a single one if it is known which one was being applied."""
+        """Sets of operators of scenarios that gave no answer; only the one that was being applied if it is known."""
         self.prepared: dict[tuple[Scenario, bool], tuple[Observation, ...]] = {}
-        """What scenarios showed that were run ahead, each by whether seeds were watched."""
+        """Observations of scenarios that were run in advance, by scenario and whether seeds were watched."""
 
     def has_run(self, scenario: Scenario) -> bool:
-        """Whether it is known already what a scenario shows: it ended a process, or was prepared."""
+        """Return True if the observations of a scenario are known: it ended a process, or was prepared."""
         return scenario.id in self.fatal or any(known == scenario for known, _seeds in self.prepared)
 
     def forget(self, scenario: Scenario) -> None:
-        """Let a scenario be run again that ended a process, within the whole time limit."""
+        """Allow a scenario that ended a process to run again, with the full time limit."""
         self.fatal.pop(scenario.id, None)
         self.hung = {operators for operators in self.hung if not operators <= scenario.operators}
 
@@ -55,18 +58,18 @@ class Engine:
 
     @property
     def session(self) -> Session:
-        """The namespace of an engine in this process."""
+        """Session of an engine in this process."""
         assert isinstance(self.runner, LocalRunner)
         return self.runner.session
 
     @property
     def namespace(self) -> dict[str, Any]:
-        """What the setup of an engine in this process has made."""
+        """Namespace that the setup of an engine in this process has filled."""
         namespace: dict[str, Any] = self.session.namespace
         return namespace
 
     def evaluate(self, call: Call, /, **names: Any) -> Any:
-        """Return what a call gives, in this process, with variables that are bound to tensors of the engine."""
+        """Return the result of a call in this process, with variables bound to tensors of the engine."""
         return self.session.call(call_wire(call), names)
 
     def make(self, constant: Constant, *, requires_grad: bool) -> Any:
@@ -81,16 +84,16 @@ class Engine:
 
     @cached_property
     def spellings(self) -> Mapping[str, tuple[str, ...]]:
-        """How each operator that the library has can be spelled."""
+        """Spellings of each operator that the library has."""
         return spellings(self.adapter, self.runner.members)
 
     @cached_property
     def operators(self) -> Mapping[str, str]:
-        """How each operator is spelled in the first place."""
+        """First spelling of each operator that the library has."""
         return {name: texts[0] for name, texts in self.spellings.items()}
 
     def spelling(self, step: Apply, scenario: Scenario) -> str:
-        """How one application in a scenario is spelled. Raises AdapterError for an operator that the engine lacks."""
+        """Return the spelling of an application in a scenario. Raises AdapterError if the engine lacks the operator."""
         if step.operator not in self.spellings:
             raise self.adapter.error(f"the engine has no operator {step.operator!r}, which the scenario applies")
         return chosen(self.spellings[step.operator], step, scenario)
@@ -100,26 +103,26 @@ class Engine:
         return sorted(scenario.operators - self.operators.keys())
 
     def offers(self, operator: Operator) -> bool:
-        """Whether the library has an operator."""
+        """Return True if the library has an operator. One of scalars only has elementwise operators only."""
         return operator.name in self.operators and (operator.elementwise or not self.adapter.scalars_only)
 
     def program(self, scenario: Scenario, *, watch_seeds: bool = False) -> Program:
-        """Return the program that a scenario means."""
+        """Return the program of a scenario."""
         return program_of(scenario, self.adapter, self.spelling, watch_seeds=watch_seeds)
 
     def run(self, program: Program) -> tuple[Observation, ...]:
-        """Return what each step of a program showed; the step in which the runner ended shows how."""
+        """Run a program and return the observations of its steps; that of a step in which the runner ended says how."""
         (seen,) = self.run_all([program])
         return seen
 
     def run_all(self, programs: Sequence[Program]) -> list[tuple[Observation, ...]]:
-        """Return what each step of several programs showed."""
+        """Run several programs and return the observations of their steps."""
         return [
             self.read(program, answers) for program, answers in zip(programs, self.runner.run(programs), strict=True)
         ]
 
     def read(self, program: Program, shown: Shown) -> tuple[Observation, ...]:
-        """Return what the steps of a program showed, with the refusals that the adapter declares marked as such."""
+        """Return the observations of a program, with errors marked that mean unsupported according to the adapter."""
         seen = _read(program, shown)
         return tuple(map(self._marked, seen)) if self.adapter.refusals else seen
 
@@ -127,13 +130,13 @@ class Engine:
         return seen if seen.error is None else replace(seen, error=self.told(seen.error))
 
     def told(self, error: Raised) -> Raised:
-        """Return an error, which is a refusal too if the adapter says so."""
+        """Return an error, marked as unsupported if the adapter declares it so."""
         refused = not error.is_refusal and self.adapter.refuses(error.text)
         return replace(error, bases=(*error.bases, REFUSAL)) if refused else error
 
 
 def _read(program: Program, shown: Shown) -> tuple[Observation, ...]:
-    """Return what the steps of a program showed; the step in which the runner ended shows how."""
+    """Return the observations of a program; that of the step in which the runner ended says how."""
     if not isinstance(shown, Ending):
         return shown
     seen = [Observation() for _ in program.groups]
@@ -144,7 +147,7 @@ def _read(program: Program, shown: Shown) -> tuple[Observation, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isolation:
-    """How an engine is run: in a process of an interpreter within limits, or in this process."""
+    """How an engine runs: in another process, of an interpreter and within limits, or in this process."""
 
     in_process: bool = False
     python: str = sys.executable
@@ -152,9 +155,9 @@ class Isolation:
 
 
 def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
-    """Start an engine. What is part of refgrad itself runs in this process, as nothing of a third party is in it.
+    """Start an engine. The reference engine runs in this process, as it contains no third-party code.
 
-    Raises EngineStartError where it cannot be started.
+    Raises EngineStartError if the engine cannot be started.
     """
     ours = isolation.python == sys.executable and is_reference_engine(adapter)
     if isolation.in_process or ours:
@@ -164,16 +167,16 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
 
 @cache
 def start(adapter: AnyAdapter, python: str | None = None) -> Engine:
-    """Start an engine once: in this process, or in that of another language or of the interpreter that is named."""
+    """Start an engine once: in this process, or in one of another language or of the interpreter ``python``."""
     here = python is None and adapter.language == "python"
     return Engine(adapter) if here else launch(adapter, Isolation(python=python or sys.executable))
 
 
 def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:
-    """Run a scenario on an engine, step by step; a step that fails does not keep the others from being tried.
+    """Run a scenario on an engine and return the observation of each step. The steps after a failed one run, too.
 
-    With ``seeds`` those of a tape engine are looked at again after each backward. A scenario that has ended a runner is
-    not run again: it is known what it shows.
+    With ``seeds``, the seeds of a tape engine are read again after each backward. A scenario that has ended a runner is
+    not run again; its known observations are returned.
     """
     known = engine.fatal.get(scenario.id) if engine.fatal else None
     if known is not None:
@@ -195,9 +198,9 @@ def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple
 
 
 def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = False) -> None:
-    """Run scenarios in one batch on an engine in another process; :func:`observe` returns what they showed.
+    """Run scenarios in one batch on an engine in another process; :func:`observe` returns their observations.
 
-    What was prepared before and not asked for is forgotten.
+    Earlier prepared observations that were not used are discarded.
     """
     engine.prepared.clear()
     if not isinstance(engine.runner, ProcessRunner):
@@ -205,14 +208,14 @@ def prepare(scenarios: Sequence[Scenario], engine: Engine, *, seeds: bool = Fals
     unknown = [scenario for scenario in scenarios if not engine.fatal or scenario.id not in engine.fatal]
     programs = [engine.program(scenario, watch_seeds=seeds) for scenario in unknown]
     engine.runner.hurried = bool(engine.hung) and any(engine.hangs(scenario.operators) for scenario in unknown)
-    answers = engine.runner.run_until_ended(programs)  # what ends the process once ends it time and again
+    answers = engine.runner.run_until_ended(programs)  # a scenario that ends the process once ends it again and again
     engine.runner.hurried = False
     for scenario, program, each in zip(unknown, programs, answers, strict=False):
         engine.prepared[scenario, seeds] = engine.read(program, each)
 
 
 def _completed(step: Step, seen: Observation) -> Observation:
-    """Return what a hook saw as one array, along a new first axis."""
+    """Return the observation of a step, with the arrays that a hook received stacked along a new first axis."""
     if not (isinstance(step, Read) and step.what == "hook") or seen.error is not None or seen.ending is not None:
         return seen
     if not seen.arrays:
@@ -221,7 +224,7 @@ def _completed(step: Step, seen: Observation) -> Observation:
 
 
 def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
-    """Say of each backward which seeds so far are no longer what they were: it may read them only."""
+    """Add to the observation of each backward the seeds so far that have changed; it may only read them."""
     seeds = [step.seed for step in scenario.steps if isinstance(step, Backward | Grad) and step.seed is not None]
     return tuple(
         replace(each, changed=changed)
@@ -232,7 +235,7 @@ def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Ob
 
 
 def _changes(arrays: Sequence[Array], seeds: Sequence[Constant]) -> Iterator[str]:
-    """Yield what has become of those seeds, counted from 1, that have changed."""
+    """Yield a description of each seed, counted from 1, that has changed."""
     for number, (array, seed) in enumerate(zip(arrays, seeds, strict=False), 1):
         changed = _change(array, seed.to_numpy().astype(array.dtype))
         if changed:
@@ -240,7 +243,7 @@ def _changes(arrays: Sequence[Array], seeds: Sequence[Constant]) -> Iterator[str
 
 
 def _change(array: Array, before: Array) -> str:
-    """Say of the first entry that is another one what it is and was."""
+    """Describe the first entry that has changed; return an empty string if none has."""
     if array.shape != before.shape:
         return f"of the shape {array.shape}, and was of {before.shape}"
     if np.array_equal(array, before, equal_nan=True):
@@ -251,9 +254,9 @@ def _change(array: Array, before: Array) -> str:
 
 
 def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str:
-    """Return a scenario as a program that imports nothing of refgrad and prints what the scenario reads.
+    """Return a program that runs a scenario without refgrad and prints what the scenario reads.
 
-    With ``seeds`` the program of a tape engine prints behind each backward what has become of the seeds, too.
+    With ``seeds``, the program of a tape engine also prints the seeds after each backward.
     """
     plain = all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves)
     program = engine.program(scenario, watch_seeds=seeds)

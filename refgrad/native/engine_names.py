@@ -1,4 +1,4 @@
-"""The names of the engines that can be graded, told without loading what is known of any."""
+"""Names of the engines that can be graded, without loading their adapters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from refgrad.errors import suggestion
 from refgrad.specification import specs_directory
 
 GROUP: Final = "refgrad.engines"
-"""The entry points by which packages offer engines."""
+"""Group of the entry points by which packages offer engines."""
 
 
 def engines_directory() -> Path:
@@ -39,7 +39,7 @@ def offered_engine(name: str) -> EntryPoint:
 
 
 def unknown_engine(name: str) -> str:
-    """Say why no engine has this name. Nothing is said of ``module:object``, nor of a file that is there."""
+    """Return why no engine has this name; an empty string for ``module:object`` and for a file that exists, too."""
     if name.endswith(".toml"):
         return _missing_file(Path(name))
     if ":" in name or name in shipped_engines():
@@ -57,7 +57,7 @@ def is_file(text: str) -> bool:
 
 
 def is_importable(module: str) -> bool:
-    """Return True if this interpreter can import a module, which may be in the current folder; nothing is run."""
+    """Return True if this interpreter finds a module, which may be in the current folder. Nothing is imported."""
     named = all(part.isidentifier() for part in module.split("."))
     return named and PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path]) is not None
 
@@ -65,5 +65,5 @@ def is_importable(module: str) -> bool:
 def _missing_file(path: Path) -> str:
     try:
         return "" if path.exists() else f"{path.absolute()}: there is no such file"
-    except (OSError, ValueError):  # a name that no file can have: who reads it says so
+    except (OSError, ValueError):  # not a valid file name, which reading the file reports
         return ""

@@ -1,7 +1,7 @@
-"""Expressions of an engine's library, as text, for the code that measurements are made of.
+"""Expressions of an engine's library, as text, for the programs of measurements.
 
-What a scenario cannot say, because it would be 100,000 steps long or because it watches memory, is a short program
-with functions of its own. Its lines are put together from the same calls as the statements of scenarios.
+A measurement that no scenario can express, because it would be 100,000 steps long or because it observes memory, is a
+short program with functions of its own. Its lines are composed of the same calls as the statements of scenarios.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from refgrad.native.statements import Argument, Call, Code, Expression, Name, Sh
 from refgrad.operators import operator_table
 
 DTYPE: Final = "float64"
-"""What arrays are handed over in; a library that has it not makes its own of them."""
+"""Dtype of the arrays that are passed to a library. A library without it converts them to its own."""
 
 LANGUAGE: Final = Python()
 
 
 class EndingError(Exception):
-    """A runner ended while it ran a measurement."""
+    """Raised if a runner ends while it runs a measurement."""
 
     def __init__(self, ending: Ending) -> None:
         super().__init__(ending.detail)
@@ -36,11 +36,11 @@ class EndingError(Exception):
 
 
 class HangingError(Exception):
-    """A measurement was not taken, because the operator that is named is known to give no answer."""
+    """Raised if a measurement is not taken, because the named operator is known to give no answer."""
 
 
 class RaisedError(Exception):
-    """The engine raised an exception in a measurement; ``type`` and ``bases`` name what it was."""
+    """Raised if the engine raises an exception in a measurement; ``type`` and ``bases`` name its classes."""
 
     def __init__(self, raised: Raised) -> None:
         super().__init__(f"{raised.type}: {raised.message}")
@@ -50,31 +50,31 @@ class RaisedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """How an engine's library spells what code does, with the names of variables filled in."""
+    """Expressions of an engine's library, with the names of variables filled in."""
 
     engine: Engine
 
     @property
     def tape(self) -> TapeAdapter | None:
-        """The adapter, if it is of an engine that records."""
+        """The adapter of an engine that records, or None."""
         adapter = self.engine.adapter
         return adapter if isinstance(adapter, TapeAdapter) else None
 
     @property
     def functional(self) -> FunctionalAdapter | None:
-        """The adapter, if it is of an engine that differentiates functions."""
+        """The adapter of an engine that differentiates functions, or None."""
         adapter = self.engine.adapter
         return adapter if isinstance(adapter, FunctionalAdapter) else None
 
     @property
     def forward_only(self) -> bool:
-        """Whether the engine records nothing, and carries tangents forward, of one leaf after the other."""
+        """Return True if the engine records nothing, and carries tangents forward for one leaf at a time."""
         return self.functional is not None and self.functional.forward_only
 
     def lacks(self, operators: Iterable[str], features: Iterable[str] = ()) -> str:
-        """Return the first operator or feature that the engine does not have, if any, as a report names it.
+        """Return the first operator or feature that the engine lacks, as a report names it, or an empty string.
 
-        Raises HangingError where it has one of the operators, and that gives no answer.
+        Raises HangingError if it lacks none and one of the operators is known to give no answer.
         """
         language = self.engine.adapter.language
         if language != "python":
@@ -86,14 +86,14 @@ class Library:
         return missing[0] if missing else ""
 
     def apply(self, operator: str, *arguments: str) -> str:
-        """Spell an operator, applied to variables; it may have attributes only if they have defaults."""
+        """Return the expression of an operator applied to variables. Its attributes have their defaults."""
         row = operator_table()[operator]
         fields: dict[str, Argument] = {name: Value(value) for name, value in row.bind({}).items()}
         fields |= {name: Expression(text) for name, text in zip(row.argument_names, arguments, strict=True)}
         return LANGUAGE.called(call(self.engine.operators[operator], **fields))
 
     def leaf(self, array: str, scalar: str = "None", *, requires_grad: bool = True) -> str:
-        """Spell a tensor that is made of ``array``, an expression, or ``scalar``, another of the same number."""
+        """Return the expression of a tensor made of ``array`` or ``scalar``, expressions of the same number."""
         made = calls.tensor(
             self.engine.adapter,
             array=Expression(array),
@@ -104,54 +104,55 @@ class Library:
         return LANGUAGE.called(made)
 
     def value(self, tensor: str) -> str:
-        """Spell a tensor's array."""
+        """Return the expression of a tensor's array."""
         return LANGUAGE.called(calls.value(self.engine.adapter, tensor))
 
     def backward(self, output: str, *, retain_graph: bool = False) -> str:
-        """Spell a backward of a tape engine."""
+        """Return the code of a backward of a tape engine."""
         assert self.tape is not None
         return LANGUAGE.called(calls.backward(self.tape, output, retain_graph=retain_graph))
 
     def gradient(self, leaf: str) -> str:
-        """Spell what a tape engine has left in a leaf."""
+        """Return the expression of the gradient that a tape engine stored in a leaf."""
         assert self.tape is not None
         return LANGUAGE.called(calls.gradient(self.tape, leaf))
 
     def recorded_gradient(self, output: str, leaf: str) -> str:
-        """Spell a gradient that can itself be differentiated."""
+        """Return the expression of a gradient that can itself be differentiated."""
         assert self.tape is not None
         return LANGUAGE.called(calls.grad(self.tape, output, leaf))
 
     def seed(self, array: str) -> str:
-        """Spell a cotangent."""
+        """Return the expression of a cotangent."""
         return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), DTYPE))
 
     def zero_grad(self, leaf: str) -> str:
-        """Spell the reset of a leaf's gradient."""
+        """Return the code that resets a leaf's gradient."""
         assert self.tape is not None
         return LANGUAGE.called(calls.zero_grad(self.tape, leaf))
 
     def template(self, template: str | None, **names: str) -> str:
-        """Spell another template that the engine is known to have, its fields filled with expressions."""
+        """Return the code of another template, which must not be None, with its fields filled with expressions."""
         return LANGUAGE.called(call(template, **{name: Expression(text) for name, text in names.items()}))
 
     def vjp(self, function: str, primals: str) -> str:
-        """Spell the output and the pullback of a functional engine."""
+        """Return the expression of the output and the pullback of a functional engine."""
         assert self.functional is not None
         return LANGUAGE.called(calls.vjp(self.functional, function, Expression(primals)))
 
     @property
     def one(self) -> str:
-        """Spell the seed of a functional engine for a number."""
+        """Expression of the seed 1 of a functional engine, for a scalar output."""
         assert self.functional is not None
         return LANGUAGE.called(calls.seed(self.functional, Expression("np.array(1.0)"), self.functional.dtype))
 
     def run(self, text: str, *sizes: int, after: str = "", timed: bool = True) -> list[Observation]:
         """Run code that defines a function ``attempt``, and call it with each size, or once without one.
 
-        Each call's data is returned, if it is ``timed`` with the processor time that it took, behind a garbage
-        collection. ``after`` is code that is run at the end.
-        Raises RaisedError for what the engine raises, and EndingError where its runner ends.
+        The observation of each call is returned. If it is ``timed``, it has the processor time that the call took after
+        a garbage collection. ``after`` is code that runs at the end.
+
+        Raises RaisedError if the engine raises an exception, and EndingError if its runner ends.
         """
         looks = [(_attempt(size, timed=timed),) for size in sizes or (None,)]
         tape = self.tape
@@ -165,7 +166,7 @@ class Library:
         return list(seen[1:-1])
 
     def shown(self, *parts: str) -> str:
-        """Return code as somebody without refgrad can run it."""
+        """Return code as a program that runs without refgrad."""
         return LANGUAGE.whole(self.engine.adapter.setup, "\n".join(parts).strip())
 
 

@@ -1,4 +1,4 @@
-"""What a step of a program showed, and how a program ended that did not answer."""
+"""Observations of the steps of a program, and of how a runner without an answer ended."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from refgrad.native.text import plain_line, plain_text, repeatable_text
 Array = npt.NDArray[Any]
 
 EXHAUSTION: Final = frozenset({"MemoryError", "RecursionError"})
-"""The errors that say that memory or the stack was used up."""
+"""Classes of errors that mean that memory or the stack was used up."""
 
 REFUSAL: Final = "NotImplementedError"
-"""The class of the errors that say that something is not offered."""
+"""Class of errors that mean that something is not supported."""
 
 
 class ProtocolError(Exception):
-    """A runner answers with something that the protocol does not have; the message says with what."""
+    """Raised if an answer of a runner does not follow the protocol; the message quotes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An error that an engine raised: its class, what it says, and the names of all classes that it is of."""
+    """An error that an engine raised: its class, its message, and the names of all classes that it belongs to."""
 
     type: str
     message: str
@@ -40,21 +40,21 @@ class Raised:
 
     @property
     def is_exhaustion(self) -> bool:
-        """Whether the engine used up its memory or its stack."""
+        """Return True if the engine used up its memory or its stack."""
         return not EXHAUSTION.isdisjoint(self.bases)
 
     @property
     def is_refusal(self) -> bool:
-        """Whether it says that something is not implemented, by its class or, as PyTorch's, in its last words."""
+        """Return True if it means not implemented: by its class or, as in PyTorch, by the end of its message."""
         return REFUSAL in self.bases or self.message.rstrip(".").endswith("is not implemented")
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a runner ended while it ran a program: ``crashed`` or ``hung``, in which step, and what is left of it.
+    """The end of a runner while it ran a program: ``crashed`` or ``hung``, and in which step.
 
-    ``detail`` says what was seen, such as ``the process was ended by signal 11 (SIGSEGV)``; ``stderr`` is the end of
-    what it wrote. Step 0 is before the first one.
+    ``detail`` describes it, such as ``the process was ended by signal 11 (SIGSEGV)``; ``stderr`` is the last part of
+    its standard error. Step 0 is before the first one.
     """
 
     outcome: Literal["crashed", "hung"]
@@ -65,13 +65,13 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
-    """What a step showed: an array, no gradient (None), an error, or nothing but having run.
+    """The observation of a step: an array, no gradient (None), an error, or only that it ran.
 
-    ``dtype`` is what the library says of the array, by its name: numpy has no array of bfloat16. ``changed`` says of
-    each seed of this backward and earlier ones what has been written to it. ``arrays`` are those of a step that shows
-    several, ``data`` is what a measurement gives, in ``seconds`` of processor time, and ``graph`` the nodes that a walk
-    met. Of a step in which the engine's process ended there is an ``ending``. ``masked`` counts the entries that the
-    library says are not there.
+    ``dtype`` is the name of the array's dtype in the library, since NumPy has no bfloat16. ``changed`` describes the
+    seeds of this and earlier backward calls that were written to. ``arrays`` are those of a step that shows several.
+    ``data`` is the result of a measurement, which took ``seconds`` of processor time, and ``graph`` that of a
+    traversal. ``ending`` is set for the step in which the engine's process ended. ``masked`` counts the entries that
+    the library has masked.
     """
 
     array: Array | None = None
@@ -93,14 +93,14 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes by number: those that variables name, and for each node those that it leads to, in order."""
+    """A graph of numbered nodes: the numbers of named nodes, and for each node those that it leads to, in order."""
 
     named: dict[str, int]
     parents: tuple[tuple[int, ...], ...]
 
 
 def read_answer(answer: Any) -> Observation:
-    """Return what one step's answer shows. Raises ProtocolError for an answer that is none."""
+    """Return the observation of one step's answer. Raises ProtocolError for a malformed answer."""
     try:
         return _read(answer)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -133,7 +133,7 @@ def _read(answer: dict[str, Any]) -> Observation:  # noqa: PLR0911 (one return f
 
 
 def read_array(form: Wire) -> Array:
-    """Return the array of a form; one of a dtype that no number has is empty objects."""
+    """Return the array of a JSON form. An array without numbers that can be sent becomes one of None."""
     shape = tuple(map(int, form["shape"]))
     stored = str(form.get("stored", form["dtype"]))
     if stored == "none":
@@ -143,7 +143,7 @@ def read_array(form: Wire) -> Array:
 
 
 def read_data(value: Any) -> Any:
-    """Return nested data with its floats and arrays."""
+    """Return nested data with its floats and arrays decoded."""
     if isinstance(value, list):
         return [read_data(item) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Programs as text that a maintainer can paste: the statements that were executed, and nothing of refgrad."""
+"""Programs as text that runs without refgrad: the same statements that were executed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from refgrad.scenario import Scenario
 
 
 def printed(groups: Sequence[Group], setup: str, language: Language, due_to_fail: frozenset[int] = frozenset()) -> str:
-    """Return a program as text; ``due_to_fail`` are the numbers, from 0, of groups whose error is to be caught."""
+    """Return a program as text; ``due_to_fail`` holds the indices of groups whose errors are caught."""
     lines = _Layout(list(groups), language, due_to_fail).block(0)[0]
     return language.whole(setup, "\n".join(lines))
 
 
 def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
-    """Return the steps, from 0, that must fail and are not the last: the program goes on behind them."""
+    """Return the indices of steps that must fail and are not the last: the program continues after them."""
     last = max((at for at, step in enumerate(scenario.steps) if not isinstance(step, LeaveStep)), default=0)
     predictions = predict(scenario, policy)  # type: ignore[arg-type]
     return frozenset(at for at, due in enumerate(predictions) if isinstance(due, Fails) and at < last)
 
 
 class _Layout:
-    """Lays groups out as lines, those between the ends of a region inside of it."""
+    """Layout of groups as lines, with the groups of a region nested in it."""
 
     def __init__(self, groups: list[Group], language: Language, due_to_fail: frozenset[int]) -> None:
         self.groups = groups
@@ -34,7 +34,7 @@ class _Layout:
         self.due_to_fail = due_to_fail
 
     def block(self, at: int) -> tuple[list[str], int, bool]:
-        """Return the lines from a group on to the end of its region, where that is, and whether by an exception."""
+        """Return the lines up to the end of a region, the index of that end, and whether an error causes it."""
         lines: list[str] = []
         while at < len(self.groups):
             group = self.groups[at]

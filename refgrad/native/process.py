@@ -1,4 +1,4 @@
-"""A runner's process: started below a supervisor, asked, limited in time and memory, and ended with its descendants."""
+"""Processes of runners: started below a supervisor, limited in time, and ended with all their descendants."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from refgrad.native.text import repeatable_text
 from refgrad.native.unwritten import FILLED
 
 STDERR_KEPT: Final = 4_000
-"""Bytes of standard error that are kept: its end says why a process died."""
+"""Number of bytes of standard error that are kept. Its end says why a process died."""
 
 LONGEST_LINE: Final = 1 << 28
-"""Bytes of an answer beyond which a runner is taken to be flooding its pipe."""
+"""Number of bytes in an answer above which a runner is considered to flood its pipe."""
 
 MOST_WAITED: Final = 3
-"""So many times the seconds that a program may take are added to them, at most, if other processes kept it waiting."""
+"""Largest extension of a program's time limit, as a multiple of it, if other processes kept the program waiting."""
 
 FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
-"""Signals by which somebody else may end a process: a user, or a system without memory."""
+"""Signals by which someone else may end a process: a user, or a system that is out of memory."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType({"OMP_WAIT_POLICY": "passive", **FILLED})
-"""What is set for a runner, unless the user's environment says otherwise.
+"""Environment variables that are set for a runner unless the user's environment sets them.
 
-Threads wait for work asleep: those of OpenMP keep a core busy by default, which another process of the run needs. What
-they compute does not depend on it. Memory that nothing was written to is filled, which shows where an engine reads it.
+OpenMP threads sleep while they wait for work: by default they keep a core busy that another process of the run needs.
+Their results do not depend on it. Memory that nothing was written to is filled, which reveals an engine that reads it.
 """
 
 MARKS: Final = struct.Struct("<IIII")
-"""What a runner shares: the index of the program in its batch, the number of the step, the process that runs it, and
-the error number if the runner could not be started."""
+"""Layout of the memory shared with a runner: index of the program in its batch, number of the step, process that runs
+it, and error number if the runner could not be started."""
 
 STEPS: Final = slice(supervisor.PID)
-"""The bytes of the marks that hold the program and the step."""
+"""Slice of the marks with the program and the step."""
 
 SECONDS_TO_END: Final = 2 * supervisor.SECONDS_TO_END
-"""Seconds to wait for a supervisor to end all processes below it."""
+"""Number of seconds to wait for a supervisor to end all processes below it."""
 
 BUSY: Final = 0.5
 """Share of the time limit that a process without an answer must have spent on a processor to be called busy."""
@@ -58,7 +58,7 @@ BUSY: Final = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Seconds for a start and for one program, and bytes of memory beyond what the started engine holds."""
+    """Limits: seconds for a start and for one program, and bytes of memory beyond those of the started engine."""
 
     start: float = 300.0
     program: float = 60.0
@@ -66,7 +66,7 @@ class Limits:
 
 
 class EndedError(Exception):
-    """A runner ended, or was ended, before it answered."""
+    """Raised if a runner ended, or was ended, before it answered."""
 
     def __init__(
         self, outcome: Literal["crashed", "hung"], detail: str, index: int = 0, step: int = 0, stderr: str = ""
@@ -78,7 +78,7 @@ class EndedError(Exception):
         self.step = step
         self.stderr = stderr
         self.from_outside = False
-        """Whether something else than this request may have been the reason."""
+        """True if something other than this request may have ended the runner."""
 
 
 def cannot_be_run(command: Sequence[str], reason: str) -> str:
@@ -88,15 +88,15 @@ def cannot_be_run(command: Sequence[str], reason: str) -> str:
 
 @dataclass(slots=True)
 class RunnerProcess:
-    """One process of a runner, below a supervisor; marks show how far it has come.
+    """One process of a runner, below a supervisor. Marks in shared memory show its progress.
 
-    A runner that ``forks`` runs programs in one forked process after another: if one of them ends, the next takes over.
+    A runner that ``forks`` runs programs in forked processes, one after another: if one ends, the next takes over.
     """
 
     command: Sequence[str]
     forks: bool = field(default=False, init=False)
     parent: int = field(default=0, init=False)
-    """Number of the process that the runner forks, 0 if it is not known."""
+    """ID of the process from which the runner forks, 0 if unknown."""
     ended: bool = field(default=False, init=False)
     _process: subprocess.Popen[bytes] = field(init=False)
     _lifeline: int = field(init=False)
@@ -136,14 +136,14 @@ class RunnerProcess:
 
     @property
     def pid(self) -> int:
-        """The process that runs programs; 0 while none does."""
+        """ID of the process that runs programs; 0 while none does."""
         return int(MARKS.unpack(self._marks[:])[2])
 
     def ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         """Send a request and return its answer.
 
-        Raises EndedError where there is none within so many seconds for each of ``count`` programs: a runner that
-        leaves marks is ended as soon as one of them takes longer. What it waits for a processor does not count.
+        Raises EndedError if there is none within ``seconds`` for each of ``count`` programs. A runner that leaves marks
+        is ended as soon as one of the programs takes longer. Time in which it waits for a processor does not count.
         """
         if not self._read(wait=0.0) or self._pending.strip():
             raise self._stale("said something without being asked")
@@ -165,7 +165,7 @@ class RunnerProcess:
         return found
 
     def renew(self) -> None:
-        """Let the next request be answered by a process that has run nothing; only for a runner that forks."""
+        """Replace the forked process, so that one that has run nothing answers next. Only for a runner that forks."""
         with suppress(OSError):
             os.kill(self.parent, signal.SIGCONT)  # an engine may have stopped the process that started it
         with suppress(EndedError):
@@ -174,7 +174,7 @@ class RunnerProcess:
                 self.kill()
 
     def _stale(self, detail: str) -> EndedError:
-        """End a process that still has to do with an earlier request: that says nothing of this one."""
+        """End a process that still handles an earlier request, and return an error that this request did not cause."""
         ended = self._end("crashed", detail)
         ended.from_outside = True
         return ended
@@ -197,7 +197,7 @@ class RunnerProcess:
                 raise self._end("hung", "did not take a request")
 
     def _line(self, seconds: float, count: int) -> bytes:
-        """Return the next line of an answer that is not empty."""
+        """Return the next nonempty line of the pipe of answers."""
         marked, deadline, last, searched = None, 0.0, time.monotonic() + seconds * count, 0
         used = waited = 0.0
         while (end := self._pending.find(b"\n", searched)) <= 0:
@@ -206,7 +206,7 @@ class RunnerProcess:
                 continue
             searched = len(self._pending)
             now, marks = time.monotonic(), self._marks[STEPS]
-            mark = marks[: STEPS.stop // 2] if any(marks) else b""  # nothing before the first step of the first program
+            mark = marks[: STEPS.stop // 2] if any(marks) else b""  # no mark before the first step of the first program
             if mark != marked:
                 marked, deadline = mark, min(last, now + seconds) if mark else last
                 used, waited = self.processor_time()
@@ -223,7 +223,7 @@ class RunnerProcess:
         return line
 
     def processor_time(self) -> tuple[float, float]:
-        """Return the seconds that the process has run, and the seconds that it has waited for a processor.
+        """Return the seconds for which the process has run, and those for which it has waited for a processor.
 
         Both are 0 if the system does not provide them.
         """
@@ -234,7 +234,7 @@ class RunnerProcess:
             return 0.0, 0.0
 
     def _read(self, *, wait: float) -> bool:
-        """Read what there is of answers and standard error; False once the pipe of answers is closed."""
+        """Read available answers and standard error. Return False once the pipe of answers is closed."""
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         for key, _mask in self._selector.select(wait):
@@ -254,7 +254,7 @@ class RunnerProcess:
         return True
 
     def _ended(self) -> EndedError:
-        """Return how the process ended by itself."""
+        """Return the error for a process that ended by itself."""
         try:
             status = self._process.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:
@@ -264,7 +264,7 @@ class RunnerProcess:
         return self._from_status(self._end("crashed", detail), status)
 
     def _ended_fork(self, status: int) -> EndedError:
-        """Return how a forked process ended by itself; the next one has taken over."""
+        """Return the error for a forked process that ended by itself; the next one has taken over."""
         return self._from_status(self._error("crashed", ending_of(status)), status)
 
     @staticmethod
@@ -273,7 +273,7 @@ class RunnerProcess:
         return ended
 
     def _end_of_program(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
-        """End what runs a program: a forked process, whose end the runner reports, or everything."""
+        """End the process that runs a program: a forked one, whose end the runner reports, or the whole runner."""
         error = self._error(outcome, detail)
         pid = self.pid
         if self.forks and pid:
@@ -295,13 +295,13 @@ class RunnerProcess:
         return True
 
     def _end(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
-        """End the process with all that it has started, and return what is known of it."""
+        """End the process and all that it has started, and return the error."""
         error = self._error(outcome, detail)
         self.kill()
         return error
 
     def _error(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
-        """Return an error with the program and step that are being run, and the end of standard error."""
+        """Return an error with the current program and step, and the end of standard error."""
         index, step, *_ = MARKS.unpack(self._marks[:])
         with suppress(OSError, ValueError):
             self._read(wait=0.0)
@@ -343,7 +343,7 @@ class RunnerProcess:
 
 
 def ending_of(status: int) -> str:
-    """Say how a process ended: by a signal, or by an exit status of its own."""
+    """Describe how a process ended: by a signal, or with an exit status."""
     if status >= 0:
         return f"the process ended with exit status {status}"
     try:

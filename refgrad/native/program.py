@@ -1,4 +1,4 @@
-"""Programs: a scenario as statements of an engine's language, one group a step, made from the adapter's templates."""
+"""Programs: scenarios as statements of an engine's language, made from the adapter's templates, one group per step."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from refgrad.scenario.promotion import floating_dtypes, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
 Spell: TypeAlias = Callable[[Apply, Scenario], str]
-"""How an application in a scenario is spelled."""
+"""Function that returns the spelling of an application in a scenario."""
 
 
 PULLS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
@@ -66,18 +66,19 @@ PULLS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     "java": ("{pullback}.of({seed})", ".get(0)"),
     "r": ("{pullback}({seed})", "[[1]]"),
 })
-"""By language, how a pullback is called, and the first of what it gives; other languages do it as Python does."""
+"""Templates of a pullback's call and of its first result, by language; other languages use those of Python."""
 
 PLUS: Final = "{x} + {y}"
-"""How Python adds gradients, unless an adapter says that its tensors do not."""
+"""Template by which gradients are added in Python, unless the adapter spells ``add`` only in other ways."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Statements, one group a step.
+    """Statements in groups, one group per step.
 
-    ``around`` makes a region in which a mode left behind does not matter. With ``keep`` what the program made is held
-    until a program without it has run, so that the next one finds other places in memory.
+    ``around`` creates a region around the program, in which a mode that an earlier program left on has no effect. With
+    ``keep`` the objects of the program are held until a program without it has run, so that the next one gets other
+    addresses in memory.
     """
 
     groups: tuple[Group, ...]
@@ -85,7 +86,7 @@ class Program:
     keep: bool = False
 
     def wire(self) -> Wire:
-        """Return the JSON form that a runner is sent."""
+        """Return the JSON form that is sent to a runner."""
         steps = [[statement_wire(statement) for statement in group] for group in self.groups]
         told: Wire = {"around": None if self.around is None else call_wire(self.around), "steps": steps}
         return told | {"keep": True} if self.keep else told
@@ -94,11 +95,11 @@ class Program:
 def program_of(
     scenario: Scenario, adapter: AnyAdapter, spell: Spell, *, watch_seeds: bool = False, nests: bool = True
 ) -> Program:
-    """Return the program that a scenario means on an engine.
+    """Return the program of a scenario on an engine.
 
-    ``spell`` chooses among an operator's spellings. If it ``nests``, results whose names are deleted where they are
-    used have no names, but are nested in the expression that uses them. With ``watch_seeds`` each backward shows what
-    has become of the seeds of tape engines so far.
+    ``spell`` chooses among an operator's spellings. With ``nests``, results whose names are deleted right after their
+    only use are nested in the expression that uses them. With ``watch_seeds``, each backward of a tape engine shows
+    all seeds so far.
     """
     if isinstance(adapter, TapeAdapter):
         tape = _TapeWriter(scenario, adapter, spell, nests, watch_seeds=watch_seeds)
@@ -110,7 +111,7 @@ def program_of(
 
 @dataclass(slots=True)
 class _Writer:
-    """What the programs of tape engines and functional engines share."""
+    """Common part of the writers of programs for tape engines and functional engines."""
 
     scenario: Scenario
     adapter: AnyAdapter
@@ -135,7 +136,7 @@ class _Writer:
         return name
 
     def made(self, step: Leaf | Apply) -> Iterator[Statement]:
-        """Yield the statements that make a leaf or a result; one that may be nested waits for the call that uses it."""
+        """Yield the statements that make a leaf or a result. A result that can be nested waits for its only use."""
         if isinstance(step, Leaf):
             yield calls.tensor_of(self.adapter, step.value, step.name, requires_grad=step.requires_grad)
             return
@@ -153,7 +154,7 @@ class _Writer:
             yield made
 
     def delete(self, name: str) -> Iterator[Delete]:
-        """Yield the ends of variables that no call waits to use."""
+        """Yield the deletions of variables, once no result waits to be nested."""
         if name not in self.nestable:
             self.deleted.append(Delete(name))
         if not self.waiting:
@@ -161,7 +162,7 @@ class _Writer:
             self.deleted.clear()
 
     def within(self, step: Apply | Grad) -> Iterator[Statement]:
-        """Yield the statements of a result within a function; forward mode has no recorded gradients in it."""
+        """Yield the statements of a result within a function. Forward mode has no recorded gradients in it."""
         if isinstance(step, Apply):
             yield from self.made(step)
 
@@ -186,7 +187,7 @@ class _Writer:
         )
 
     def value(self, name: str) -> Show:
-        """Return a look at a tensor's numbers."""
+        """Return the statement that shows a tensor's array."""
         return Show(f"value of {name}", calls.value(self.adapter, name), dtype=calls.value_dtype(self.adapter, name))
 
 
@@ -202,7 +203,7 @@ class _TapeWriter(_Writer):
         return self.adapter
 
     def seed(self, seed: Constant | None) -> tuple[list[Statement], Argument]:
-        """Return the argument that a seed is, behind the statements that make it where it is watched."""
+        """Return the statements that make a seed in advance if seeds are watched, and the argument for the seed."""
         if seed is None:
             return [], Value(None)
         if not self.watch_seeds:
@@ -269,7 +270,7 @@ class _TapeWriter(_Writer):
         return call(self.tape.in_place_at[step.action], x=tensor, y=operand, index=index)
 
     def hook(self, step: HookStep) -> Iterator[Statement]:
-        """Yield a hook that keeps copies of what it sees, since the library may go on to change it."""
+        """Yield the statements of a hook that stores copies of gradients, since the library may change these later."""
         seen = self.seen[step.name] = self.fresh(f"seen_by_{step.name}")
         yield Call("[]", {}, (seen,))
         answer = "" if step.factor is None else " or {gradient} * {factor}"
@@ -293,7 +294,7 @@ class _TapeWriter(_Writer):
 
 @dataclass(slots=True)
 class _FunctionalWriter(_Writer):
-    """A functional engine's gradients are bound to variables, and a further backward is added to them."""
+    """Writer for functional engines. Gradients are bound to variables, to which further backward calls are added."""
 
     pullbacks: dict[str, str] = field(default_factory=dict)
     gradients: dict[str, str] = field(default_factory=dict)
@@ -327,7 +328,7 @@ class _FunctionalWriter(_Writer):
         yield Call(pulled + first, {"pullback": Name(pullback), "seed": self.seed(step)}, (step.name,))
 
     def step(self, step: Step) -> Iterator[Statement]:
-        """Yield the statements of one step; what a functional engine has no part in has none."""
+        """Yield the statements of one step. Steps that a functional engine does not take have none."""
         match step:
             case Leaf() | Apply():
                 yield from self.made(step)
@@ -361,9 +362,9 @@ class _FunctionalWriter(_Writer):
     def total(self, leaf: str, more: str) -> Call:
         """Return the sum of a leaf's gradients so far and a further one.
 
-        Tensors of Python are added by ``+``, unless the adapter spells ``add`` and in other ways alone. Other languages
-        call the engine's own, since tensors may have no operators, and bind it to a variable of its own, since those of
-        some languages cannot be bound twice.
+        In Python, tensors are added by ``+``, unless the adapter spells ``add`` only in other ways. Programs of other
+        languages call the engine's own ``add``, since tensors may not support ``+``, and bind the sum to a new
+        variable, since some languages cannot bind a variable twice.
         """
         total = self.gradients[leaf]
         spelled = [*filter(None, [self.adapter.operators.get("add")]), *self.adapter.aliases.get("add", ())]
@@ -386,9 +387,9 @@ def native_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def nestable_results(scenario: Scenario) -> frozenset[str]:
-    """Return the results that one later result is made of, and whose names are deleted right behind it.
+    """Return the results that exactly one later result uses, and whose names are deleted right after that.
 
-    Between the two there are only leaves and results.
+    Between a result and its use there are only leaves and results.
     """
     if not any(isinstance(step, DeleteStep) for step in scenario.steps):
         return frozenset()

@@ -1,4 +1,4 @@
-"""Scenarios of one backward as a program that repeats them in turn, and counts what each of them shows."""
+"""Programs that repeat scenarios with one backward in turn, and count the different results of each."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def attempt(rounds, seconds):  # run each in turn, and count what it shows
 """
 
 SHOWN: Final = 2000
-"""How often the program that is printed runs a scenario."""
+"""Number of times that a printed program runs a scenario."""
 
 REPEATABLE: Final = frozenset({Leaf, Apply, Backward, Read})
-"""The steps of a scenario that can be repeated."""
+"""Kinds of steps of scenarios that can be repeated."""
 
 PATIENCE: Final = 60
-"""Seconds of processor time that a program which is printed may take."""
+"""Seconds of processor time that a printed program may take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeated:
-    """What the steps of a scenario showed in ``seen`` of its runs, to the last bit; or the error that ended these."""
+    """Observations of a scenario that are identical in ``seen`` of its runs, or the error that ended these runs."""
 
     seen: int
     observations: tuple[Observation, ...] = ()
@@ -63,7 +63,8 @@ class Repetition:
     """Scenarios that are run in turn on an engine.
 
     Each has leaves, applications, one backward, and reads of gradients and values of float64, in this order. Leaves and
-    seeds are made once, or with ``afresh`` in every run, for engines that cannot reset gradients or write to seeds.
+    seeds are made once, or in every run with ``afresh``, for engines that cannot reset gradients or that write to
+    seeds.
     """
 
     engine: Engine
@@ -71,9 +72,9 @@ class Repetition:
     afresh: bool = False
 
     def run(self, rounds: int, seconds: float) -> list[tuple[Repeated, ...]]:
-        """Run them so many times, or for so many seconds of processor time, and return what each showed.
+        """Run the scenarios ``rounds`` times, or for ``seconds`` of processor time, and return the results of each.
 
-        That is nothing where the engine refuses a leaf or a seed. Raises EndingError where the runner ends.
+        There are none if the engine raises an error for a leaf or a seed. Raises EndingError if the runner ends.
         """
         fields: dict[str, Argument] = {"attempt": Name("attempt"), "rounds": Value(rounds), "seconds": Value(seconds)}
         look = Show("attempt", Call("{attempt}({rounds}, {seconds})", fields), "data")
@@ -95,7 +96,7 @@ class Repetition:
         return Repeated(seen, tuple(observed))
 
     def printed(self, rounds: int) -> str:
-        """Return a program that runs them so many times and prints how often each showed what."""
+        """Return a program that runs the scenarios ``rounds`` times and prints how often each gave which result."""
         lines = [
             f"for counts in attempt({rounds}, {PATIENCE}):",
             "    for count, shown in counts:",
@@ -105,7 +106,7 @@ class Repetition:
 
     @property
     def text(self) -> str:
-        """The functions that the program consists of."""
+        """Text of the functions of the program."""
         heads = [f"program_{number}" for number in range(1, len(self.scenarios) + 1)]
         functions = [self._function(head, scenario) for head, scenario in zip(heads, self.scenarios, strict=True)]
         return "\n\n".join(["import time\n", *functions, ATTEMPT, f"programs = [{', '.join(heads)}]\n"])
@@ -119,7 +120,7 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """The lines of one scenario."""
+    """Writer of the lines of one scenario."""
 
     engine: Engine
     scenario: Scenario
@@ -134,7 +135,7 @@ class _Writer:
 
     @property
     def seed(self) -> Constant | None:
-        """The seed; a functional engine must always have one."""
+        """Seed of the backward. A functional engine always has one: ones if the scenario omits it."""
         given = self.backward.seed
         if given is not None or isinstance(self.engine.adapter, TapeAdapter):
             return given
@@ -149,7 +150,7 @@ class _Writer:
             yield LANGUAGE.assigned(calls.seed(adapter, self.seed, self.seed.dtype, "seed"))
 
     def repeated(self) -> Iterator[str]:
-        """Yield the lines that go forward and back, read, and reset."""
+        """Yield the lines that run forward and backward, read results, and reset gradients."""
         adapter = self.engine.adapter
         return self._on_tape(adapter) if isinstance(adapter, TapeAdapter) else self._by_pullback(adapter)
 
@@ -179,7 +180,7 @@ class _Writer:
             yield LANGUAGE.assigned(calls.application(step, self.engine.spelling(step, self.scenario)))
 
     def _shown(self, gradients: Mapping[str, Call]) -> str:
-        """Return the list of what is read."""
+        """Return the expression of the list of all arrays that the scenario reads."""
         adapter = self.engine.adapter
         reads = [step for step in self.scenario.steps if isinstance(step, Read)]
         looks = (gradients[each.name] if each.what == "grad" else calls.value(adapter, each.name) for each in reads)
@@ -199,7 +200,10 @@ def plain(scenario: Scenario) -> Scenario:
 
 
 def printed_again_and_again(scenario: Scenario, engine: Engine) -> str | None:
-    """Return a program that runs a scenario again and again, None where it is more than one backward, or no Python."""
+    """Return a program that runs a scenario repeatedly, or None if that is not possible.
+
+    The engine must be in Python, and the scenario must have exactly one backward and no steps but ``REPEATABLE`` ones.
+    """
     kinds = [type(step) for step in scenario.steps]
     if engine.adapter.language != "python" or kinds.count(Backward) != 1 or not REPEATABLE.issuperset(kinds):
         return None

@@ -1,4 +1,4 @@
-"""Runners: what executes programs, in a process of its own or in this one."""
+"""Runners, which execute programs in a process of their own or in this one."""
 
 from __future__ import annotations
 
@@ -23,51 +23,54 @@ from refgrad.native.text import plain_line, plain_text
 RUNNERS: Final = Path(python_runner.__file__).parent
 
 QUICK_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""What halves the time until Java answers."""
+"""Options of Java that halve the time until it answers."""
 
 HURRIED: Final = 0.25
-"""Share of the time limit that a program has where a hang is expected."""
+"""Share of the time limit for a program that is expected to hang."""
 
 KILLS: Final = 3
-"""How often a process must be killed by a signal that may come from outside before that is the engine's doing."""
+"""Number of ends by a signal that may come from outside after which the engine is held responsible."""
 
 RUNS_ALONE: Final = 3
-"""How often a program is run in a process of its own, where one that had run others ended in it."""
+"""Number of times that a program is run in a process of its own if one that had run others ended in it."""
 
 Shown = tuple[Observation, ...] | Ending
-"""What each step of a program showed, or how the runner ended in it."""
+"""Observations of the steps of a program, or how the runner ended in it."""
 
 
 class Runner(Protocol):
-    """What executes programs: :class:`LocalRunner` in this process, :class:`ProcessRunner` in another."""
+    """Interface of runners: :class:`LocalRunner` for this process, :class:`ProcessRunner` for another."""
 
     def run(self, programs: Sequence[Program]) -> list[Shown]:
-        """Return what each program's steps showed, or how the runner ended in it."""
+        """Run programs and return the observations of each, or how the runner ended in it."""
 
     @property
     def endings(self) -> int:
-        """How many processes have ended so far."""
+        """Number of processes that have ended so far."""
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return which of the names each module of the library has, a number for each thing that is named."""
+        """Return which of the names each module of the library has, with a number that identifies the named object."""
 
     def renew(self) -> bool:
-        """Let the next program be the first of its process, and return whether there are processes of that kind."""
+        """Run the next program in a new process. Return False if the runner has no other process."""
 
     hurried: bool
-    """Whether programs have only a part of the time limit, since a hang is expected."""
+    """True if programs have only a part of the time limit, since a hang is expected."""
 
 
 class LocalRunner:
-    """Runs programs in this process: for a debugger, and for functions that live here."""
+    """Runner in this process: for a debugger, and for functions that exist only here."""
 
     endings = 0
     hurried = False
     watch: Callable[[int], None] | None = None
-    """What is called with the number of each step before it is run."""
+    """Function that is called with the number of each step before the step runs."""
 
     def __init__(self, adapter: AnyAdapter) -> None:
-        """Run the adapter's setup, for which modules of the current folder are found. Raises EngineStartError."""
+        """Run the adapter's setup, which can import modules of the current folder.
+
+        Raises EngineStartError if it fails.
+        """
         if str(Path.cwd()) not in sys.path:
             sys.path.insert(0, str(Path.cwd()))
         try:
@@ -76,7 +79,7 @@ class LocalRunner:
             raise EngineStartError(adapter.cannot_start(type(error).__name__, str(error))) from error
 
     def run(self, programs: Sequence[Program]) -> list[Shown]:
-        """Return what each program's steps showed."""
+        """Run programs and return the observations of each."""
         found: list[Shown] = []
         for program in programs:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
@@ -93,22 +96,22 @@ class LocalRunner:
         return found
 
     def renew(self) -> bool:
-        """Return False: this process goes on."""
+        """Return False: there is only this process."""
         return False
 
 
 class ProcessRunner:
-    """Runs programs in a process of an interpreter of the user's choice; one that ends is started again."""
+    """Runner in a process of an interpreter that the user chooses. If the process ends, it is started again."""
 
     def __init__(self, adapter: AnyAdapter, python: str = sys.executable, limits: Limits | None = None) -> None:
-        """Start the engine. Raises EngineStartError where that fails."""
+        """Start the engine. Raises EngineStartError if that fails."""
         self.adapter = adapter
         self.command = command_of(adapter.language, python)
         self.limits = Limits() if limits is None else limits
         self.endings = 0
         self.hurried = False
         self.forks: bool | None = None
-        """Whether programs may run in forks of the started engine; None until a program has ended one of them."""
+        """True if programs may run in forks of the started engine; None until a program has ended a fork."""
         self._ids = itertools.count(1)
         self._ran = 0
         self._process: RunnerProcess | None = None
@@ -116,14 +119,14 @@ class ProcessRunner:
         self._start()
 
     def run(self, programs: Sequence[Program]) -> list[Shown]:
-        """Return what each program's steps showed, or how the runner ended in it; the others are run anyway."""
+        """Run programs and return the observations of each, or how the runner ended in it; the others run anyway."""
         found: list[Shown] = []
         while len(found) < len(programs):
             found += self.run_until_ended(programs[len(found) :])
         return found
 
     def run_until_ended(self, programs: Sequence[Program]) -> list[Shown]:
-        """Return what each program's steps showed, up to the first program in which the runner ended."""
+        """Run programs and return the observations of each, up to the first program in which the runner ended."""
         found: list[Shown] = []
         while len(found) < len(programs):
             rest = programs[len(found) :]
@@ -134,9 +137,9 @@ class ProcessRunner:
         return found
 
     def _asked(self, programs: Sequence[Program]) -> list[Shown] | tuple[int, Ending]:
-        """Return what programs showed, or the index of the one in which the runner ended, and how it did.
+        """Return the observations of programs, or the index of the one in which the runner ended, and how it ended.
 
-        If one of the programs has changed the language itself, only what the first showed is returned.
+        If one of the programs has changed the language itself, only the observations of the first are returned.
         """
         seconds = self.limits.program * (HURRIED if self.hurried else 1.0)
         try:
@@ -156,7 +159,7 @@ class ProcessRunner:
         return found
 
     def _ended(self, programs: Sequence[Program], index: int, ending: Ending) -> list[Shown]:
-        """Return what programs showed one of which has ended the runner, by running those before it again."""
+        """Return the results of programs up to one that has ended the runner; those before it run again."""
         self.endings += 1
         ran, self._ran = self._ran + index, 0
         shown: Shown = ending
@@ -169,9 +172,9 @@ class ProcessRunner:
         return before if ended_before else [*before, shown]
 
     def _isolated(self, program: Program, ending: Ending, *, is_first: bool) -> Shown:
-        """Return what a program shows in a process of its own, since earlier programs may have spoiled the first one.
+        """Return the result of a program in a process of its own, since earlier ones may have damaged the first.
 
-        If forks end time and again, and a process that was not forked answers, the engine does not survive forks, and
+        If forks end again and again, and a process that was not forked answers, the engine does not work in forks, and
         is started anew from then on.
         """
         found = self._asked([program] * RUNS_ALONE)
@@ -183,20 +186,20 @@ class ProcessRunner:
         if isinstance(unforked, tuple):
             self.forks = True
             return ending
-        if isinstance(self._started_anew(program, forks=None), list):  # it ended by chance
+        if isinstance(self._started_anew(program, forks=None), list):  # it does not always end
             return ending
         self.stop()
         self.forks = False
         return unforked[0]
 
     def _started_anew(self, program: Program, *, forks: bool | None) -> list[Shown] | tuple[int, Ending]:
-        """Return what a program shows in an engine that was started for it."""
+        """Return the result of a program in an engine that is started for it."""
         self.stop()
         self.forks = forks
         return self._asked([program] * RUNS_ALONE)
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return which of the names each module of the library has. Raises EngineStartError where it cannot say."""
+        """Return which of the names each module of the library has. Raises EngineStartError if they cannot be read."""
         try:
             answer = self._ask({"members": {"modules": list(modules), "names": list(names)}}, self.limits.start)
         except EndedError as error:
@@ -207,7 +210,7 @@ class ProcessRunner:
         return found
 
     def renew(self) -> bool:
-        """Let another process run the next program: a new fork of the started engine, or a process started anew."""
+        """Run the next program in another process: a new fork of the started engine, or a process started anew."""
         if self._ran and self._process is not None and self._process.forks:
             self._process.renew()
             self._ran = 0
@@ -217,17 +220,17 @@ class ProcessRunner:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, if there is one."""
+        """ID of the process that runs programs, or None."""
         return None if self._process is None else self._process.pid or None
 
     def stop(self) -> None:
-        """End the process, if there is one."""
+        """Stop the process, if there is one."""
         process, self._process = self._process, None
         if process is not None:
             process.stop()
 
     def _ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
-        """Send a request, again if the process may have been killed from outside, which is not the engine's fault."""
+        """Send a request; repeat it if the process may have been killed from outside, not by the engine."""
         for _ in range(KILLS):
             if self._process is None or self._process.ended:
                 self._start()
@@ -241,7 +244,7 @@ class ProcessRunner:
         raise ended
 
     def _greeted(self, hello: Mapping[str, Any]) -> dict[str, Any]:
-        """Start a process and return its answer to the first request; once more if somebody else has killed it."""
+        """Start a process and return its answer to the first request; repeat that if someone else has killed it."""
         for _ in range(KILLS):
             self._process = RunnerProcess(self.command)
             try:
@@ -297,7 +300,7 @@ def _said(error: Mapping[str, Any]) -> str:
 
 
 def _checked(answer: Mapping[str, Any], programs: Sequence[Program]) -> list[Shown]:
-    """Return what programs showed. Raises ProtocolError for any other answer."""
+    """Return the observations of programs in an answer. Raises ProtocolError if the answer is malformed."""
     if "error" in answer:
         raise ProtocolError(f"the runner failed: {_said(answer['error'])}")
     ran = answer.get("ran")

@@ -1,6 +1,6 @@
-"""The statements that a program consists of: data that a runner executes and a language prints.
+"""Statements of programs: data that a runner executes and a language prints.
 
-A statement holds code templates of the engine's language and what stands in their fields. It is sent to a runner as
+A statement holds code templates of the engine's language and the contents of their fields. It is sent to a runner as
 JSON (:meth:`wire`) and printed by :mod:`refgrad.native.languages`; there is no third form.
 """
 
@@ -16,7 +16,7 @@ from refgrad.scenario import Constant
 Wire: TypeAlias = dict[str, Any]
 
 LONGEST_NESTED: Final = 1000
-"""The most characters of a template that is nested in another one: languages refuse what is nested too deep."""
+"""Largest number of characters of a template that is nested in another: languages reject deeply nested code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +42,26 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression of the language as it stands; it is printed into code, and never sent by itself."""
+    """An expression of the language as text. It is printed as part of code, and never sent to a runner by itself."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lambda:
-    """A function without a name, made of one call."""
+    """An anonymous function whose body is one call."""
 
     parameters: tuple[str, ...]
     body: Call
 
 
 Argument: TypeAlias = "Name | Names | Value | Constant | Call | Lambda | Expression"
-"""What can stand in a field of a template; a :class:`~refgrad.scenario.Constant` is an array."""
+"""Contents of a field of a template. A :class:`~refgrad.scenario.Constant` is an array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A code template with its fields filled in; a target takes the result, or with ``unpack`` several its parts."""
+    """A code template with its fields filled in. A target takes the result; with ``unpack`` several take its parts."""
 
     template: str
     fields: Mapping[str, Argument] = field(default_factory=dict)
@@ -69,7 +69,10 @@ class Call:
     unpack: bool = False
 
     def around(self, name: str, inner: Call) -> Call | None:
-        """Return the call with another one in the place of a variable; None unless the variable stands in one place."""
+        """Return the call with another one nested in place of a variable, or None if it cannot be nested.
+
+        It can if the variable fills exactly one field, which the template has once, and the nested template is short.
+        """
         places = [place for place, argument in self.fields.items() if argument == Name(name)]
         if len(places) != 1:
             return None
@@ -86,7 +89,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A part of the program as a function of some variables; others are as they are when it is called."""
+    """A part of the program as a function of some variables. Others have their values at the time of the call."""
 
     name: str
     parameters: tuple[str, ...]
@@ -96,28 +99,28 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """The beginning of a region, such as one in which nothing is recorded; ``region`` makes it."""
+    """The beginning of a region, such as one in which nothing is recorded; ``region`` is the call that creates it."""
 
     region: Call
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The end of the region that was entered last, ``by_error`` by an exception that is caught behind it."""
+    """The end of the region that was entered last; ``by_error`` if an exception ends it, which is caught after it."""
 
     by_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """The end of a variable."""
+    """The deletion of a variable."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines of the language as they stand: functions that a measurement calls."""
+    """Lines of the language as text: functions that a measurement calls."""
 
     text: str
 
@@ -127,12 +130,12 @@ Form: TypeAlias = Literal["array", "arrays", "flag", "data"]
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """A look at something, which is what the step answers.
+    """A read of a result, which becomes the answer of the step.
 
-    ``form`` says as what it is shown: an ``array`` (or no array, where the call gives None), a list of ``arrays``, a
+    ``form`` is the form of the answer: an ``array`` (or no array, if the call gives None), a list of ``arrays``, a
     ``flag``, or ``data``: numbers, arrays, truth values and text, nested in lists. ``dtype`` is a call that gives the
-    dtype where the array does not tell. An ``optional`` variable that no statement has bound is shown as
-    None. With ``timed`` the answer also has the seconds of processor time that the call took.
+    dtype if the array does not have it. An ``optional`` variable that no statement has bound is shown as None. With
+    ``timed`` the answer also has the seconds of processor time that the call took.
     """
 
     what: str
@@ -145,10 +148,10 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A walk over recorded nodes, which the step answers with a graph.
+    """A traversal of recorded nodes, which the step answers with a graph.
 
-    ``nodes`` are the variables that hold the nodes to begin with, by the names that they are shown by; ``parents`` is a
-    template with the field ``{node}`` that gives the list of nodes that a node leads to.
+    ``nodes`` maps the names of the nodes to start from to the variables that hold them; ``parents`` is a template with
+    the field ``{node}`` that gives the list of nodes that a node leads to.
     """
 
     parents: str

@@ -1,9 +1,9 @@
-"""The form in which text of an engine is shown and written: bounded, and without control characters.
+"""Conversion of an engine's text for display and storage: bounded in length, and without control characters.
 
 An exception's message, a name or a line of output may hold anything. In a terminal an escape sequence changes what
 stands around it, a bidirectional control character changes the order in which a line is read, and a lone surrogate
-cannot be encoded in a file. A traceback that a message quotes names folders of the machine, and what Python prints of
-an object its address.
+cannot be encoded in a file. A traceback in a message names folders of the machine, and the default representation of
+an object contains its address.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
 MOST_CHARACTERS: Final = 4000
-"""The most characters of one text. Of a longer one, the beginning and the end are kept."""
+"""Largest number of characters of one text. Of a longer one, the beginning and the end are kept."""
 
 UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but for tab and newline, and C1
@@ -26,13 +26,13 @@ UNSAFE: Final = re.compile(
 )
 
 INSTALLED: Final = re.compile(r"(?<![^\s\"'(])[^\s\"'(]*/(?=(?:(?:site|dist)-packages|node_modules)/)")
-"""Where an engine is installed: that is of the machine, not of the engine.
+"""Pattern of the folder in which an engine is installed, which depends on the machine.
 
-A match begins where a word does: to try each of its letters takes the square of its length.
+A match begins at the start of a word: trying every letter would take quadratic time.
 """
 
 ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{8,}\b")
-"""Where an object stands in memory: that is of one run."""
+"""Pattern of the address of an object in memory, which differs between runs."""
 
 
 def plain_text(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -59,21 +59,21 @@ def repeatable_text(text: str) -> str:
 
 
 class PlainStream:
-    """A stream that writes control characters as escapes; all else is that of the stream below.
+    """A stream that escapes control characters and otherwise behaves as the stream that it wraps.
 
-    It has no binary stream, by which what is written could go around it.
+    It has no binary stream, through which output could bypass it.
     """
 
     buffer = None
 
     def __init__(self, stream: TextIO) -> None:
-        """Write to a stream. One that is of ASCII, as in the locale C, becomes one of UTF-8."""
+        """Wrap a stream. If its encoding is ASCII, as in the locale C, it is changed to UTF-8."""
         self.stream = stream
         if codecs.lookup(stream.encoding or "utf-8").name == "ascii" and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8")
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the stream below."""
+        """Return an attribute of the wrapped stream."""
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
@@ -95,7 +95,7 @@ def plain_streams() -> Iterator[None]:
     sys.stdout, sys.stderr = plain
     try:
         yield
-    finally:  # click replaces a stream whose reader has ended; such a one stays
+    finally:  # click replaces a stream whose reader has ended; that replacement stays
         sys.stdout, sys.stderr = (
             old if now is own else now for now, own, old in zip((sys.stdout, sys.stderr), plain, before, strict=True)
         )
@@ -107,7 +107,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    """Return the beginning and the end of a text that is too long, and between them how much was left out."""
+    """Return a text of at most ``most`` characters; the middle of a longer one is replaced by a note."""
     if len(text) <= most:
         return text
     gap = f" [... {len(text)} characters in all ...] "

@@ -1,6 +1,6 @@
-"""What memory holds that nothing was written to, or that was freed: bytes that the C library fills it with.
+"""Contents of memory that nothing was written to, or that was freed: bytes with which the C library fills it.
 
-Without that it mostly holds zeros, and an engine that reads it looks right in most runs.
+Unfilled, it mostly holds zeros, and an engine that reads it looks right in most runs.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 
 BYTE: Final = 0x44
-"""Stands in every byte. As many as a number has make one far from 0 and 1 in each format."""
+"""Value of each byte. In every format these bytes form a number far from 0 and 1."""
 
 FILLED: Final[Mapping[str, str]] = MappingProxyType({"MALLOC_PERTURB_": str(BYTE ^ 0xFF)})
-"""How an environment asks for it, of glibc: of the complement of the byte, which fills memory that is freed.
+"""Environment variable by which glibc fills memory. Its value, the complement of ``BYTE``, fills freed memory.
 
-Other libraries do not heed it.
+Other C libraries ignore it.
 """
 
 NUMBERS: Final = frozenset({
@@ -25,9 +25,9 @@ NUMBERS: Final = frozenset({
     for byte in (BYTE, BYTE ^ 0xFF)
     for before, dtype in (((), "f8"), ((), "f4"), ((), "f2"), ((0, 0), "<f4"))
 })
-"""Magnitudes of what the bytes are in each format."""
+"""Magnitudes of the numbers that these bytes form in each format."""
 
 
 def is_unwritten(number: float) -> bool:
-    """Whether a number, or what it is the negative of, stands in memory that nothing was written to, or freed."""
+    """Return True if a number or its negative is one that unwritten or freed memory holds."""
     return abs(number) in NUMBERS

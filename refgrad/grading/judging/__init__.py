@@ -1,1 +1,1 @@
-"""Judging: what an engine showed is compared with the truth, and the outcome carries its evidence."""
+"""Comparison of an engine's observations with the truth; each outcome carries its evidence."""

@@ -1,4 +1,4 @@
-"""Whether an array that an engine showed is the one that is due: there, of its dtype and shape, and right."""
+"""Comparison of an observed array with the expected one: presence, dtype, shape and entries."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from refgrad.scenario.formats import FORMATS, Format
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A value or a gradient that a step must show, with the oracle that knows it and what the engine says of dtypes."""
+    """The expected value or gradient of a step, with the oracle that certifies it and the adapter of the engine."""
 
     oracle: CertifiedOracle
     prediction: Value | Gradient
     adapter: AnyAdapter
 
     def certified(self, bits: int = TRUTH_BITS) -> Certified:
-        """Return the truth at some precision."""
+        """Return the truth at a precision of ``bits``."""
         if isinstance(self.prediction, Value):
             return self.oracle.value(self.prediction.lowered, bits)
         return self.oracle.gradient(self.prediction.leaf, self.prediction.contributions, bits, forward=self.is_forward)
@@ -54,14 +54,14 @@ class Due:
 
     @property
     def is_forward(self) -> bool:
-        """Whether the engine's gradients are tangents that it carries forward, which round in that order."""
+        """Return True if the engine computes gradients in forward mode, so that rounding accumulates in that order."""
         return isinstance(self.adapter, FunctionalAdapter) and self.adapter.forward_only
 
     @property
     def dtype(self) -> str | None:
-        """The dtype of a leaf for its gradient, and for a value that of the leaves it is made of, if it is only one.
+        """Dtype of the leaf for a gradient; for a value, the single dtype of the leaves that it depends on, or None.
 
-        Of several dtypes libraries make different ones: whether a 0-d array counts, for example.
+        Libraries promote several dtypes differently: they disagree on whether a 0-d array counts, for example.
         """
         prediction = self.prediction
         dtypes = self.oracle.dtypes[prediction.name if isinstance(prediction, Value) else prediction.leaf]
@@ -69,9 +69,10 @@ class Due:
 
     @property
     def scale(self) -> float:
-        """The magnitude of the largest seed that reaches a gradient; of a value that of its operands, at most 1.
+        """Magnitude that the errors of an expected 0 or subnormal number are compared with.
 
-        Tiny seeds of recorded gradients, and tiny directions, make it smaller.
+        For a gradient it is the magnitude of the largest seed that reaches the leaf; for a value, that of the largest
+        number in the leaves, at most 1. Seeds of recorded gradients and tangents below 1 make it smaller.
         """
         steps, prediction = self.oracle.given.steps, self.prediction
         if isinstance(prediction, Gradient):
@@ -84,24 +85,24 @@ class Due:
 
     @property
     def is_pushed(self) -> bool:
-        """Whether it is made by forward mode."""
+        """Return True if the value is a directional derivative computed by forward mode."""
         prediction = self.prediction
         return isinstance(prediction, Value) and isinstance(self.oracle.given.definitions.get(prediction.name), Jvp)
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is certain that anything is recorded at all."""
+        """Return True if every engine must show an array, so that its absence is a failure."""
         return isinstance(self.prediction, Value) or self.prediction.certain
 
 
 def _arriving(contribution: Contribution) -> float:
-    """Return the magnitude of the largest entry of a seed, times what hooks multiply its cotangents by."""
+    """Return the magnitude of the largest entry of a seed, times the factors of the hooks on its way."""
     scales = contribution[2] if len(contribution) == 4 else ()  # noqa: PLR2004 (where hooks matter)
     return _largest(contribution[1]) * math.prod(abs(factor) for _, factor in scales)
 
 
 def _largest(constant: Constant | None) -> float:
-    """Return the largest finite magnitude of an array, 1 for a seed that is left out."""
+    """Return the largest finite magnitude of an array, or 1 for an omitted seed."""
     if constant is None:
         return 1.0
     magnitudes = np.abs(constant.to_numpy().astype(np.float64))
@@ -109,7 +110,7 @@ def _largest(constant: Constant | None) -> float:
 
 
 def compare_array(subject: Subject, observation: Observation, due: Due) -> Finding:
-    """Return what an array shows."""
+    """Compare an observed array with the expected one and return the finding."""
     array = observation.array
     if array is None:
         return Finding("missing", Absent(subject=subject)) if due.is_certain else _compare_nothing(subject, due)
@@ -129,7 +130,7 @@ def compare_array(subject: Subject, observation: Observation, due: Due) -> Findi
 
 
 def _without_further_axes(array: Array, due: Due) -> Array:
-    """Return an array without the axes of length one that an engine has in front because it cannot have fewer."""
+    """Remove the leading axes of length one that an engine adds because its tensors cannot have fewer axes."""
     least = due.adapter.least_axes
     if not least or array.ndim != least:
         return array
@@ -138,7 +139,7 @@ def _without_further_axes(array: Array, due: Due) -> Array:
 
 
 def _compare_nothing(subject: Subject, due: Due) -> Finding:
-    """No gradient at all, where it depends on the engine whether anything was recorded: as good as zeros."""
+    """Return the finding for an absent gradient that engines need not record: it counts as zeros."""
     if due.certified().is_zero:
         return Finding("passed")
     certified = due.narrowest
@@ -148,7 +149,7 @@ def _compare_nothing(subject: Subject, due: Due) -> Finding:
 
 
 def _odd_dtype(subject: Subject, array: Array, named: str, due: Due) -> Dtype | None:
-    """Say what is wrong with an array's dtype, if anything; whole numbers may stand for floating ones."""
+    """Return the fact that an array has an unexpected dtype, or None. Integers may stand for floating numbers."""
     if array.dtype.kind not in "fiub":
         return Dtype(subject=subject, seen=str(array.dtype))
     dtype = due.dtype
@@ -158,9 +159,9 @@ def _odd_dtype(subject: Subject, array: Array, named: str, due: Due) -> Dtype | 
 
 
 def _judge(array: Array, due: Due) -> Judgement:
-    """Judge at the usual precision; what does not pass is judged again at the precision that settles it.
+    """Judge an array at the usual precision; if it does not pass, judge it again at the precision that settles it.
 
-    A choice is one only where no precision leaves a single answer.
+    A choice is reported only if the highest precision leaves more than one answer, too.
     """
     judgement = judge(array, due.certified())
     if judgement.outcome == "passed":
@@ -170,10 +171,10 @@ def _judge(array: Array, due: Due) -> Judgement:
 
 
 def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Due) -> Finding:
-    """Say what an entry shows.
+    """Return the finding for the worst entry of an array.
 
-    What is not a number, where the truth is a limit or a choice, is a convention if the row says so; else it is
-    missing, not wrong.
+    NaN where the truth is a limit or a choice is a convention if the operator's row says so, and missing, not wrong,
+    otherwise.
     """
     entry = _entry(subject, error, due.oracle.form)
     if judgement.outcome == "convention":
@@ -204,7 +205,7 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
 
 
 def _in_other_order(finding: Finding, array: Array, due: Due) -> Finding:
-    """Say of a wrong value that it is right for two operands that change places, if it is."""
+    """Return the finding, with a remark if the wrong value is right for the two operands in reverse order."""
     given = due.oracle.given
     step = given.definitions.get(due.prediction.name) if isinstance(due.prediction, Value) else None
     if not isinstance(step, Apply) or len(set(step.arguments)) != 2:  # noqa: PLR2004 (the first and the second)
@@ -236,7 +237,10 @@ def _entry(subject: Subject, error: EntryError, form: Format) -> Entry:
 
 
 def _ulps(error: EntryError, form: Format) -> float:
-    """Return how far an entry is from the truth in units of its last place, as far as seventeen digits tell."""
+    """Return the distance of an entry from the truth in units in the last place.
+
+    The truth is read from decimal text of at most 17 digits.
+    """
     lower, upper = float(error.lower), float(error.upper)
     nearest = min(max(error.observed, lower), upper)
     distance = abs(error.observed - nearest)
@@ -246,12 +250,13 @@ def _ulps(error: EntryError, form: Format) -> float:
 
 
 def _may_cancel(error: EntryError, oracle: CertifiedOracle, *, pushed: bool = False) -> bool:
-    """Whether a derivative of third order, or what is ``pushed`` by forward mode, is zero but for rounding.
+    """Return True if rounding explains a result whose true value is zero.
 
-    Another formula may make it of other terms: the tangent of a triangular factor is the sum of several matrices.
+    This applies to derivatives of third order, and to results that are ``pushed`` by forward mode. Another formula may
+    compute them from other terms: the tangent of a triangular factor is the sum of several matrices, for example.
 
-    How large these are is not known. As far as they are no larger than the numbers that the scenario itself goes
-    through, rounding explains as much of each of them as of any other answer of their size.
+    The size of these terms is not known. As long as they are no larger than the numbers that the scenario itself
+    computes, rounding explains as much of each of them as of any other result of their size.
     """
     orders = sum(isinstance(step, Grad) for step in oracle.given.steps)
     if not (pushed or orders >= 2) or not float(error.lower) == float(error.upper) == 0:  # noqa: PLR2004
@@ -262,7 +267,7 @@ def _may_cancel(error: EntryError, oracle: CertifiedOracle, *, pushed: bool = Fa
 
 
 def undefined_for(due: Due) -> str | None:
-    """Return a name without a value that a gradient, or a directional derivative, passes by, if any."""
+    """Return the first name without a value on the way of a gradient or directional derivative, or None."""
     oracle, prediction = due.oracle, due.prediction
     if isinstance(prediction, Gradient):
         return undefined_between(oracle, prediction.leaf, {c[0] for c in prediction.contributions})

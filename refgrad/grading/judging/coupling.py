@@ -1,4 +1,4 @@
-"""Whether the gradients that an engine showed at one moment belong to one legal choice at the kinks."""
+"""Consistency of subgradients: gradients read at one moment must belong to one legal choice at the kinks."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Seen = tuple[int, Gradient, npt.NDArray[np.float64]]
 def uncoupled(
     predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], oracle: CertifiedOracle
 ) -> Finding | None:
-    """Return the finding that gradients which are legal one by one are not legal together, or None.
+    """Return the finding for inconsistent subgradients, which are legal one by one but not together, or None.
 
-    Where gradients of gradients are recorded nothing is said.
+    Scenarios with recorded gradients, hooks or retained gradients are not checked.
     """
     scenario = oracle.given
     if any(isinstance(step, Grad) for step in scenario.steps):
         return None
     for moment in _moments(predictions, observations, scenario):
         if any(len(c) > 2 for _, prediction, _ in moment for c in prediction.contributions):  # noqa: PLR2004
-            return None  # of hooks and retained gradients nothing is said either
+            return None  # a contribution with hooks or retained gradients
         contributions, together = _together(moment, scenario)
         arrays = {prediction.leaf: array for _, prediction, array in together}
         truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
@@ -51,7 +51,7 @@ def uncoupled(
 def _moments(
     predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], scenario: Scenario
 ) -> Iterator[list[Seen]]:
-    """Yield the gradients that were read between two changes of any gradient."""
+    """Yield the gradients that were read between two steps that change any gradient."""
     moment: list[Seen] = []
     for number, (step, prediction, seen) in enumerate(zip(scenario.steps, predictions, observations, strict=True), 1):
         if isinstance(step, Backward | ZeroGrad) and moment:
@@ -64,7 +64,7 @@ def _moments(
 
 
 def _together(moment: list[Seen], scenario: Scenario) -> tuple[Contributions, list[Seen]]:
-    """Return the most contributions of a leaf, and the gradients that are made of those that reach their leaf."""
+    """Return the longest tuple of contributions, and the gradients that are the sums of those that reach their leaf."""
     every = (tuple((c[0], c[1]) for c in prediction.contributions) for _, prediction, _ in moment)
     longest = max(every, key=len)
     reached = {output: set(relevant_leaves(scenario, output)) for output, _ in longest}

@@ -1,4 +1,4 @@
-"""What the results of a scenario make of one of its numbers: the certified oracle tells, with others in its place."""
+"""Dependence of a scenario's results on one entry, determined by the certified oracle with other numbers there."""
 
 from __future__ import annotations
 
@@ -28,68 +28,78 @@ Shown = Value | Gradient
 
 NEAR: Final = 1 + 1 / 64
 APART: Final = (1.5, 5.0, 9.0)
-"""How far beyond all other numbers some of those lie that stand in a place: where most functions are not flat yet."""
+"""Distances beyond the largest and below the smallest number at which the entry is probed.
+
+Most functions are not flat yet at these distances.
+"""
 
 ENOUGH: Final = 3
-"""Of so many numbers, at least, a result has to be known to say that it depends on the place everywhere."""
+"""Least number of probes with a finite result that show that the result depends on the entry everywhere."""
 
 TOWARDS_INFINITY: Final = (2.0**30, 2.0**60, 2.0**120)
-"""Where a limit is looked for: each is the square of the one before, and FLINT has an exponential of the last."""
+"""Magnitudes at which a limit is estimated. Each is the square of the last, and FLINT can compute exp of all."""
 
 CLOSE: Final = 1e-8
-"""How near to its limit a result is at the last two of these, relative to max(1, |limit|)."""
+"""Largest distance from the limit at the last two of these magnitudes, relative to max(1, |limit|)."""
 
 GROWS: Final = 1.5
-"""By how much a result that has no finite limit grows, at least, from one to the next: a logarithm is doubled."""
+"""Least factor by which a result without a finite limit grows from one magnitude to the next; a logarithm doubles."""
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """How the results of a scenario depend on the number in one place."""
+    """Dependence of the results of a scenario on one entry of an operand."""
 
     place: Place
     adapter: AnyAdapter
 
     @cached_property
     def oracle(self) -> CertifiedOracle:
-        """The truth with the ordinary number."""
+        """Certified oracle of the scenario with the ordinary number."""
         return self._oracle(self.place.number)
 
     @cached_property
     def row(self) -> Operator:
-        """The operator."""
+        """Row of the operator."""
         return operator_table()[self._step.operator]
 
     def due(self, read: Shown) -> Due:
-        """Return what is due with the ordinary number."""
+        """Return the expected result with the ordinary number."""
         return Due(self.oracle, read, self.adapter)
 
     def is_free(self, read: Shown) -> Mask:
-        """Return which entries have nothing to do with the place: NaN cannot lead there, and they are always the same.
+        """Return the mask of result entries that do not depend on the entry.
 
-        The slope by the place itself is never free: a rule may be written with the number, as a product over a factor.
+        NaN cannot reach them, and they are the same for all numbers. The derivative with respect to the entry itself is
+        never free: a rule may be written with its number, such as a product divided by a factor.
         """
         return self.may_be_free(read) & ~self.moves(read)
 
     def may_be_free(self, read: Shown) -> Mask:
-        """Return which entries the oracle knows though NaN is in the place, if no branch hides it."""
+        """Return the mask of result entries that are finite in the oracle with NaN in the entry; a branch may hide it.
+
+        The derivative with respect to the entry itself is left out.
+        """
         return _finite(self._certified(self._of_nan, read)) & ~self._is_at_place(read)
 
     def may_move(self, read: Shown) -> Mask:
-        """Return which entries NaN leads to in the oracle, or for a value in plain numbers."""
+        """Return the mask of result entries that NaN reaches in the oracle or, for a value, in float64."""
         found = ~self.may_be_free(read)
         return found | np.isnan(self._plain(read, math.nan)) if isinstance(read, Value) else found
 
     def moves(self, read: Shown) -> Mask:
-        """Return which entries differ for some two numbers in the place."""
+        """Return the mask of result entries that differ for at least two of the probed numbers."""
         return self._differ(read)[0]
 
     def always_moves(self, read: Shown) -> Mask:
-        """Return which entries differ for any two numbers."""
+        """Return the mask of result entries that differ for every two of the probed numbers."""
         return self._differ(read)[1]
 
     def passed_on(self, value: Value, number: float) -> Numbers:
-        """Return the values that are a large or small number itself, or a function of it alone; NaN elsewhere."""
+        """Return the values that are ``number`` itself, or a function of it alone if it is large; NaN elsewhere.
+
+        A value is NaN, too, where evaluation in float64 does not agree with it.
+        """
         plain = self._plain(value, number)
         truth = self._certified(self._oracle(number), value).midpoint
         is_itself = truth == number
@@ -101,10 +111,10 @@ class Dependence:
         return np.where(known & (is_itself | is_function), truth, math.nan)
 
     def limits(self, read: Shown, number: float) -> Numbers:
-        """Return the limits of entries towards an infinity, NaN where none is certain or it is not easily had.
+        """Return the limits of result entries towards an infinity; NaN where one is not certain or not easy to compute.
 
-        Easily had is the limit of an operator that is no composite, of a value that the formula itself gives, and of a
-        slope that is finite and that its formula gives.
+        A limit is easy to compute if the operator is not composite and the formula of the value, or of a derivative
+        that is finite, gives it at the infinity.
         """
         if self.row.composite is not None or (isinstance(read, Gradient) and not self.row.elementwise):
             return np.full(self.due(read).certified().shape, math.nan)
@@ -116,7 +126,7 @@ class Dependence:
         return np.where(_approached(towards, plain) & moving, plain, math.nan)
 
     def _is_handed_on(self, value: Value) -> Mask:
-        """Return which entries are the number in the place, whichever that is."""
+        """Return the mask of result entries that equal the entry, whichever number it holds."""
         balls = (self._certified(oracle, value).midpoint == number for number, oracle in self._replaced.items())
         found: Mask = np.all(list(balls), axis=0)
         return found
@@ -147,7 +157,7 @@ class Dependence:
         return {}
 
     def _differ(self, read: Shown) -> tuple[Mask, Mask]:
-        """Return which entries differ for some two numbers, and which for any two."""
+        """Return the masks of entries that differ for at least two, and for every two, of the probed numbers."""
         if read not in self._found:
             self._found[read] = _differing([self._certified(oracle, read) for oracle in self._replaced.values()])
         return self._found[read]
@@ -157,7 +167,7 @@ class Dependence:
         return values[value.lowered]
 
     def _plain_slope(self, gradient: Gradient, number: float) -> Numbers:
-        """Return what the row's formula of a slope gives at an infinity, times the seed, where that is finite."""
+        """Return the row's formula of the partial derivative at an infinity times the seed; NaN where not finite."""
         values = evaluate(self.place.holding(number), Float64())
         out, shape = values[self._step.name], values[gradient.leaf].shape
         backward = [step for step in self.place.base.steps if isinstance(step, Backward)]
@@ -172,7 +182,7 @@ class Dependence:
         return np.where(np.isfinite(product) & ~np.isnan(out), product, math.nan)
 
     def _is_same_entry(self, read: Shown) -> Mask:
-        """Return which slope, by any operand of the same shape, is at the same entry."""
+        """Return the mask of the derivative with respect to the same index of any operand of the same shape."""
         leaf = self.place.base.definitions[self.place.leaf]
         assert isinstance(leaf, Leaf)
         found = np.zeros(self.due(read).certified().shape, dtype=bool)
@@ -181,7 +191,7 @@ class Dependence:
         return found
 
     def _is_at_place(self, read: Shown) -> Mask:
-        """Return which slope is that by the number in the place itself."""
+        """Return the mask of the derivative with respect to the entry itself."""
         is_own = isinstance(read, Gradient) and read.leaf == self.place.leaf
         return self._is_same_entry(read) & is_own
 
@@ -198,7 +208,7 @@ def _finite(certified: Certified) -> Mask:
 
 
 def _differing(found: list[Certified]) -> tuple[Mask, Mask]:
-    """Return which entries differ in some two arrays, and which in any two."""
+    """Return the masks of entries that differ in at least two, and in every two, of the arrays."""
     some, every = (np.zeros(found[0].shape, dtype=bool) for _ in range(2))
     for index in np.ndindex(some.shape):
         balls = [ball for ball in (plain_ball(each.balls[index]) for each in found) if ball.is_finite()]
@@ -208,7 +218,7 @@ def _differing(found: list[Certified]) -> tuple[Mask, Mask]:
 
 
 def _approached(towards: list[Certified], limit: Numbers) -> Mask:
-    """Return for which entries these lead to a limit, finite or not."""
+    """Return the mask of entries that approach ``limit``, which may be infinite."""
     first, second, third = (each.midpoint for each in towards)
     certain = np.all([_finite(each) for each in towards], axis=0)
     with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
-"""What decides an outcome, as data: one class for each kind of fact that an engine, or a check, can show.
+"""Facts that decide an outcome, as data: one class for each kind of fact that an engine or a check can show.
 
-A number is kept as the text that Python prints of it, since JSON has neither infinities nor NaN. What is said of a fact
-in English is made in ``narration``; nothing reads it back.
+Numbers are stored as the text that Python prints of them, since JSON has neither infinities nor NaN. ``narration``
+describes facts in English; no code parses these descriptions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from refgrad.native.observation import Raised
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The array that a fact is about: a tensor's value, its gradient, or what a hook saw in a call, from 1."""
+    """The array that a fact is about: a tensor's value, its gradient, or what a hook received in ``call``, from 1."""
 
     of: Literal["value", "gradient", "hook"]
     name: str
@@ -36,28 +36,28 @@ class Numbers:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Raise ValueError where the number of entries is not that of the shape."""
+        """Raise ValueError if the number of entries does not match the shape."""
         if prod(self.shape) != len(self.entries):
             raise ValueError(f"an array of shape {self.shape} cannot have {len(self.entries)} entries")
 
     @classmethod
     def of(cls, array: npt.NDArray[Any], name: str = "") -> Numbers:
-        """Keep an array, and the name of the tensor that it belongs to."""
+        """Return an array as data, with the name of the tensor that it belongs to."""
         return cls(array.shape, tuple(map(repr, array.ravel().tolist())), name)
 
     @property
     def array(self) -> npt.NDArray[np.float64]:
-        """The array again."""
+        """The array in float64."""
         return np.array([float(entry) for entry in self.entries]).reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """The worst entry of an array beside the certified interval that it should lie in.
+    """The worst entry of an array, with the certified interval that it should lie in.
 
-    ``ulps`` says how far it is from there, in units of its dtype's last place, ``budgets`` in how much rounding
-    explains, and ``scaled_error`` in magnitudes of the largest seed; NaN stands for what is not known. ``remark`` says
-    why it is not simply wrong, and ``reason`` what the remark is about.
+    Its distance from the interval is given as ``ulps`` in units in the last place of its dtype, as ``budgets`` in
+    multiples of the error that rounding explains, and as ``scaled_error`` in multiples of the largest seed. NaN stands
+    for an unknown number. ``remark`` qualifies the outcome, and ``reason`` completes the remark.
     """
 
     kind: Literal["entry"] = "entry"
@@ -79,7 +79,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """An array of another shape than is due."""
+    """An array of an unexpected shape."""
 
     kind: Literal["shape"] = "shape"
     subject: Subject
@@ -89,7 +89,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dtype:
-    """An array of another dtype than is due; nothing is ``expected`` where it holds no numbers at all."""
+    """An array of an unexpected dtype; ``expected`` is empty if the array holds no numbers at all."""
 
     kind: Literal["dtype"] = "dtype"
     subject: Subject
@@ -99,7 +99,7 @@ class Dtype:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masked:
-    """An array so many entries of which are masked: what stands below a mask is missing."""
+    """An array in which ``masked`` of ``size`` entries are masked: masked entries count as missing."""
 
     kind: Literal["masked"] = "masked"
     subject: Subject
@@ -109,7 +109,10 @@ class Masked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absent:
-    """An array that is not there, though due, or though that is not ``certain``, after a step that raised an error."""
+    """A missing array, with the step before it that raised an error, if any.
+
+    It is ``certain`` unless engines may leave the array out.
+    """
 
     kind: Literal["absent"] = "absent"
     subject: Subject
@@ -123,10 +126,10 @@ Excuse: TypeAlias = Literal["", "zero", "valueless", "outside"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error:
-    """An error that is not due, or not of the ``expected`` patterns of the kinds that are ``due``.
+    """An unexpected error, or one that matches no ``expected`` pattern of the kinds that are ``due``.
 
-    ``excuse`` says why one may come there after all: because a gradient is zero, because there may be no value, or
-    because an operand is outside of what the operator's row gives it.
+    ``excuse`` says why the step may raise an error after all: because a gradient is zero, because there may be no
+    value, or because an operand is outside of the range that the operator's row gives it.
     """
 
     kind: Literal["error"] = "error"
@@ -138,7 +141,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """No error, where one of these kinds is due."""
+    """A step without an error that must fail with one of the kinds ``due``."""
 
     kind: Literal["silence"] = "silence"
     due: tuple[str, ...]
@@ -146,7 +149,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """A flag that is not as it should be."""
+    """A flag with an unexpected value."""
 
     kind: Literal["flag"] = "flag"
     seen: str
@@ -155,7 +158,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """A hook that saw more or fewer gradients than there were."""
+    """A hook that was called with more or fewer gradients than there were."""
 
     kind: Literal["calls"] = "calls"
     hook: str
@@ -165,7 +168,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsent:
-    """A gradient of a leaf that nothing was sent to."""
+    """An unexpected gradient of a leaf that no backward call reached."""
 
     kind: Literal["unsent"] = "unsent"
     leaf: str
@@ -174,7 +177,7 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A seed that is no longer what it was."""
+    """A seed that the engine has written to."""
 
     kind: Literal["written"] = "written"
     change: str
@@ -182,7 +185,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncoupled:
-    """Gradients at kinks that are legal one by one and not together.
+    """Inconsistent subgradients: gradients at kinks that are legal one by one but not together.
 
     Moving the leaves along ``direction`` changes the output by ``rate`` according to them, and by a number between
     ``lower`` and ``upper`` in truth.
@@ -198,7 +201,7 @@ class Uncoupled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Died:
-    """The process of an engine ended, or gave no answer: what was seen of that, and the end of what it wrote."""
+    """The end or the hang of an engine's process: a description, and the last part of its standard error."""
 
     kind: Literal["died"] = "died"
     detail: str = ""
@@ -207,7 +210,7 @@ class Died:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacks:
-    """What an engine does not offer: features, dtypes, operators."""
+    """Features, dtypes or operators that an engine does not offer."""
 
     kind: Literal["lacks"] = "lacks"
     names: tuple[str, ...]
@@ -215,7 +218,7 @@ class Lacks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked:
-    """A check that could not be run, because another one fails that it cannot do without."""
+    """A check that could not be run, because another check that it relies on fails."""
 
     kind: Literal["blocked"] = "blocked"
     cause: str
@@ -223,21 +226,21 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """How many scenarios were found to be what, where none fails."""
+    """Number of scenarios by outcome, for a check without failures."""
 
     kind: Literal["tally"] = "tally"
     counts: tuple[tuple[str, int], ...]
 
     @classmethod
     def of(cls, outcomes: Mapping[Any, int]) -> Self | None:
-        """Return the counts of all outcomes but ``passed``, None where there is none."""
+        """Return the counts of all outcomes but ``passed``, or None if there are none."""
         counts = tuple((outcome, count) for outcome, count in sorted(outcomes.items()) if outcome != "passed")
         return cls(counts=counts) if counts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parents:
-    """A node of a recorded graph that leads elsewhere than it should; empty names stand for what is no tensor."""
+    """A node of a recorded graph with unexpected parents; an empty name stands for a node of no known tensor."""
 
     kind: Literal["parents"] = "parents"
     node: str
@@ -247,7 +250,7 @@ class Parents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A measurement that came out otherwise than it must: memory that is held, or time that grows too steeply."""
+    """A failed measurement: memory that is still held or grows, or time that grows too fast."""
 
     kind: Literal["measured"] = "measured"
     quantity: Literal["growth", "memory", "tensor", "time"]
@@ -255,7 +258,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """What no other kind of fact tells: of an adapter, say, or of why nothing can be judged."""
+    """A fact of no other kind, in English: about an adapter, for example, or why nothing can be judged."""
 
     kind: Literal["remark"] = "remark"
     text: str
@@ -286,7 +289,7 @@ Fact: TypeAlias = (
 KINDS: Final[Mapping[str, type[Fact]]] = MappingProxyType({
     str(field.default): each for each in get_args(Fact) for field in fields(each) if field.name == "kind"
 })
-"""The facts by their kinds."""
+"""Classes of facts by kind."""
 
 NESTED: Final[Mapping[str, type[Subject | Raised | Numbers]]] = MappingProxyType({
     "subject": Subject,
@@ -294,12 +297,12 @@ NESTED: Final[Mapping[str, type[Subject | Raised | Numbers]]] = MappingProxyType
     "gradients": Numbers,
     "direction": Numbers,
 })
-"""The members of facts that have members of their own."""
+"""Classes of the members of facts that are objects themselves, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A fact, the step that showed it, from 1 (0 where no step did), and in how many runs of how many it was seen."""
+    """A fact, the step that showed it (from 1, or 0 for no step), and the number of runs that did, of all runs."""
 
     fact: Fact
     step: int = 0
@@ -308,11 +311,11 @@ class Evidence:
 
     @property
     def repeatable(self) -> bool:
-        """Whether it was seen in every run."""
+        """Return True if every run showed the fact."""
         return self.seen == self.runs
 
     def to_json(self) -> dict[str, Any]:
-        """Return the members of the fact and of the evidence beside each other."""
+        """Return the evidence as a JSON object, with the fact as its member ``fact``."""
         here = {"step": self.step, "repeatable": self.repeatable, "seen_in": self.seen, "runs": self.runs}
         return {**here, "fact": _written(asdict(self.fact))}
 
@@ -328,7 +331,7 @@ class Evidence:
 
 
 def _written(value: Any) -> Any:
-    """Return what JSON has: lists for tuples."""
+    """Replace tuples by lists, which JSON has."""
     if isinstance(value, Mapping):
         return {name: _written(each) for name, each in value.items()}
     return [_written(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""Whether what an engine did with a scenario agrees with what must happen."""
+"""Examination of scenarios: run them on an engine and compare its observations with the prediction and the truth."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.formats import FLOAT64, FORMATS
 
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
-"""What a step with an error may be found to be, so that what comes behind it is not judged."""
+"""Outcomes of a step with an error after which later steps are not judged."""
 
 REFUSALS: Final = frozenset({"unexpected-error", "unsupported"})
-"""What a scenario is found to be that an engine answers by an error."""
+"""Outcomes of a scenario that an engine answers with an error."""
 
 
 def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Finding:
-    """Run a scenario on an engine and return the worst that it showed, up to the first unexpected error.
+    """Run a scenario on an engine and return its worst finding, up to the first unexpected error.
 
-    Where the engine computes an operator in a coarser dtype by design, what is as right as that allows is a convention.
-    Where all numbers that it shows are float32's, what is right in float32 is inaccurate.
+    If the engine computes an operator in a coarser dtype by design, a result that is right in that dtype is a
+    convention. If all numbers that the engine shows are float32, a result that is right in float32 is inaccurate.
 
-    An error that says that something is not implemented is ``unsupported``. With ``seeds`` it counts as wrong, too, if
-    a backward writes to a seed.
+    An error that says that something is not implemented is ``unsupported``. With ``seeds``, a backward call that writes
+    to a seed is wrong.
 
-    An engine that has no float64 is judged on the numbers that its own dtype makes of those of a scenario.
+    For an engine without float64 the numbers of the scenario are converted to the dtype of the engine.
 
-    Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
+    Raises ScenarioEvaluationError if the scenario itself cannot be evaluated.
     """
     try:
         held = _as_held(scenario, engine.adapter)
@@ -96,18 +96,18 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
 
 
 def _as_held(scenario: Scenario, adapter: AnyAdapter) -> Scenario:
-    """Return a scenario with the numbers that an engine can hold. Raises ScenarioError where one is too large."""
+    """Return the scenario with its numbers in dtypes that the engine has. Raises ScenarioError if one is too large."""
     if "float64" in adapter.dtypes or all(leaf.value.dtype != "float64" for leaf in scenario.leaves):
         return scenario
     return with_dtypes(scenario, lambda leaf: adapter.dtype if leaf.value.dtype == "float64" else leaf.value.dtype)
 
 
 def refuses(scenario: Scenario, engine: Engine) -> bool:
-    """Return True if an engine answers a scenario by an unexpected error; its numbers are not judged.
+    """Return True if an engine answers a scenario with an unexpected error. Its numbers are not judged.
 
-    An engine that lacks an operator of the scenario cannot run it, which is no error.
+    If the engine lacks an operator of the scenario, the result is False.
 
-    Raises ScenarioEvaluationError where the scenario itself cannot be evaluated.
+    Raises ScenarioEvaluationError if the scenario itself cannot be evaluated.
     """
     if engine.absent(scenario) or all(observation.error is None for observation in observe(scenario, engine)):
         return False
@@ -127,8 +127,8 @@ def confront(
     oracle: CertifiedOracle,
     adapter: AnyAdapter,
 ) -> Finding:
-    """Return the worst that an engine's observations show, given what each step must show and the truth."""
-    as_given = len(predictions) == len(oracle.given.steps)  # not lowered, as scenarios are where tensors change
+    """Return the worst finding of an engine's observations, compared with the predictions and the truth."""
+    as_given = len(predictions) == len(oracle.given.steps)  # scenarios in which tensors change are lowered
     findings: list[Finding] = []
     ended = any(observation.ending is not None for observation in observations)
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
@@ -137,7 +137,7 @@ def confront(
         finding = compare_step(prediction, observation, oracle, adapter, number if as_given else 0)
         findings.append(Finding(finding.outcome, finding.fact, number))
         if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
-            break  # whatever is missing or wrong behind it follows from it
+            break  # later failures follow from this one
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
         return uncoupled(predictions, observations, oracle) or finding
@@ -147,10 +147,10 @@ def confront(
 def compare_step(
     prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter, number: int
 ) -> Finding:
-    """Return what one step shows by itself: an unexpected error is inconclusive where the step may raise one.
+    """Return the finding of one step; an unexpected error is inconclusive where the step may raise one.
 
     ``number`` is the number of the step in the scenario of ``oracle``, counted from 1, or 0 if that scenario was
-    lowered, whose steps are others.
+    lowered and has other steps.
     """
     finding = _compare(prediction, observation, oracle, adapter)
     if number and finding.outcome == "unexpected-error" and isinstance(finding.fact, Error):
@@ -160,16 +160,20 @@ def compare_step(
 
 
 def excuse_of(oracle: CertifiedOracle, number: int) -> Excuse | None:
-    """Return why a step of a scenario in which no tensor changes, counted from 1, may raise an error, if it may."""
+    """Return the reason why a step may raise an error, or None.
+
+    ``number`` counts from 1 the steps of a scenario in which no tensor changes.
+    """
     reasons: Mapping[Excuse, Callable[[CertifiedOracle, int], bool]]
     reasons = {"zero": _is_zero, "valueless": _has_no_value, "outside": _is_outside}
     return next((excuse for excuse, applies in reasons.items() if applies(oracle, number)), None)
 
 
 def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
-    """Whether a step records, or goes back from, a gradient that need not be recorded, as all its entries are zero.
+    """Return True if a step records, or runs backward from, a gradient that engines need not record since it is zero.
 
-    A gradient of a recorded gradient need not be then, and no gradient by a leaf that the output does not depend on.
+    That is the first recorded gradient if its output does not depend on its leaf, and any other recorded gradient
+    whose entries are all zero.
     """
     scenario = oracle.given
     step = scenario.steps[number - 1]
@@ -183,26 +187,32 @@ def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
 
 
 def _has_no_value(oracle: CertifiedOracle, number: int) -> bool:
-    """Whether what a step computes or differentiates may have no value: a singular matrix has no inverse, say."""
+    """Return True if the result that a step computes or differentiates may have no value.
+
+    A singular matrix has no inverse, for example.
+    """
     step = oracle.given.steps[number - 1]
     name = step.name if isinstance(step, Apply) else step.output if isinstance(step, Backward | Grad) else ""
     return bool(name) and not oracle.narrowest_value(name).is_finite
 
 
 def _is_outside(oracle: CertifiedOracle, number: int) -> bool:
-    """Whether an operand has entries outside of the range that the operator's row gives it: shrinking leads there."""
+    """Return True if an operand has entries outside of the range that the operator's row gives it.
+
+    Shrinking can lead there.
+    """
     step = oracle.given.steps[number - 1]
     if not isinstance(step, Apply):
         return False
     row = operator_table()[step.operator]
     spans = [row.span(argument.name) for argument in row.arguments]
-    spans += spans[-1:] * (len(step.arguments) - len(spans))  # the last argument may stand for many
+    spans += spans[-1:] * (len(step.arguments) - len(spans))  # the last argument may be variadic
     values = (oracle.value(name).midpoint for name in step.arguments)
     return any(bool(np.any((value < low) | (value > high))) for value, (low, high) in zip(values, spans, strict=True))
 
 
 def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:
-    """Say of a gradient that is missing which step failed before, if one did that may fail."""
+    """Add to the finding of a missing gradient the first earlier step that may fail and raised an error, if any."""
     if not isinstance(finding.fact, Absent):
         return finding
     before = enumerate(zip(predictions, observations, strict=True), 1)
@@ -240,7 +250,7 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
 
 
 def _of_error(error: Raised, *, may_fail: bool) -> Finding:
-    """Say what an error is where none is due."""
+    """Return the finding for an error where none is expected."""
     if error.is_refusal:
         return Finding("unsupported", Error(error=error))
     if may_fail:
@@ -268,7 +278,7 @@ def _compare_flag(observation: Observation, *, holds: bool) -> Finding:
 
 
 def _compare_calls(prediction: Seen, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter) -> Finding:
-    """Compare what a hook saw call by call."""
+    """Compare the gradients that a hook received, call by call."""
     shown = [] if observation.array is None else list(observation.array)
     hook = prediction.hook
     if len(shown) != len(prediction.calls):

@@ -1,10 +1,10 @@
-"""Whether an engine is right where one entry of an operand is an exceptional number: NaN, an infinity, or an extreme.
+"""Judgement of scenarios in which one entry of an operand is exceptional: NaN, an infinity, or an extreme number.
 
-What has nothing to do with the entry is held against the certified truth of the same scenario with an ordinary number
-there. A value that depends on NaN is NaN, and so is a gradient that depends on it everywhere. A value that is the
-largest or a subnormal number itself is that number. An operator with kinks chooses by comparisons, which are false
-for NaN: a number where NaN should be is a milder fault there. Towards an infinity a value, or a slope, is its limit
-where that is certain. All else is left to the engine.
+Results that do not depend on the entry are compared with the certified truth of the same scenario with an ordinary
+number there. A value that depends on NaN must be NaN, and so must a gradient that depends on it everywhere. A value
+that is the largest or a subnormal number itself must be that number. An operator with kinks chooses by comparisons,
+which are false for NaN: a number where NaN is expected is a milder failure there. At an infinity a value or a
+derivative must be its limit if the limit is certain. Everything else is left to the engine.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FLOAT64
 
 PASSES_NAN_OVER: Final = re.compile(r"\bnan(?!_to_num)\w*\(")
-"""A spelling by a function that NumPy, PyTorch and JAX name for passing NaN over, as ``nansum``."""
+"""Pattern of spellings by functions that ignore NaN, as NumPy, PyTorch and JAX name them: ``nansum``."""
 
 Judged = Callable[[Dependence, float, Shown, Subject, Observation], Finding]
 
 
 def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes: bool = False) -> Finding:
-    """Return the worst that a scenario shows with a number in a place; its limits at an infinity are not looked at.
+    """Return the worst finding of a scenario with a number in a place. Limits at an infinity are not checked.
 
-    An engine that ``flushes`` takes subnormals for zeros wherever it computes.
+    An engine that ``flushes`` treats subnormals as zeros in all computations.
     """
     dependence = _dependence(place, engine.adapter)
     conventions = dependence.row.exceptional.conventions
@@ -57,7 +57,7 @@ def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes:
 
 
 def examine_limits(place: Place, number: float, engine: Engine) -> Finding:
-    """Return the worst that values and slopes show that have a limit where the number in a place becomes infinite."""
+    """Return the worst finding of the values and derivatives that have a limit as the number becomes infinite."""
     return _examined(place, number, engine, _judged_by_limit)
 
 
@@ -70,12 +70,12 @@ def _left(finding: Finding) -> Finding:
 
 
 def _unlike(finding: Finding, other: Finding) -> Finding:
-    """Return what a negative zero shows, unless zero shows a fault, too, which the operator's edges tell."""
+    """Return the finding of a negative zero; inconclusive if zero fails, too, which checks of the edges report."""
     return _left(finding) if finding.failed and other.failed else finding
 
 
 def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Finding:
-    """Judge every array that a scenario shows; an engine may refuse numbers that are not finite by an error."""
+    """Judge every array that a scenario shows. An engine may raise an error for the number: that is inconclusive."""
     scenario = place.holding(number)
     predictions, observations = lower(scenario, engine.adapter.policy).predictions, observe(scenario, engine)
     dependence = _dependence(place, engine.adapter)
@@ -107,7 +107,7 @@ def _subject(read: Shown) -> Subject:
 
 
 def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject, seen: Observation) -> Finding:
-    """Judge what has nothing to do with a number, and what depends on NaN, or is an extreme number itself."""
+    """Judge the entries that do not depend on the number, depend on NaN, or are an extreme number themselves."""
     due = dependence.due(read)
     truth, conventions = due.certified().midpoint, dependence.row.exceptional.conventions
     if seen.array is None or seen.array.shape != truth.shape:
@@ -129,18 +129,21 @@ def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject
 def _contained(
     dependence: Dependence, read: Shown, subject: Subject, seen: Observation, free: npt.NDArray[np.bool_]
 ) -> Finding:
-    """Judge entries by the truth with an ordinary number in the place; the others count as right."""
+    """Judge the entries in ``free`` by the truth with an ordinary number in the place; the others count as right."""
     assert seen.array is not None
     due = dependence.due(read)
     judged = np.where(free, seen.array, due.certified().midpoint)
-    array = judged.astype(seen.array.dtype) if seen.array.dtype.kind == "f" else judged  # a whole number stands for it
+    array = judged.astype(seen.array.dtype) if seen.array.dtype.kind == "f" else judged  # integers may stand for floats
     return compare_array(subject, replace(seen, array=array), due)
 
 
 def _propagated(
     dependence: Dependence, read: Shown, subject: Subject, array: npt.NDArray[Any], truth: Numbers
 ) -> Finding:
-    """Say which entry depends on NaN and is a number; those that NaN cannot lead to are as they were."""
+    """Return the finding for the first entry that depends on NaN and is a number.
+
+    Entries that NaN cannot reach and that have not changed are right.
+    """
     changed = ~np.isclose(array, truth, rtol=inaccurate_below(FLOAT64), atol=0.0)
     suspect = ~np.isnan(array) & (changed | dependence.may_move(read))
     if not suspect.any():
@@ -162,9 +165,9 @@ def _judged_by_limit(
 
 
 def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: float, scale: float = 0.0) -> Finding:
-    """Say which entry is not the number that is due, in its leading digits, if any is; NaN stands for none due.
+    """Return the finding for the first entry that differs from ``due`` in its leading digits. NaN matches any entry.
 
-    Beside a ``scale`` errors of what is 0 or subnormal are negligible.
+    Where 0 or a subnormal number is expected, an error that is small relative to ``scale`` is inaccurate, not wrong.
     """
     with np.errstate(all="ignore"):
         error = np.abs(array - due)
@@ -178,7 +181,7 @@ def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: floa
 def _first(
     subject: Subject, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], due: Numbers, scale: float = 0.0
 ) -> Finding:
-    """Return the first entry that is wrong, or with a ``scale`` inaccurate."""
+    """Return the finding for the first entry in the mask ``wrong``: wrong, or inaccurate if a ``scale`` is given."""
     if not wrong.any():
         return Finding("passed")
     index = tuple(map(int, np.argwhere(wrong)[0]))

@@ -1,4 +1,4 @@
-"""What is said in English of evidence; nothing reads it back."""
+"""Descriptions of evidence in English; no code parses them."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ REMARKS: Final[Mapping[str, str]] = MappingProxyType({
     "swallowed": "{what} is {seen}: a comparison with NaN is false, and the other operand was taken",
     "order": "{what} is {seen}, and that is the value of `{reason}`: the operands change places",
 })
-"""What is said of an entry, by what was remarked of it."""
+"""Format strings of the description of an entry, by its remark."""
 
 
 def message(evidence: Evidence, scenario: Scenario | None = None) -> str:
-    """Say what was found; with the scenario that shows it, at which step, too."""
+    """Describe evidence; given the scenario, the description names the step that showed it."""
     place = ""
     if scenario is not None and evidence.step:
         place = f"step {evidence.step}, `{scenario.steps[evidence.step - 1].to_text()}`: "
@@ -72,7 +72,7 @@ def message(evidence: Evidence, scenario: Scenario | None = None) -> str:
 
 
 def name_of(subject: Subject) -> str:
-    """Name an array."""
+    """Return the name of an array in a description."""
     if subject.of == "hook":
         return f"what {subject.name} saw in call {subject.call}"
     return f"the {subject.of} of {subject.name}"
@@ -80,7 +80,7 @@ def name_of(subject: Subject) -> str:
 
 @singledispatch
 def said(fact: Fact) -> str:
-    """Say what a fact is. Raises NotImplementedError for what is none."""
+    """Describe a fact. Raises NotImplementedError for any other object."""
     raise NotImplementedError(type(fact).__name__)
 
 

@@ -1,8 +1,8 @@
-"""Gradients that are computed in float64, though other leaves of their scenario are of a narrower dtype.
+"""Precision in which a gradient is judged where leaves have several dtypes, and detection of float32 results.
 
-A scenario is judged in the precision of its coarsest leaf, since what is made of that leaf alone is rounded to it. A
-gradient of a float64 leaf owes nothing to that where each result on its way is promoted to float64, whatever an
-engine's rules of promotion: then narrower leaves enter as the exact numbers that they hold.
+A scenario is judged in the precision of its coarsest leaf, since a result of that leaf alone is rounded to it. The
+gradient of a float64 leaf is judged in float64 if each result on its way is promoted to float64 under the promotion
+rules of every engine: narrower leaves then enter as the exact numbers that they hold.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from refgrad.scenario.formats import FLOAT64, coarsest, rounded
 from refgrad.scenario.promotion import promoted
 
 LONG: Final = 20
-"""A number of float32 that needs more bits than this is no product of short ones."""
+"""Number of significand bits; a float32 that needs more is no product of short numbers."""
 
 
 def shows_float32(observations: Iterable[Observation]) -> bool:
-    """Return True if all floating numbers that an engine shows are float32's, and one of them is long."""
+    """Return True if all floating numbers that an engine shows are float32, and one needs more than ``LONG`` bits."""
     arrays = [each.array.ravel() for each in observations if each.array is not None and each.array.dtype.kind == "f"]
     numbers = np.concatenate([np.zeros(0), *arrays])
     numbers = numbers[np.isfinite(numbers)]
@@ -34,9 +34,9 @@ def shows_float32(observations: Iterable[Observation]) -> bool:
 
 
 def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> CertifiedOracle:
-    """Return the oracle that judges the gradient of a leaf: of float64, where all is computed in that.
+    """Return the oracle that judges the gradient of a leaf: one of float64 if the gradient is computed in that.
 
-    What an engine computes in a coarser dtype than all leaves have is judged in that one.
+    Results of an engine whose own dtype is coarser than those of all leaves are judged in the engine's dtype.
     """
     if oracle.form == FLOAT64 or oracle.dtypes[leaf] != {"float64"}:
         return oracle
@@ -48,7 +48,7 @@ def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> Ce
 
 
 def _stays(oracle: CertifiedOracle, name: str) -> bool:
-    """Whether a name, and whatever it is made of but leaves, is of float64 for certain."""
+    """Return True if a name is a leaf, or it and the results that it depends on are float64 in every engine."""
     step = oracle.given.definitions[name]
     if isinstance(step, Leaf):
         return True
@@ -63,7 +63,7 @@ def _stays(oracle: CertifiedOracle, name: str) -> bool:
 
 
 def _outranks(oracle: CertifiedOracle, wide: list[str], narrow: list[str]) -> bool:
-    """Whether wide operands decide the dtype even where 0-d arrays count for less; narrow ones have to be leaves."""
+    """Return True if wide operands decide the dtype even where 0-d arrays count less, and narrow ones are leaves."""
     definitions = oracle.given.definitions
     plain = all(isinstance(definitions[operand], Leaf) for operand in narrow)
     ranks = [[oracle.value(operand).midpoint.ndim for operand in operands] for operands in (wide, narrow)]
@@ -71,7 +71,7 @@ def _outranks(oracle: CertifiedOracle, wide: list[str], narrow: list[str]) -> bo
 
 
 def _widened(scenario: Scenario) -> Scenario:
-    """Return the scenario with the same numbers in leaves of float64."""
+    """Return the scenario with the same numbers in float64 leaves."""
     return Scenario(
         tuple(
             replace(step, value=Constant.of(step.value.to_numpy().astype(np.float64)))

@@ -1,9 +1,9 @@
-"""Whether what an engine showed of large arrays agrees with what is known of them without certifying each entry.
+"""Screening of results on large arrays without certifying each entry.
 
-Where the entries of an elementwise operator's operands repeat, one period is certified, and every entry is held against
-its like. Elsewhere values are held against NumPy's, and gradients against those of the reference engine, which in turn
-are held against a difference quotient along one direction that moves every entry. Agreement is no proof; what does not
-agree is certified before anything is said of it.
+If the entries of an elementwise operator's operands repeat, one period is certified, and every entry is compared with
+the certified one at the same position of the period. Otherwise values are compared with NumPy's, and gradients with
+those of the reference engine, which are compared with a difference quotient along one direction that moves every entry.
+Agreement is no proof. Results that disagree are certified before anything is reported.
 """
 
 from __future__ import annotations
@@ -31,32 +31,39 @@ Floats = npt.NDArray[Any]
 Shown = Mapping[Read, Floats | None]
 
 DISAGREEMENT: Final = 1e-10
-"""The difference of two float64 numbers, as a share of their size and of what is usual in their array, from which on
-they are looked at: some million roundings. Sums of tens of thousands of terms in another order differ by less, and what
-went through float32 by more."""
+"""Tolerance for two float64 numbers, relative to their size plus the mean size of their array.
+
+It is some million roundings. Sums of tens of thousands of terms in another order differ by less, and results that were
+computed in float32 by more.
+"""
 
 STEP: Final = 1e-7
-"""How far the entries move at most: a hundredth of how far they are away from kinks."""
+"""Largest distance that the entries move for the difference quotient: a hundredth of their distance from kinks."""
 
 OFF_COURSE: Final = 1e-4
-"""The share of the size of a random sum of slopes by which the reference engine's may be off the difference quotient.
+"""Tolerance for the reference engine's directional derivative compared with the difference quotient.
 
-A single wrong entry of tens of thousands is some ten times as much."""
+It is relative to the size of a random sum of its terms. A single wrong entry among tens of thousands changes the
+derivative by some ten times as much.
+"""
 
 SHAKEN: Final = 2.0**-50
-"""What part of themselves numbers are shaken by."""
+"""Relative size of the perturbation of leaves and seeds."""
 
 CONDITION: Final = 2.0**11
-"""So many times the effect of that is explained by rounding: of many operations, and by chance the effect is small."""
+"""Factor of the perturbation's effect up to which rounding explains a difference.
+
+There are many operations, and the effect of one random perturbation may be small.
+"""
 
 ROUNDED: Final = 2.0**-46
-"""What part of the sum that is differentiated may be lost to rounding."""
+"""Share of the differentiated sum that may be lost to rounding."""
 
 
 def agrees(scenario: Scenario, engine: Engine) -> bool:
-    """Whether all arrays that an engine shows of a scenario are as they should be, as far as screening tells.
+    """Return True if all arrays that an engine shows of a scenario pass the screening.
 
-    An engine that refuses a step agrees: nothing is claimed.
+    An engine that does not support a step passes.
     """
     observations = observe(scenario, engine)
     if any(seen.error is not None and seen.error.is_refusal for seen in observations):
@@ -77,7 +84,7 @@ def _shown(scenario: Scenario, observations: tuple[Observation, ...]) -> dict[Re
 
 
 def _repeats(shown: Shown, scenario: Scenario, period: Scenario, engine: Engine) -> bool:
-    """Whether the least and the largest of the entries that stand in one place of the period are right, of each."""
+    """Return True if, for each array, the smallest and the largest entry at each position of the period are right."""
     (shape,) = {leaf.value.shape for leaf in scenario.leaves}
     lowered = lower(period, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
@@ -94,7 +101,7 @@ def _repeats(shown: Shown, scenario: Scenario, period: Scenario, engine: Engine)
 
 
 def _extremes(array: npt.NDArray[Any], period: int) -> Iterator[Floats]:
-    """Yield the least and the largest entry of each place of the period; NaN where there is one."""
+    """Yield the smallest, then the largest entries at each position of the period; NaN where there is one."""
     entries = array.ravel().astype(np.float64)
     blocks = np.concatenate([entries, entries[entries.size % period : period]]).reshape(-1, period)
     yield blocks.min(axis=0)
@@ -102,10 +109,10 @@ def _extremes(array: npt.NDArray[Any], period: int) -> Iterator[Floats]:
 
 
 def _is_near(shown: Shown, scenario: Scenario, engine: Engine) -> bool:
-    """Whether values are near those of NumPy, and gradients near those of the reference engine, if these are sound.
+    """Return True if values are near NumPy's, and gradients near the reference engine's, if these pass their own check.
 
-    What differs by no more than some thousand times as much as leaves and seeds that are off by roundings make of it is
-    a matter of the numbers' condition.
+    A difference of at most some thousand times the effect of perturbing leaves and seeds by a few roundings is
+    explained by the condition of the computation.
     """
     expected = _expected(scenario)
     if expected is None:
@@ -138,7 +145,7 @@ def _difference(one: Floats | None, other: Floats | None) -> Floats:
 
 
 def _shaken(scenario: Scenario) -> Scenario:
-    """Return the scenario with leaves and seeds that are off by a few roundings."""
+    """Return the scenario with leaves and seeds perturbed by a few roundings."""
     source = Random(0)  # noqa: S311 (no secret)
 
     def shaken(constant: Constant) -> Constant:
@@ -151,7 +158,7 @@ def _shaken(scenario: Scenario) -> Scenario:
 
 
 def _expected(scenario: Scenario) -> Shown | None:
-    """Return what the reads should show, or None where the reference engine's gradients do not fit the values."""
+    """Return the expected arrays of the reads, or None if the reference engine's gradients do not fit the values."""
     values = evaluate(scenario, Float64())
     observations = observe(scenario, start(find_adapter("refgrad")))
     gradients = {read: array for read, array in _shown(scenario, observations).items() if read.what == "grad"}
@@ -165,7 +172,7 @@ def _expected(scenario: Scenario) -> Shown | None:
 
 
 def _fit(gradients: Shown, values: Mapping[str, Any], scenario: Scenario) -> bool:
-    """Whether the gradients tell how fast the outputs move along a direction that moves every leaf that they are of."""
+    """Return True if the gradients predict how the outputs change along a direction that moves all of their leaves."""
     source = Random(0)  # noqa: S311 (no secret)
     moving = {read.name: _direction(source, values[read.name].shape) for read in gradients}
     slopes = [array * moving[read.name] for read, array in gradients.items() if array is not None]
@@ -177,27 +184,27 @@ def _fit(gradients: Shown, values: Mapping[str, Any], scenario: Scenario) -> boo
 
 
 def _direction(source: Random, shape: tuple[int, ...]) -> Floats:
-    """Return numbers from -1 to 1."""
+    """Return random numbers from -1 to 1."""
     drawn = np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4")
     return (drawn / 2.0**31).reshape(shape)
 
 
 class _Moved(Float64):
-    """NumPy's numbers, with leaves that have moved."""
+    """Evaluation in float64 with the leaves perturbed."""
 
     def __init__(self, moving: Mapping[str, Floats], step: float) -> None:
-        """Move the leaves of these names along these directions."""
+        """Move the leaves named in ``moving`` by ``step`` times their directions."""
         self.moving = moving
         self.step = step
 
     def leaf(self, leaf: Leaf) -> Any:
-        """Return the leaf's array, moved if it moves."""
+        """Return the leaf's array, perturbed if the leaf is named in ``moving``."""
         array = super().leaf(leaf)
         return array + self.step * self.moving[leaf.name] if leaf.name in self.moving else array
 
 
 def _weighted(values: Mapping[str, Any], scenario: Scenario) -> Floats:
-    """Return seed times output of all backwards, entry by entry."""
+    """Return the entries of seed times output of all backward calls, flattened and concatenated."""
     weighted = (
         values[step.output] if step.seed is None else values[step.output] * step.seed.to_numpy()
         for _, step in scenario.backwards

@@ -1,4 +1,4 @@
-"""What a check can find, and how bad it is."""
+"""Findings and verdicts of checks, ordered by severity."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """All outcomes, worst first."""
 
 FAILURES: frozenset[Outcome] = frozenset(OUTCOMES[: OUTCOMES.index("inaccurate") + 1])
-"""The outcomes that say that an engine does not do what it should."""
+"""Outcomes that are failures of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a scenario showed: an outcome, and where it is not ``passed``, what shows that, at which step."""
+    """The outcome of a scenario and, if it is not ``passed``, the fact that decided it and the step that showed it."""
 
     outcome: Outcome
     fact: Fact | None = None
@@ -33,34 +33,34 @@ class Finding:
 
     @property
     def failed(self) -> bool:
-        """Whether the engine is at fault."""
+        """Return True if the outcome is a failure of the engine."""
         return self.outcome in FAILURES
 
     @property
     def is_mild(self) -> bool:
-        """Whether it is a SHOULD even in a check of the level MUST: digits are lost, or a choice passes NaN over."""
+        """Return True if it is a SHOULD even in a check of level MUST: digits are lost, or a choice ignores NaN."""
         swallowed = isinstance(self.fact, Entry) and self.fact.remark == "swallowed"
         return self.outcome == "inaccurate" or (self.outcome == "wrong" and swallowed)
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """What sorts findings, the worst first."""
+        """Sort key of findings, the most severe first."""
         return OUTCOMES.index(self.outcome), self.is_mild
 
     @property
     def evidence(self) -> Evidence | None:
-        """The fact and its step."""
+        """The fact with its step, or None without a fact."""
         return None if self.fact is None else Evidence(self.fact, self.step)
 
     @property
     def message(self) -> str:
-        """What is said of it."""
+        """Description of the fact in English, empty without a fact."""
         return "" if self.fact is None else narration.said(self.fact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A fault, and what shows it: a scenario as text and as a program of the engine's library, if there is one."""
+    """A failure and the scenario that shows it, as text and as a program of the engine's library, if there is one."""
 
     verdict: Outcome
     message: str = ""
@@ -72,13 +72,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found on an engine.
+    """The result of a check on an engine.
 
     ``scenario`` is the text of the scenario that shows it, ``reproduction`` the same as a program of the engine's
-    library, both empty where there is nothing to show; ``examples`` counts the scenarios that were run, of which those
-    that ``screened`` counts agree with what is known of large arrays and were not certified. ``message`` is what is
-    said of ``evidence``, which is what anything but a reader looks at. ``cause`` is the id of the check whose failure
-    keeps this one from saying more, and ``further`` holds faults of other kinds that the check found, too.
+    library; both are empty if there is nothing to show. ``examples`` counts the scenarios that were run; ``screened``
+    counts those of them that passed the screening of large arrays and were not certified. ``message`` describes
+    ``evidence`` for readers; programs use ``evidence``. ``cause`` is the id of the check whose failure prevents a
+    result of this one, and ``further`` holds failures of other kinds that the check found, too.
     """
 
     id: str
@@ -98,21 +98,24 @@ class Verdict:
     further: tuple[Shown, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the message plain: an engine's own words may be in it."""
+        """Convert the message to plain text, since it may quote the engine."""
         object.__setattr__(self, "message", plain_text(self.message))
 
     @property
     def failed(self) -> bool:
-        """Whether the engine is at fault."""
+        """Return True if the verdict is a failure of the engine."""
         return self.verdict in FAILURES
 
     @property
     def fact(self) -> Fact | None:
-        """What its evidence shows, if there is any."""
+        """The fact of the evidence, or None without evidence."""
         return None if self.evidence is None else self.evidence.fact
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row of a report, without members that say nothing, and statements that no more is said of."""
+        """Return the row of a report, without empty members.
+
+        A verdict of ``passed`` or ``unsupported`` has no statement, either.
+        """
         row = asdict(self) | {"evidence": _row(self.evidence), "further": [_shown_row(each) for each in self.further]}
         if self.verdict in {"passed", "unsupported"}:
             del row["statement"]
@@ -120,7 +123,7 @@ class Verdict:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Verdict:
-        """Read what ``to_json`` returns. Raises TypeError for unknown or missing members."""
+        """Return the verdict of a row from ``to_json``. Raises TypeError for unknown or missing members."""
         if not isinstance(row, dict):
             raise TypeError(f"a verdict is an object, not {row!r}")
         further = tuple(Shown(**_with_evidence(each)) for each in row.get("further", ()))
@@ -129,7 +132,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many checks apply to an engine, how many of these fail, and how many are about what it does not offer."""
+    """Numbers of checks that apply to an engine, that fail, and that need something that the engine does not offer."""
 
     apply: int
     failed: int
@@ -138,7 +141,7 @@ class Totals:
 
     @classmethod
     def of(cls, verdicts: Sequence[Verdict]) -> Totals:
-        """Count."""
+        """Count verdicts."""
         failed = [verdict for verdict in verdicts if verdict.failed]
         apply = sum(verdict.verdict != "unsupported" for verdict in verdicts)
         must_failed = sum(verdict.level == "MUST" for verdict in failed)
@@ -146,7 +149,7 @@ class Totals:
 
     @property
     def text(self) -> str:
-        """What is said of it, e.g. ``of 122 checks that apply 15 fail; 2,529 are not offered``."""
+        """Summary in English, e.g. ``of 122 checks that apply 15 fail; 2,529 are not offered``."""
         checks = "1 check that applies" if self.apply == 1 else f"{self.apply:,} checks that apply"
         fail = f"{self.failed:,} fail{'s' * (self.failed == 1)}" if self.failed else "none fails"
         verb = "is" if self.not_offered == 1 else "are"

@@ -1,4 +1,4 @@
-"""Measurements, for what no scenario can show: how an engine copes with size, what it keeps, what it recorded."""
+"""Measurements of what scenarios cannot show: time on large graphs, memory that is held, and recorded graphs."""
 
 from refgrad.grading.measurements.registry import METHODS, Measurement, script, take_measurement
 from refgrad.grading.measurements.shown import Shown

@@ -1,8 +1,8 @@
-"""How a time grows with a size, whatever the machine and whoever else uses it.
+"""Growth of time with size, measured independently of the machine and of its other users.
 
-Times are processor times of the engine's process, so that it does not matter who waits for whom. Of several
-measurements the least counts: nothing makes a program faster than it is. An exponent that accuses is believed only if
-measurements made afresh, after all others, show it once more.
+Times are processor times of the engine's process, so that waiting does not count. Of several measurements the least
+counts: nothing makes a program faster than it is. An exponent that is too large counts only if new measurements, made
+after all others, show it again.
 """
 
 from __future__ import annotations
@@ -13,44 +13,46 @@ from dataclasses import dataclass
 from typing import Final
 
 STEEPEST: Final = 1.5
-"""The largest exponent that passes for linear: halfway to quadratic. n log n shows 1.1, larger caches that are left
-behind on the way from thousands to 100,000 nodes up to 1.3."""
+"""Largest exponent that counts as linear: halfway to quadratic.
+
+n log n gives 1.1. Graphs that outgrow caches on the way from thousands to 100,000 nodes give up to 1.3.
+"""
 
 MEASURABLE: Final = 0.002
-"""Seconds below which a time says nothing of its growth."""
+"""Least time in seconds that is long enough to show growth."""
 
 FITTED: Final = 4
-"""How many of the largest sizes an exponent is fitted to."""
+"""Number of the largest sizes to which an exponent is fitted."""
 
 FEWEST: Final = 3
-"""And how many there must be at least that take a time that can be measured."""
+"""Least number of sizes with a measurable time that a fit needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Seconds of processor time by size, in the order of sizes, and the size that was not tried any more, if any."""
+    """Seconds of processor time by size, in increasing order, and the first size that was not tried, if any."""
 
     times: dict[int, float]
     left_out: int | None = None
 
     @property
     def fitted(self) -> dict[int, float]:
-        """The largest sizes, as far as they take a time that can be measured."""
+        """Times of the largest sizes, as far as they are measurable."""
         return {size: t for size, t in list(self.times.items())[-FITTED:] if t >= MEASURABLE}
 
     @property
     def exponent(self) -> float | None:
-        """The slope of log time over log size, by least squares; None where too few sizes take long enough to tell."""
+        """Slope of log time over log size by least squares; None if too few sizes take a measurable time."""
         return slope(self.fitted) if len(self.fitted) >= FEWEST else None
 
     @property
     def steep(self) -> bool:
-        """Whether that is more than linear."""
+        """Return True if the exponent is more than linear."""
         return self.exponent is not None and self.exponent > STEEPEST
 
     @property
     def described(self) -> str:
-        """The growth in words that a repeated run repeats."""
+        """Description of the growth that is the same in repeated runs."""
         if self.exponent is None or not self.steep:
             return "time grows no faster than about n"
         nearest = round(self.exponent)
@@ -58,13 +60,13 @@ class Growth:
 
     @property
     def figures(self) -> str:
-        """The exponent and the times."""
+        """Text of the exponent and the times."""
         exponent = "" if self.exponent is None else f"exponent {self.exponent:.2f}; "
         return exponent + ", ".join(f"{size:,}: {1000 * t:.1f} ms" for size, t in self.times.items())
 
 
 FASTEST: Final = 3
-"""The largest exponent that is told apart: what doubles with every step has no exponent, and shows 10 or 20."""
+"""Largest exponent that is reported as a number. For a time that doubles with every step the fit gives 10 or 20."""
 
 
 def slope(times: Mapping[int, float]) -> float:
@@ -76,11 +78,11 @@ def slope(times: Mapping[int, float]) -> float:
 
 
 Run = Callable[[int], float]
-"""A program of a size, which returns the seconds of processor time that it took."""
+"""Function that runs a program of a size and returns the seconds of processor time that it took."""
 
 
 def measure(run: Run, sizes: Sequence[int], limit: float) -> Growth:
-    """Time a program over growing sizes, and stop where the next one would take more than ``limit`` seconds."""
+    """Time a program over growing sizes, and stop if the next one would take more than ``limit`` seconds."""
     times: dict[int, float] = {}
     for size in sizes:
         if len(times) > 1 and _foreseen(times, size) > limit and _foreseen(_again(run, times), size) > limit:
@@ -91,7 +93,7 @@ def measure(run: Run, sizes: Sequence[int], limit: float) -> Growth:
 
 
 def _foreseen(times: Mapping[int, float], size: int) -> float:
-    """Return how long the next size will take if time goes on to grow as it did over the last two."""
+    """Return the time of the next size, extrapolated from the growth over the last two."""
     (n, first), (m, second) = list(times.items())[-2:]
     if second < MEASURABLE:
         return second
@@ -100,14 +102,14 @@ def _foreseen(times: Mapping[int, float], size: int) -> float:
 
 
 def _again(run: Run, times: dict[int, float]) -> dict[int, float]:
-    """Measure the last two sizes once more."""
+    """Measure the last two sizes again, and keep the smaller times."""
     for size in list(times)[-2:]:
         times[size] = min(times[size], run(size))
     return times
 
 
 def _confirmed(run: Run, growth: Growth) -> Growth:
-    """Return what is least steep: the least times of three rounds, or those of two rounds made afresh."""
+    """Return the less steep of two growths: by the least times of three rounds, or of two new rounds only."""
     rounds = [{size: run(size) for size in growth.fitted} for _ in range(2)]
     afresh = {size: min(each[size] for each in rounds) for size in growth.fitted}
     least = {size: min(t, afresh.get(size, t)) for size, t in growth.times.items()}

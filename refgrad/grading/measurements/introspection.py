@@ -1,4 +1,4 @@
-"""The nodes and edges of the graph that an engine shows, compared with those that are due."""
+"""Comparison of the nodes and edges of recorded graphs with those that the lifecycle model expects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ONE_NODE_EACH: Final = frozenset({"add", "multiply"})
 """Operators that every library records as one node."""
 
 REGIONS: Final = frozenset({"detach", "no_grad", "enable_grad"})
-"""What random lifecycles contain besides building: what decides whether something is recorded."""
+"""Features that random lifecycles use besides building: those that decide whether something is recorded."""
 
 
 def _which(recorded: Recorded) -> Fact | None:
@@ -33,7 +33,7 @@ def _which(recorded: Recorded) -> Fact | None:
 
 
 def _past(recorded: Recorded) -> Fact | None:
-    """As ``which``, but nodes of something unknown do no harm if they lead nowhere: some libraries show constants."""
+    """Compare as ``which`` does, but ignore unknown nodes that lead nowhere: some libraries show constants."""
     known = set(recorded.nodes.values())
     return _differing(
         recorded, lambda nodes: sorted({node for node in nodes if node in known or recorded.graph.parents[node]})
@@ -49,7 +49,7 @@ def _in_order(recorded: Recorded) -> Fact | None:
 
 
 def _differing(recorded: Recorded, told: Callable[[Sequence[int]], list[int]]) -> Fact | None:
-    """Say which node leads elsewhere than to its operands' nodes, as far as ``told`` tells."""
+    """Return the fact that a node does not lead to its operands' nodes, compared after ``told`` is applied to both."""
     for name, node in recorded.nodes.items():
         if recorded.judgeable(name):
             found = recorded.graph.parents[node]
@@ -60,14 +60,14 @@ def _differing(recorded: Recorded, told: Callable[[Sequence[int]], list[int]]) -
 
 
 def _how_many(recorded: Recorded) -> Fact | None:
-    """Say how many nodes are reached, if they are more or fewer than there should be."""
+    """Return the fact that more or fewer nodes than expected are reached, or None."""
     due = len(recorded.model.graph.may_reach(recorded.output))
     found = len(recorded.reached(recorded.nodes[recorded.output]))
     return None if found == due else Remark(text=f"{found} nodes are reached from {recorded.output}, not {due}")
 
 
 def _leaves(recorded: Recorded) -> Fact | None:
-    """Say which leaf is reached that should not be, or is not that should be."""
+    """Return the fact that a leaf is reached unexpectedly, or is not reached although it must be, or None."""
     graph = recorded.model.graph
     reached = recorded.reached(recorded.nodes[recorded.output])
     may, must = graph.may_reach(recorded.output), graph.must_reach(recorded.output)
@@ -82,9 +82,9 @@ def _leaves(recorded: Recorded) -> Fact | None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a row claims of the edges: ``odd`` says what is odd, if anything.
+    """A property that a row claims of the edges: ``odd`` returns the fact that contradicts it, if any.
 
-    With ``output_alone`` nothing but the output's node is held while the graph is walked.
+    With ``output_alone`` only the output's node is held while the graph is traversed.
     """
 
     odd: Callable[[Recorded], Fact | None]
@@ -99,13 +99,13 @@ CLAIMS: Final[Mapping[str, Claim]] = MappingProxyType({
     "how_many": Claim(_how_many, output_alone=True),
     "leaves": Claim(_leaves),
 })
-"""What a row can claim of the edges, by the name that it calls it by."""
+"""Claims about edges by the name that rows use."""
 
 Maker = Callable[[int, Engine, frozenset[str]], Scenario]
 
 
 def _random_graph(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
-    """Return a graph without constants, and without what is done with it."""
+    """Return a random graph without constants: its leaves and applications only."""
     profile = Profile(
         operators=operators, scalars_only=engine.adapter.scalars_only, constants=0.0, max_backwards=1, empty=0.0
     )
@@ -114,7 +114,7 @@ def _random_graph(seed: int, engine: Engine, operators: frozenset[str]) -> Scena
 
 
 def _random_lifecycle(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
-    """Return a graph some parts of which are not recorded."""
+    """Return a random lifecycle in which some results are not recorded."""
     features = engine.adapter.features & REGIONS
     return lifecycle_scenario(seed, lifecycle_profile(features=features, operators=operators & ONE_NODE_EACH))
 
@@ -125,11 +125,14 @@ MAKERS: Final[Mapping[str, Maker | None]] = MappingProxyType({
     "lives": _random_lifecycle,
     "operators": _random_graph,
 })
-"""What is tried besides the graphs of the row: the last one is made of all operators that have a slope."""
+"""Generators of the graphs that are tried besides those of the row.
+
+``operators`` uses all operators without derivatives that are always zero.
+"""
 
 
 def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
-    """Hold what an engine records of the row's graphs, and of random ones, against what the lifecycle model says."""
+    """Compare what an engine records of the row's graphs, and of random ones, with the lifecycle model."""
     adapter = engine.adapter
     if not isinstance(adapter, TapeAdapter) or adapter.node is None or adapter.parents is None:
         return Shown("unsupported", "the engine has no graph")
@@ -144,20 +147,23 @@ def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Sett
 
 
 OF_VALUES: Final = frozenset({"accumulate", "arrays"})
-"""Features that decide what a gradient is, not what is recorded."""
+"""Features that affect the values of gradients, but not what is recorded."""
 
 
 TRIES: Final = 8
-"""How often a given graph is recorded, each time elsewhere in memory: the order of a set depends on that."""
+"""Number of times that a graph of the row is recorded.
+
+Each is at another address in memory, on which the order of a set depends.
+"""
 
 
 def _odd(scenario: Scenario, engine: Engine, claim: Claim) -> Shown | None:
-    """Return what is odd about a given graph, recorded several times."""
+    """Record a graph of the row several times, and return the first failure, or None."""
     return next(filter(None, (_shown(scenario, engine, claim, 1, keep=True) for _ in range(TRIES))), None)
 
 
 def _shown(scenario: Scenario, engine: Engine, claim: Claim, examples: int, *, keep: bool = False) -> Shown | None:
-    """Return what is odd about a graph with the program that shows it, None if nothing is."""
+    """Return the failure of a graph with the program that shows it, or None."""
     outcome: Outcome = "wrong"
     fact: Fact | None
     try:

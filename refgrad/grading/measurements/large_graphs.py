@@ -1,6 +1,6 @@
 """Large graphs whose values and gradients are known in closed form.
 
-Every number is a whole one, or a half, so that nothing is rounded unless the library computes in less than float64.
+Every number is a multiple of a half, so that nothing is rounded unless the library computes in less than float64.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from refgrad.native.library import Library
 class LargeGraph:
     """A family of graphs with a size ``n``.
 
-    ``leaves`` is Python's expression for the numbers that they hold. ``body`` gives the lines that compute ``y`` from
-    the tensors ``leaves``. ``value`` and ``gradients`` are what they must be, given ``n``, by arithmetic on whole
-    numbers; with ``calls`` there are n backward calls on one graph, and with ``order`` 2 it is the gradient by the
-    first leaf that is differentiated again. ``swept`` is one whose many gradients only a sweep backward has at once.
+    ``leaves`` is a Python expression for the list of the leaves' numbers. ``body`` returns the lines that compute ``y``
+    from the tensors ``leaves``. ``value`` and ``gradients`` return the expected numbers for ``n``, by integer
+    arithmetic. With ``calls`` there are n backward calls on one graph; with ``order`` 2 the gradient with respect to
+    the first leaf is differentiated again. A graph is ``swept`` if only reverse mode computes its many gradients at
+    once.
     """
 
     what: str
@@ -35,7 +36,7 @@ class LargeGraph:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What an engine must offer besides the operators."""
+        """Features that an engine must offer besides the operators."""
         if self.calls:
             return ("retain_graph", "accumulate")
         return ("double_backward",) if self.order > 1 else ()
@@ -67,7 +68,7 @@ def _skips(library: Library) -> list[str]:
 
 
 def _summed(library: Library) -> list[str]:
-    """Add up in pairs, so that no path is long."""
+    """Return the lines that add up ``terms`` in pairs, so that no path is long."""
     return [
         "while len(terms) > 1:",
         f"    pairs = [{library.apply('add', 'a', 'b')} for a, b in zip(terms[::2], terms[1::2])]",
@@ -94,7 +95,7 @@ def _sign(n: int) -> int:
 
 
 def fibonacci(n: int) -> int:
-    """Return the n-th number of Fibonacci: 0, 1, 1, 2, 3, 5."""
+    """Return the n-th Fibonacci number: 0, 1, 1, 2, 3, 5."""
     first, second = 0, 1
     for _ in range(n):
         first, second = second, first + second

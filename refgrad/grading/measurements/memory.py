@@ -1,7 +1,7 @@
 """Meters of the memory of a process.
 
-Numpy tells :mod:`tracemalloc` of its arrays, so that engines which use it are measured to the byte. Others are measured
-by the resident set of the process, once the C library has given back what is free.
+NumPy reports its arrays to :mod:`tracemalloc`, so that engines which use NumPy are measured to the byte. Others are
+measured by the resident set of the process, after the C library has returned free memory to the system.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MEGABYTE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A way to measure: ``imports`` and ``text`` make the function ``held()``, which gives bytes.
+    """A way to measure memory: ``imports`` and ``text`` define the function ``held()``, which returns bytes.
 
-    ``array`` is the number of bytes of arrays that are large enough to be seen. ``noise`` is how many bytes an
-    iteration must leave behind, time and again, before that is a leak, and ``least`` how many all of them together.
+    ``array`` is the size in bytes of arrays that are large enough to be noticed. Memory leaks if every iteration leaves
+    more than ``noise`` bytes behind, and all of them together more than ``least``.
     """
 
     name: str
@@ -39,7 +39,7 @@ TRACED: Final = Meter(
     noise=8,
     least=2_000,
 )
-"""What Python and numpy have allocated; a pointer in a list counts."""
+"""Meter of memory that Python and NumPy have allocated. Even a pointer in a list counts."""
 
 RESIDENT: Final = Meter(
     "resident",
@@ -57,27 +57,27 @@ RESIDENT: Final = Meter(
     noise=64,
     least=128_000,
 )
-"""The pages of the process, as Linux counts them."""
+"""Meter of the resident pages of the process, as Linux counts them."""
 
 
 def measuring(meter: Meter, text: str) -> str:
-    """Return code that measures: with what a meter needs in front, and allocations counted from the start."""
+    """Return the code that measures: what a meter needs, the functions in ``text``, and the start of tracing."""
     start = "\n\ntracemalloc.start()\n" if meter.name == "traced" else ""
     return f"{meter.imports}\n\n\n{meter.text}\n\n{text}{start}"
 
 
 def measured(library: Library, meter: Meter, text: str, *sizes: int) -> list[Any]:
-    """Run code that measures, and return what each call of its function ``attempt`` gives."""
+    """Run code that measures, and return the result of each call of its function ``attempt``."""
     return [seen.data for seen in run_measuring(library, meter, text, *sizes)]
 
 
 def run_measuring(library: Library, meter: Meter, text: str, *sizes: int) -> list[Observation]:
-    """Run code that measures, and return what is seen of each call of its function ``attempt``, its time included."""
+    """Run code that measures, and return the observation of each call of its function ``attempt``, with its time."""
     after = "tracemalloc.stop()" if meter.name == "traced" else ""
     return library.run(measuring(meter, text), *sizes, after=after)
 
 
 def with_garbage(meter: Meter) -> Meter:
-    """Return a meter to which what the garbage collector would free is held."""
+    """Return a meter that also counts memory that the garbage collector would free."""
     imports, text = f"{meter.imports}\n\ngc.disable()", meter.text.replace("    gc.collect()\n", "")
     return replace(meter, imports=imports, text=text)

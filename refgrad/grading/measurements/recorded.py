@@ -1,4 +1,4 @@
-"""What an engine recorded of a scenario, beside what it should have: nodes by number, and where each leads."""
+"""The graph that an engine recorded of a scenario, with the nodes that the lifecycle model expects."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from refgrad.scenario import Delete as DeleteStep
 
 
 class NoNodeError(Exception):
-    """An engine has no node for what it must have recorded."""
+    """Raised if an engine has no node for something that it must have recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A node that must have been recorded behind a step: its name in the model, its tensor, and its operands' nodes."""
+    """A node that must be recorded after a step: its name in the model, its tensor, and its operands' nodes."""
 
     node: str
     tensor: str
@@ -35,9 +35,9 @@ class Due:
 
 @dataclass(slots=True)
 class Recorded:
-    """The nodes of an engine by the names that the lifecycle model gives them, and the operands' that it expects.
+    """The nodes of an engine by their names in the lifecycle model, and the operands' nodes that the model expects.
 
-    ``output`` is the name of the last one. Where engines may differ, there is nothing here.
+    ``output`` is the name of the last one. Nodes that engines need not record are left out.
     """
 
     model: Model
@@ -47,7 +47,7 @@ class Recorded:
     output: str = ""
 
     def reached(self, start: int) -> set[int]:
-        """Return all that a node leads to, itself included."""
+        """Return all nodes that a node leads to, itself included."""
         found, waiting = {start}, [start]
         while waiting:
             for parent in self.graph.parents[waiting.pop()]:
@@ -57,26 +57,26 @@ class Recorded:
         return found
 
     def expected(self, name: str) -> list[str]:
-        """Return the nodes that a node's operands have, in their order."""
+        """Return the names of the nodes of a node's operands, in their order."""
         return [operand for operand in self.operands.get(name, ()) if operand is not None]
 
     def judgeable(self, name: str) -> bool:
-        """Whether all that a node leads to is known."""
+        """Return True if the nodes of all operands are known."""
         return all(operand in self.nodes for operand in self.expected(name))
 
     def named(self, nodes: Iterable[int]) -> tuple[str, ...]:
-        """Name nodes, with nothing for what is none of them."""
+        """Return the names of nodes, with an empty string for an unknown node."""
         names = {number: name for name, number in self.nodes.items()}
         return tuple(names.get(number, "") for number in nodes)
 
 
 def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False, keep: bool = False) -> Recorded | None:
-    """Run a scenario and collect nodes; None where a step fails that should not, which is not for this to tell.
+    """Run a scenario and collect its nodes. Return None if a step fails unexpectedly, which other checks report.
 
-    With ``output_alone`` nothing but the node of the output is held while its graph is walked. With ``keep`` what was
-    made is held until another scenario is run.
+    With ``output_alone`` only the node of the output is held while its graph is traversed. With ``keep`` the objects of
+    the program are held until another scenario is run.
 
-    Raises NoNodeError where there must be a node and is none, and EndingError where the engine's runner ends.
+    Raises NoNodeError if an expected node is missing, and EndingError if the engine's runner ends.
     """
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
@@ -93,7 +93,7 @@ def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False, ke
 
 
 def _due(scenario: Scenario, model: Model) -> tuple[list[tuple[int, Due]], set[int]]:
-    """Return the nodes that must be recorded, each with the step behind which it is, and the steps that must fail."""
+    """Return the nodes that must be recorded, each with the index of its step, and the steps that must fail."""
     due: list[tuple[int, Due]] = []
     failing: set[int] = set()
     known: set[str] = set()
@@ -108,7 +108,7 @@ def _due(scenario: Scenario, model: Model) -> tuple[list[tuple[int, Due]], set[i
 
 
 def _made(step: Step, model: Model, before: dict[str, str | None]) -> Due | None:
-    """Return the node that a step made, if it made one and every engine would."""
+    """Return the node that a step makes in every engine, or None."""
     match step:
         case Leaf(name=name) | RequireGrad(name=name):
             operands: tuple[str | None, ...] = ()
@@ -126,7 +126,10 @@ def _made(step: Step, model: Model, before: dict[str, str | None]) -> Due | None
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a program's answers are: those of the steps, those of nodes as they are made, and that of the walk."""
+    """A program with the indices of the groups that take steps and of those that show new nodes.
+
+    The last group traverses the graph, if there are nodes.
+    """
 
     program: Program
     steps: tuple[int, ...]
@@ -134,7 +137,7 @@ class Layout:
 
 
 def reproduction(scenario: Scenario, engine: Engine) -> str:
-    """Return a scenario as a program that prints where the nodes of its tensors lead."""
+    """Return a program that runs a scenario and prints where the nodes of its tensors lead."""
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
     due, failing = _due(scenario, Model(scenario, adapter.policy))
@@ -153,7 +156,7 @@ def layout(
     *,
     output_alone: bool,
 ) -> Layout:
-    """Return the program that takes a scenario's steps, notes each node as soon as it is made, and walks the graph."""
+    """Return the program that takes a scenario's steps, binds each node once it is made, and traverses the graph."""
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
     plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator], nests=False)
@@ -175,14 +178,14 @@ def layout(
 
 
 def _noted(adapter: TapeAdapter, due: Due, variable: str) -> Group:
-    """Bind a node, and show whether there is one and whether it is the tensor itself."""
+    """Return the statements that bind a node and show whether it exists and whether it is the tensor itself."""
     names: dict[str, Argument] = {"node": Name(variable), "x": Name(due.tensor)}
     told = Show("node", Call("[{node} is not None, {node} is {x}]", names), "data")
     return (call(adapter.node, variable, x=Name(due.tensor)), told)
 
 
 def _let_go(scenario: Scenario, failing: Collection[int], variables: Mapping[str, str], output: str) -> Group:
-    """Delete every tensor and node but the output's."""
+    """Return the statements that delete every tensor and every node but the output's."""
     gone = {step.name for step in scenario.steps if isinstance(step, DeleteStep)}
     gone |= {getattr(scenario.steps[at], "name", "") for at in failing}
     tensors = [name for name in scenario.definitions if name not in gone]
@@ -190,7 +193,10 @@ def _let_go(scenario: Scenario, failing: Collection[int], variables: Mapping[str
 
 
 def _recorded(model: Model, due: Sequence[tuple[int, Due]], seen: Sequence[Observation]) -> Recorded:
-    """Return what was recorded, given what each node and the walk showed. Raises NoNodeError and RaisedError."""
+    """Return the recorded graph from the observations of each node and of the traversal.
+
+    Raises NoNodeError if a node is missing, and RaisedError if the traversal raises an exception.
+    """
     recorded = Recorded(model, Graph({}, ()))
     if not due:
         return recorded
@@ -206,7 +212,7 @@ def _recorded(model: Model, due: Sequence[tuple[int, Due]], seen: Sequence[Obser
     recorded.graph = walk.graph
     for (_, node), told in zip(due, seen[:-1], strict=True):
         number = walk.graph.named.get(node.node)
-        if told.data[1]:  # tensors are nodes: a write has made another one of it, and the old is unknown
+        if told.data[1]:  # tensors are nodes: a write has made a new node of the tensor, and the old is unknown
             recorded.nodes = {old: known for old, known in recorded.nodes.items() if known != number}
         if number is not None:
             recorded.nodes[node.node] = number

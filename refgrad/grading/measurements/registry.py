@@ -1,4 +1,4 @@
-"""The table of measurements, and the parameters that a behaviour's row gives them."""
+"""The table of methods of measurement, which a behaviour's row names with their parameters."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from refgrad.native.library import EndingError, HangingError, RaisedError
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to measure an engine: ``run`` it with the parameters of a row.
+    """A method of measurement: ``run`` measures an engine with the parameters of a row.
 
-    ``script`` gives the program that it runs, for an engine that takes its process down on the way; where it runs
-    scenarios, they are what is shown.
+    ``script`` returns the program that it runs, which is reported if the engine's process ends meanwhile. It is empty
+    for a method that runs scenarios.
     """
 
     run: Callable[[Engine, Mapping[str, Any], Settings], Shown]
@@ -46,12 +46,12 @@ METHODS: Final[Mapping[str, Method]] = MappingProxyType({
     "repetition": Method(measure_repetition, repetition_script),
     "scale": Method(measure_scale, scale_script),
 })
-"""By the name that a row calls them by."""
+"""Methods by the name that rows use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A method with its parameters. The schema of behaviours lists both."""
+    """The name of a method with its parameters. The schema of behaviours lists both."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -60,8 +60,9 @@ class Measurement:
 def take_measurement(engine: Engine, measurement: Measurement, settings: Settings) -> Shown:
     """Take a measurement of an engine.
 
-    Time and memory depend on what else the process has done: too much of them counts if it is measured again in another
-    process, where there is one. An error in what scenarios do, too, is theirs to tell.
+    Time and memory depend on what else the process has done: too much of either counts only if it is measured again in
+    a new process, if one can be started. An exception is inconclusive, since checks of scenarios report it, unless the
+    method reports it itself.
     """
     shown = _taken(engine, measurement, settings)
     if isinstance(shown.fact, Measured) and engine.runner.renew():

@@ -1,4 +1,4 @@
-"""Whether an engine releases a graph when it must."""
+"""Measurements of whether an engine releases graphs and tensors when it must."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 
 STEPS: Final = 16
-"""How many arrays a graph saves."""
+"""Number of arrays that a graph saves."""
 
 SHARE: Final = 4
-"""What is left may be this part of what the graph held: four arrays of sixteen, where one, the gradient, may stay."""
+"""Divisor of the graph's memory that gives how much may be left: four of sixteen arrays.
+
+One array, the gradient, may be left in any case.
+"""
 
 
 def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Shown:
-    """See how much is left of a graph after what the row says."""
+    """Measure how much of a graph's memory is left after the actions that the row names."""
     release, library = RELEASES[parameters["after"]], Library(engine)
     operators = (release.operator,) if engine.adapter.scalars_only else (release.operator, "sum")
     lacking = library.lacks(operators, release.features) or _lacking(release, library)
@@ -36,7 +39,7 @@ def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) 
 
 
 def release_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
-    """Return the program that measures."""
+    """Return the program that measures the release."""
     return _trial(RELEASES[parameters["after"]], Library(engine)).program
 
 
@@ -47,7 +50,7 @@ def _trial(release: Release, library: Library) -> _Trial:
 
 
 def _lacking(release: Release, library: Library) -> str:
-    """Say what an engine lacks besides features and operators, if anything."""
+    """Return what an engine lacks besides features and operators, or an empty string."""
     if release.arrays and library.engine.adapter.scalars_only:
         return "arrays"
     if library.tape is None:
@@ -56,15 +59,15 @@ def _lacking(release: Release, library: Library) -> str:
 
 
 LONGER: Final = 2
-"""So many times as long is the graph of scalars with which one is compared."""
+"""Factor by which the longer graph of scalars is longer than the one that it is compared with."""
 
 CONFIRMATIONS: Final = 3
-"""How many times a process must show that too much is left."""
+"""Number of times that a process must show that too much is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A graph, what is done with it, and how memory is measured meanwhile."""
+    """A graph, the actions on it, and the meter of memory."""
 
     release: Release
     library: Library
@@ -73,17 +76,17 @@ class _Trial:
 
     @property
     def scalars(self) -> bool:
-        """Whether there are no arrays."""
+        """Return True if the engine has scalars only."""
         return self.library.engine.adapter.scalars_only
 
     @property
     def exact(self) -> bool:
-        """Whether what is freed is never counted."""
+        """Return True if the meter never counts freed memory."""
         return self.meter.name == "traced" and self.release.collected
 
     @property
     def text(self) -> str:
-        """The functions that the program consists of."""
+        """Text of the functions of the program."""
         library, release = self.library, self.release
         action = release.tape if library.tape else release.functional
         assert action is not None
@@ -102,15 +105,16 @@ class _Trial:
 
     @property
     def program(self) -> str:
-        """The program as somebody without refgrad can run it."""
+        """The program in a form that runs without refgrad."""
         return program_of(self.library, self.meter, self.text, "attempt()")
 
     def judged(self) -> Shown:
-        """Run it, and say whether too much is left.
+        """Run the program, and return whether too much memory is left.
 
-        Memory that Python knows of is there or not, once the collector has run. Else Python, or the process, may keep
-        what was freed, to use it again: then it is run once before, and too much must be left each time. A graph of
-        scalars may be nothing beside what holds its gradient: what is left of it counts where a longer one leaves more.
+        Memory that Python knows of is either held or not, once the collector has run. Otherwise Python or the process
+        may keep freed memory for reuse: the program then runs once before, and too much must be left each time. A graph
+        of scalars may be small compared with what holds its gradient: memory that is left of it counts only if a longer
+        graph leaves more.
         """
         graph, left = self.held()
         if self.scalars and not self.released(graph, left):
@@ -119,7 +123,7 @@ class _Trial:
         return self.told(graph, left)
 
     def held(self) -> tuple[int, int]:
-        """Return what a graph held, and the least that was left of it."""
+        """Return the bytes that a graph held, and the bytes that are left of it after confirmation."""
         if self.exact:
             return self._pair(self.attempts(1)[0])
         _, first = self.attempts(2)
@@ -134,15 +138,15 @@ class _Trial:
         return graph, left
 
     def attempts(self, count: int) -> list[Any]:
-        """Return what a graph held and what was left of it, in so many runs of one process."""
+        """Return the bytes that a graph held and that were left of it, for ``count`` runs in one process."""
         return measured(self.library, self.meter, self.text, *range(count))
 
     def released(self, graph: int, left: int) -> bool:
-        """Whether what is left is little, of what the graph held or of what it might have held."""
+        """Return True if little is left, relative to what the graph held or might have held."""
         return left * SHARE <= max(graph, 0 if self.scalars else STEPS * self.meter.array)
 
     def told(self, graph: int, left: int) -> Shown:
-        """Put it into library."""
+        """Return the result for the memory that is still held."""
         figures = f"{self.meter.name}: the graph held {graph:,} bytes, {left:,} are left"
         if self.released(graph, left):
             return Shown("passed", f"{self.release.what}, nothing of a graph is held any longer", figures=figures)
@@ -153,7 +157,7 @@ class _Trial:
 
 
 def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Shown:
-    """See whether an intermediate tensor dies when the output that was made of it does."""
+    """Check that an intermediate tensor is freed together with the output that was computed from it."""
     library = Library(engine)
     lacking = library.lacks(("multiply",)) or ("" if library.tape else "graph of its own")
     if lacking:

@@ -17,10 +17,11 @@ Lines = Callable[[Library], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is done with a graph whose output is ``loss``, by tape engines, and by functional ones if it makes sense.
+    """Actions on a graph with the output ``loss``, for tape engines and, if they make sense, for functional ones.
 
-    ``what`` says when its memory must be free. Of an engine ``features`` are asked, and of a tape engine that it
-    ``frees`` graphs, if it must; ``arrays`` says that scalar engines have nothing that is large enough.
+    ``what`` says when the graph's memory must be free. An engine must offer ``features``; with ``frees`` a tape engine
+    must be one that frees graphs. With ``arrays`` scalar engines are left out, as they have nothing that is large
+    enough.
     """
 
     what: str
@@ -104,4 +105,4 @@ RELEASES: Final[Mapping[str, Release]] = MappingProxyType({
         "once its output and a recorded gradient are dropped", _record_and_drop, features=("double_backward",)
     ),
 })
-"""By the name that a row calls them by."""
+"""Releases by the name that rows use."""

@@ -1,4 +1,4 @@
-"""Whether an engine holds no more after many iterations than after a few."""
+"""Measurement of whether memory grows over many iterations of the same action."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from refgrad.native.engine import Engine
 from refgrad.native.library import Library, function
 
 ROUNDS: Final = 4
-"""The first round fills caches; a leak grows in all others."""
+"""Number of rounds of iterations. The first round fills caches; a leak grows in all others."""
 
 WARM_UP: Final = 10
-"""How many iterations a round has when it is tried out how long they take."""
+"""Number of iterations of a round when their time is measured."""
 
 LONGER: Final = 8
-"""How many times as many iterations a round has when growth is to be confirmed.
+"""Factor by which a round has more iterations when growth is to be confirmed.
 
-What only looks like a leak is bounded: a cache that fills, or blocks that a library frees without tracemalloc seeing
-it, whose traces go when their addresses are used again. Those of torch.func come to some 20,000 bytes in 2,000
-iterations, and to 30 in each further 200.
+Growth that only looks like a leak is bounded: a cache that fills, or blocks that a library frees without tracemalloc
+noticing, whose traces disappear when their addresses are used again. Those of torch.func come to some 20,000 bytes in
+2,000 iterations, and to 30 in each further 200.
 """
 
 CONFIRMATIONS: Final[Mapping[str, int]] = MappingProxyType({"traced": 1, "resident": 3})
-"""How many times memory must grow again, by each meter: what else the process does moves its resident set."""
+"""Number of times that growth must be confirmed, by meter: other activity of the process moves its resident set."""
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
-"""Seconds of processor time that iterations may take: a slow engine does fewer of them."""
+"""Seconds of processor time that iterations may take, by profile. A slow engine does fewer iterations."""
 
 MOST_SECONDS: Final = LIMITS["standard"]
 """Seconds that iterations which confirm growth may take, unless the profile allows more: a program has a minute."""
@@ -45,7 +45,7 @@ GROWTH: Final = Measured(quantity="growth")
 
 
 def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
-    """Do the same many times, and see whether memory goes on to grow."""
+    """Repeat an action many times, and check that memory does not keep growing."""
     repetition, library = REPETITIONS[parameters["case"]], Library(engine)
     operators = ("add", "multiply") if engine.adapter.scalars_only else ("add", "multiply", "sum")
     lacking = library.lacks(operators, repetition.features)
@@ -61,14 +61,14 @@ def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: 
 
 
 def repetition_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
-    """Return the program that repeats and measures."""
+    """Return the program that repeats the action and measures memory."""
     trial = _Trial(REPETITIONS[parameters["case"]], Library(engine), parameters["iterations"], math.inf)
     return trial.program(TRACED)
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """So many iterations of something, as far as the time allows."""
+    """A repeated action, with the number of iterations and a limit of their time."""
 
     repetition: Repetition
     library: Library
@@ -76,7 +76,7 @@ class _Trial:
     limit: float
 
     def measured(self, meter: Meter) -> Shown:
-        """Say whether what a meter shows goes on to grow."""
+        """Return the result of whether memory keeps growing by a meter."""
         seconds = self.seconds(meter)
         each = affordable(self.iterations, self.limit, seconds)
         readings = self.readings(meter, each)
@@ -97,21 +97,21 @@ class _Trial:
         return Shown("wrong", message, self.program(meter), None, self.iterations, figures, None, held, GROWTH)
 
     def readings(self, meter: Meter, each: int) -> Sequence[int]:
-        """Return the bytes that are held after each round, behind a few iterations that are not looked at."""
+        """Return the bytes that are held after each round, after a few iterations that are not evaluated."""
         return list(measured(self.library, meter, self.text, WARM_UP, each)[-1])
 
     def program(self, meter: Meter) -> str:
-        """Return the program as somebody without refgrad can run it."""
+        """Return the program in a form that runs without refgrad."""
         return program_of(self.library, meter, self.text, f"attempt({self.iterations // ROUNDS})")
 
     def seconds(self, meter: Meter) -> float:
-        """Return how long a few iterations take while they are measured, in each round one of them."""
+        """Return the seconds that one iteration of every round takes while it is measured."""
         (seen,) = run_measuring(self.library, meter, self.text, WARM_UP)
         return seen.seconds / WARM_UP
 
     @property
     def text(self) -> str:
-        """The functions that a program consists of."""
+        """Text of the functions of the program."""
         library, repetition = self.library, self.repetition
         body = repetition.tape if library.tape else repetition.functional
         assert body is not None
@@ -129,15 +129,15 @@ class _Trial:
 
 
 def affordable(iterations: int, limit: float, seconds: float) -> int:
-    """Return how many iterations a round may have, given how long one of each round takes."""
+    """Return the number of iterations of a round within ``limit``, given the time of one iteration of every round."""
     return max(WARM_UP, min(iterations // ROUNDS, int(limit / max(seconds, 1e-9))))
 
 
 def is_leak(growth: float, meter: Meter, each: int) -> bool:
-    """Whether so many bytes an iteration are more than what else goes on in a process."""
+    """Return True if a growth in bytes per iteration is more than the noise of the meter."""
     return growth > meter.noise and growth * each > meter.least
 
 
 def least_growth(readings: Sequence[int], each: int) -> float:
-    """Return the bytes that an iteration leaves behind in the round that grew least."""
+    """Return the bytes per iteration by which memory grew in the round that grew least."""
     return min((after - before) / each for before, after in itertools.pairwise(readings))

@@ -1,4 +1,4 @@
-"""What must be possible again and again without holding more and more."""
+"""Actions that an engine must be able to repeat without holding more and more memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from refgrad.native.library import Library
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """What is done again and again: ``before`` all, and in each iteration, with leaf ``x`` and ``function``."""
+    """A repeated action on the leaf ``x`` and ``function``: the lines ``before`` all iterations, and those of each."""
 
     what: str
     tape: Lines
@@ -88,4 +88,4 @@ REPETITIONS: Final[Mapping[str, Repetition]] = MappingProxyType({
     "recorded_gradients": Repetition("record a gradient, and drop it", _recording, features=("double_backward",)),
     "hooks": Repetition("put a hook on a leaf, and take it away", _hooking, features=("hooks", "unhook")),
 })
-"""By the name that a row calls them by."""
+"""Repetitions by the name that rows use."""

@@ -1,4 +1,4 @@
-"""Whether an engine copes with large graphs: right numbers, no recursion, and time in proportion to the size."""
+"""Measurement of large graphs: right numbers, no recursion, and time in proportion to the size."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from refgrad.native.observation import Raised
 from refgrad.scenario.formats import FORMATS
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
-"""Seconds of processor time that one size may take; beyond it growth is told from the sizes so far."""
+"""Seconds of processor time that one size may take, by profile; larger sizes are not tried."""
 
 ENLARGED: Final = 4
-"""A program that shows growth which the smoke profile found has sizes larger by so much, where growth is plain."""
+"""Factor of the sizes in the printed program if the smoke profile found the growth; it is obvious at these sizes."""
 
 SMALLEST: Final = 2
-"""The size at which nothing is large."""
+"""Size of a graph that is not large."""
 
 
 class _OddNumbersError(Exception):
-    """The numbers that a graph gives are not what they must be."""
+    """Raised if the numbers that a graph gives are not the expected ones."""
 
     def __init__(self, outcome: Outcome, message: str) -> None:
         super().__init__(message)
@@ -40,7 +40,10 @@ class _OddNumbersError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A graph on an engine; ``reached`` holds the sizes that it was right at, and growth is shown at enlarged ones."""
+    """A graph on an engine.
+
+    ``reached`` holds the sizes at which it was right. The printed program multiplies sizes by ``enlarged``.
+    """
 
     engine: Engine
     graph: LargeGraph
@@ -49,9 +52,10 @@ class _Trial:
     enlarged: int = 1
 
     def run(self, size: int) -> float:
-        """Run one size, compare, and return the seconds that it took.
+        """Run one size, compare its numbers, and return the seconds that it took.
 
-        Raises _OddNumbersError, RaisedError for what the engine raises, and EndingError where its runner ends.
+        Raises _OddNumbersError if the numbers are wrong, RaisedError if the engine raises an exception, and EndingError
+        if its runner ends.
         """
         (seen,) = Library(self.engine).run(self.text, size)
         value, gradients = seen.data
@@ -66,7 +70,7 @@ class _Trial:
         return seen.seconds
 
     def program(self, sizes: Sequence[int]) -> str:
-        """Return a program that times these sizes, or that shows what one size gives."""
+        """Return a program that times several sizes, or prints the numbers of a single one."""
         if len(sizes) == 1:
             return Library(self.engine).shown(self.text, "", f"print(attempt({sizes[0]}))")
         lines = [
@@ -79,7 +83,7 @@ class _Trial:
 
 
 def program_text(graph: LargeGraph, engine: Engine) -> str:
-    """Return the function ``attempt(n)``, which builds a graph, differentiates it, and returns value and gradients."""
+    """Return the text of ``attempt(n)``, which builds and differentiates a graph and returns value and gradients."""
     library = Library(engine)
     forward = function("function(*leaves)", [*graph.body(library), "return y"])
     lines = [f"leaves = [{library.leaf('np.array(number)', 'number')} for number in {graph.leaves}]", "", forward]
@@ -100,7 +104,7 @@ def _tape_lines(graph: LargeGraph, library: Library) -> list[str]:
 
 
 def _reset(library: Library) -> list[str]:
-    """Forget what a recorded gradient may have left in the leaves."""
+    """Return the lines that reset gradients which recording a gradient may have left in the leaves."""
     return (
         ["for leaf in leaves:", f"    {library.zero_grad('leaf')}"] if library.tape and library.tape.zero_grad else []
     )
@@ -121,10 +125,10 @@ def _functional_lines(graph: LargeGraph, library: Library) -> list[str]:
 
 
 def _allowed(graph: LargeGraph, size: int, dtype: str) -> float:
-    """Return the relative error that is left to rounding.
+    """Return the relative error that rounding may cause.
 
-    Nothing, while all numbers are whole multiples of a half that the format holds; else half an ulp for each of the n
-    additions on a path, all of the same sign.
+    It is zero while the format holds all numbers, which are multiples of a half, exactly. Otherwise it is half an ulp
+    for each of the n additions on a path, whose terms have the same sign.
     """
     bits = FORMATS[dtype].bits
     largest = max(abs(number) for number in (graph.value(size), *graph.gradients(size)))
@@ -140,7 +144,7 @@ def _compare(what: str, shown: Any, due: float, allowed: float) -> None:
 
 
 def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
-    """Try a family of graphs over growing sizes, ``sizes``, or ``smoke`` in that profile."""
+    """Measure a family of graphs over growing ``sizes``, or those of ``smoke`` in that profile."""
     graph = LARGE_GRAPHS[parameters["graph"]]
     sizes = parameters["smoke" if settings.profile == "smoke" else "sizes"]
     lacking = Library(engine).lacks(graph.operators, graph.features)
@@ -154,7 +158,7 @@ def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Setti
 
 
 def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
-    """Return the program that goes through all sizes."""
+    """Return the program that times all sizes."""
     graph = LARGE_GRAPHS[parameters["graph"]]
     text = program_text(graph, engine)
     return _Trial(engine, graph, text, []).program(parameters["sizes"])
@@ -162,7 +166,7 @@ def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
 
 def _shown(trial: _Trial, sizes: Sequence[int], limit: float) -> Shown:
     try:
-        trial.run(sizes[0])  # the first run of all loads and compiles what others find there
+        trial.run(sizes[0])  # warm up: the first run loads and compiles
         growth = measure(trial.run, sizes, limit)
     except (RaisedError, _OddNumbersError) as error:
         return _failed(trial, sizes, error)
@@ -170,7 +174,7 @@ def _shown(trial: _Trial, sizes: Sequence[int], limit: float) -> Shown:
 
 
 def _fault_in_the_small(trial: _Trial) -> str:
-    """Say what is wrong with the smallest graph of all, if anything: that is not for its size, and told elsewhere."""
+    """Return what is wrong with the smallest graph, or an empty string: such a failure is not caused by its size."""
     try:
         trial.run(SMALLEST)
     except _OddNumbersError as error:

@@ -13,11 +13,11 @@ from refgrad.scenario import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a measurement found, the program of the engine's own library that shows it, and how much was tried.
+    """The result of a measurement, the program of the engine's own library that shows it, and how much was tried.
 
-    A message says nothing that depends on how fast or how busy the machine was. What was measured does, ``figures``,
-    ``growth`` and ``held``, the bytes that were held after so many iterations: reports do not have it. ``fact`` is what
-    a message says, as data, where its program shows that. What is wrong may be the fault of one of the ``operators``.
+    ``message`` does not depend on the speed or load of the machine. The measured ``figures``, ``growth`` and ``held``
+    (bytes held by number of iterations) do, and are left out of reports. ``fact`` is the message as data, if the
+    program shows it. One of the ``operators`` may be the cause of a failure.
     """
 
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""The graph that programs about memory build, whether Python knows of it, and how the programs are shown."""
+"""The graph that programs about memory build, whether tracemalloc traces it, and the text of the programs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from refgrad.grading.measurements.memory import MEGABYTE, TRACED, Meter, measure
 from refgrad.native.library import Library, function
 
 SCALAR_STEPS: Final = 200
-"""How many nodes a graph of scalars has, so that it is seen."""
+"""Number of nodes of a graph of scalars, which is large enough to be noticed."""
 
 NODE: Final = 16
-"""The bytes that an object of Python takes at least: its type, and how often it is referred to."""
+"""Least size in bytes of a Python object: its type and its reference count."""
 
 RUNS: Final = 16
-"""How often a graph of scalars is built: wrappers of objects that Python does not know of are kept for further use."""
+"""Number of times that a graph of scalars is built. Reused wrappers of untraced objects may hide a single graph."""
 
 
 def leaf_lines(library: Library, size: str) -> list[str]:
-    """Return the line that makes the leaf ``x``: ones, as many as ``size`` says, or the number one."""
+    """Return the line that makes the leaf ``x``: an array of ``size`` ones, or the number one."""
     scalars = library.engine.adapter.scalars_only
     return [f"x = {library.leaf('np.array(1.0)', '1.0') if scalars else library.leaf(f'np.ones({size})')}"]
 
 
 def forward_text(library: Library, operator: str, steps: int) -> str:
-    """Return the function that applies an operator to what it gave before and its operand, so many times, and sums up.
+    """Return the text of a function that applies an operator ``steps`` times to its last result and ``x``, and sums up.
 
-    No result is used twice: that takes a walk along every path a time which says nothing of memory.
+    No result is used twice: an engine that follows every path would take a time that says nothing of memory.
     """
     last = "return y" if library.engine.adapter.scalars_only else f"return {library.apply('sum', 'y')}"
     step = f"    y = {library.apply(operator, 'y', 'x')}"
@@ -34,12 +34,12 @@ def forward_text(library: Library, operator: str, steps: int) -> str:
 
 
 def built(library: Library) -> str:
-    """Return the line that applies ``function`` to the leaf, and records it."""
+    """Return the line that applies ``function`` to the leaf and records the graph."""
     return "loss = function(x)" if library.tape else f"loss, pullback = {library.vjp('function', '[x]')}"
 
 
 def is_traced(library: Library, operator: str) -> bool:
-    """Whether Python knows of what an engine computes: of its arrays, or of the nodes of a graph of scalars."""
+    """Return True if tracemalloc traces the arrays of an engine, or the nodes of a graph of scalars."""
     if library.engine.adapter.scalars_only:
         forward, made, leaf = forward_text(library, operator, SCALAR_STEPS), built(library), leaf_lines(library, "")
         runs, least = RUNS, SCALAR_STEPS * NODE
@@ -52,5 +52,5 @@ def is_traced(library: Library, operator: str) -> bool:
 
 
 def program_of(library: Library, meter: Meter, text: str, call: str) -> str:
-    """Return the program that calls ``attempt`` and prints what it measured."""
+    """Return the program that evaluates ``call`` and prints what it measured."""
     return library.shown(measuring(meter, text), "", f"print({call})")

@@ -1,1 +1,1 @@
-"""Programs whose numbers are known, for faults that come late, by chance, or with several things at once."""
+"""Programs with known numbers, for failures that appear late, in some runs, or with several tensors at once."""

@@ -1,4 +1,4 @@
-"""What an exercise is, and the lines that exercises share."""
+"""The class of exercises, and the expressions and lines that exercises share."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Lines = Callable[[Library], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A program that notes numbers under labels, and what each of them must be.
+    """A program that notes numbers under labels, and the expected number of each label.
 
-    ``due`` has a whole number for each label, or None where nothing may have been sent: then zero will do as well. A
-    number may be noted many times. ``fields`` are those of an adapter without which the program cannot be written.
+    ``due`` has an integer for each label, or None if no gradient is expected, in which case zero is right as well. Each
+    label may be noted many times. ``fields`` are the fields of an adapter that the program needs.
     """
 
     what: str
@@ -28,27 +28,27 @@ class Exercise:
 
 
 def leaf(library: Library, number: str) -> str:
-    """Spell a leaf that holds a number."""
+    """Return the expression of a leaf that holds a number."""
     return library.leaf(f"np.array({number})", number)
 
 
 def note(label: str, number: str) -> str:
-    """Spell the note of a number, or of an array that holds one."""
+    """Return the line that notes a number, or an array that holds one, under a label."""
     return f"note({label!r}, {number})"
 
 
 def less(array: str, due: str) -> str:
-    """Spell the number in an array, less another; None stays None."""
+    """Return the expression of the number in an array minus ``due``; None stays None."""
     return f"less({array}, {due})"
 
 
 def polynomial(library: Library, x: str = "x") -> str:
-    """Spell ``x * x + x``, which has the derivative ``2 * x + 1``."""
+    """Return the expression of ``x * x + x``, which has the derivative ``2 * x + 1``."""
     return library.apply("add", library.apply("multiply", x, x), x)
 
 
 def slope(library: Library) -> str:
-    """Return the function that gives the value and the slope of the polynomial, from a graph of its own."""
+    """Return the text of a function that returns the value and the derivative of the polynomial, from a new graph."""
     if library.tape:
         lines = [
             f"x = {leaf(library, 'float(number)')}",

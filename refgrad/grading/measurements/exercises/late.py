@@ -1,4 +1,4 @@
-"""Exercises in what is right at first and may be wrong later, or in one run of many."""
+"""Exercises for results that are right at first and may be wrong later, or in one run of many."""
 
 from __future__ import annotations
 
@@ -126,4 +126,4 @@ LATE: Final[Mapping[str, Exercise]] = MappingProxyType({
         "many graphs, walked in another order than they were made", {SLOPE: 0.0}, _alive, _alive_pullbacks
     ),
 })
-"""By the name that a row calls them by."""
+"""Exercises by the name that rows use."""

@@ -1,4 +1,4 @@
-"""Exercises run on an engine, and what they noted held against what is due."""
+"""Measurement by exercises: run them on an engine and compare the noted numbers with the expected ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from refgrad.native.library import EndingError, Library, RaisedError, function
 from refgrad.native.observation import Raised
 
 EXERCISES: Final[Mapping[str, Exercise]] = MappingProxyType({**LATE, **SEVERAL, **THREADS, **REGIONS})
-"""By the name that a row calls them by."""
+"""Exercises by the name that rows use."""
 
 NOTES: Final = """\
 def number(array):
@@ -43,7 +43,7 @@ noted = {}
 
 
 def measure_exercises(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:  # noqa: ARG001
-    """Run exercises, compare all numbers that they noted, and return the worst; what the engine lacks is left out."""
+    """Run exercises, compare all noted numbers, and return the worst result, without unsupported exercises."""
     shown = [_shown(EXERCISES[case], Library(engine)) for case in parameters["cases"]]
     tried = [each for each in shown if each.outcome != "unsupported"]
     worst = min(tried or shown, key=lambda each: OUTCOMES.index(each.outcome))
@@ -51,7 +51,7 @@ def measure_exercises(engine: Engine, parameters: Mapping[str, Any], settings: S
 
 
 def exercises_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
-    """Return the program of the first exercise that the engine has all for."""
+    """Return the program of the first exercise that the engine supports."""
     library = Library(engine)
     offered = [EXERCISES[case] for case in parameters["cases"] if not _lacking(EXERCISES[case], library)]
     return _program(_text(offered[0], library), library) if offered else ""
@@ -77,7 +77,7 @@ def _shown(exercise: Exercise, library: Library) -> Shown:
 
 
 def _program(text: str, library: Library) -> str:
-    """Return code that prints what is noted."""
+    """Return the program that prints the noted numbers."""
     return library.shown(text, "\n", "for label, counts in attempt():", "    print(label, counts)")
 
 
@@ -108,7 +108,7 @@ Counts = Sequence[tuple[float | None, int]]
 
 
 def _faults(exercise: Exercise, noted: Mapping[str, Counts]) -> Iterator[tuple[Outcome, str]]:
-    """Yield what is wrong with the numbers of each label, and how bad that is."""
+    """Yield the failures of each label, as outcome and message."""
     return chain.from_iterable(_of_label(label, due, noted.get(label, [])) for label, due in exercise.due.items())
 
 

@@ -1,4 +1,4 @@
-"""Exercises in hooks that go back themselves, and in regions that must end."""
+"""Exercises for hooks that run backward themselves, and for regions without recording that must end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from refgrad.native.library import Library
 
 
 def _backward_in_hook(tensor: str) -> Lines:
-    """Return the lines of a backward, in a hook of which there is another one of a graph that was made before."""
+    """Return the lines of a backward call with a hook that runs backward on another graph, built before."""
 
     def lines(library: Library) -> list[str]:
         assert library.tape is not None
@@ -44,7 +44,10 @@ def _backward_in_hook(tensor: str) -> Lines:
 
 
 def _outlived(*lines: str) -> Lines:
-    """Return lines behind which a graph is recorded; ``{region}`` is a region, and ``{around}(work)`` a function."""
+    """Return ``lines``, and after them those that record a graph.
+
+    ``{region}`` stands for a region without recording, and ``{around}`` for ``work`` wrapped in one.
+    """
 
     def written(library: Library) -> list[str]:
         tape = library.tape
@@ -148,4 +151,4 @@ REGIONS: Final[Mapping[str, Exercise]] = MappingProxyType({
         around=True,
     ),
 })
-"""By the name that a row calls them by."""
+"""Exercises by the name that rows use."""

@@ -1,4 +1,4 @@
-"""Exercises in several outputs and several leaves at once."""
+"""Exercises for several outputs and several leaves at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEEDS: Final = ("1.0", "10.0")
 
 
 def _graph(library: Library) -> list[str]:
-    """Return the lines that make ``p = x * y`` and ``q = p * x`` of x = 2 and y = 3, and ``z`` that nothing uses."""
+    """Return the lines that compute ``p = x * y`` and ``q = p * x`` at x = 2 and y = 3, with an unused leaf ``z``."""
     return [
         *(f"{name} = {leaf(library, number)}" for name, number in LEAVES.items()),
         f"p = {library.apply('multiply', 'x', 'y')}",
@@ -105,4 +105,4 @@ SEVERAL: Final[Mapping[str, Exercise]] = MappingProxyType({
     "backward_in_another_order": _of_sending("a backward from two outputs, the later one first", "q p", 42.0, 24.0),
     "backward_from_one_twice": _of_sending("a backward from one output that is given twice", "p p", 33.0, 22.0),
 })
-"""By the name that a row calls them by. With the seeds 1 and 10 no two mistakes give the same numbers."""
+"""Exercises by the name that rows use. With the seeds 1 and 10 no two mistakes give the same numbers."""

@@ -1,4 +1,4 @@
-"""Exercises in threads."""
+"""Exercises for threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refgrad.native.library import Library
 
 
 def _in_threads(work: str, count: int) -> list[str]:
-    """Return the lines that run a function in threads, with a number for each, and raise what one of them raised."""
+    """Return the lines that call a function with 1 to ``count`` in one thread each, and raise the first exception."""
     return [
         "errors = []",
         "",
@@ -43,7 +43,7 @@ def _own_graphs(library: Library) -> list[str]:
 
 
 def _shared_leaf(library: Library) -> list[str]:
-    """Return the lines of threads that ask for gradients by one leaf, which adds to nothing."""
+    """Return the lines of threads that request gradients with respect to one leaf, without accumulating in it."""
     assert library.tape is not None
     asked = library.template(
         library.tape.grads, outputs="[y]", leaves="[x]", seeds=f"[{library.seed('np.array(1.0)')}]"
@@ -59,7 +59,7 @@ def _shared_leaf(library: Library) -> list[str]:
 
 
 def _modes(library: Library) -> list[str]:
-    """Return the lines of a thread that runs while another one is inside of a region."""
+    """Return the lines that run a thread while the main thread is inside of a region without recording."""
     assert library.tape is not None
     region = library.template(library.tape.no_grad)
     lines = ["found.append(slope(k)[1])"]
@@ -72,7 +72,7 @@ def _modes(library: Library) -> list[str]:
 
 
 def _mode_of_another(library: Library) -> list[str]:
-    """Return the lines of a thread that is inside of a region while this one records."""
+    """Return the lines that record while another thread is inside of a region without recording."""
     assert library.tape is not None
     region = library.template(library.tape.no_grad)
     return [
@@ -126,4 +126,4 @@ THREADS: Final[Mapping[str, Exercise]] = MappingProxyType({
         fields=("threads",),
     ),
 })
-"""By the name that a row calls them by."""
+"""Exercises by the name that rows use."""
