@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import GenerationError, Profile, random_scenario
+from refgrad.interpreter import float64_values
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import scenarios
@@ -44,6 +45,17 @@ def test_a_matrix_that_is_singular_but_for_rounding_is_not_inverted() -> None:
     """Seed 133 draws a matrix of four equal entries, which reflections make regular by a rounding error."""
     profile = PROFILES["single precision"]
     assert complaints(random_scenario(133, profile), profile) == []
+
+
+@given(SEEDS)
+def test_a_computed_operand_keeps_away_from_the_bounds_of_its_range(seed: int) -> None:
+    """PyTorch's cross product of a vector with itself is not exactly 0, and below 0 is no probability."""
+    scenario = random_scenario(seed, Profile(operators=frozenset({"bce", "cross", "relu", "subtract"}), empty=0.0))
+    values = float64_values(scenario)
+    computed = {step.name for step in scenario.applications}
+    for step in scenario.applications:
+        if step.operator == "bce" and step.arguments[1] in computed:
+            assert np.all(np.abs(values[step.arguments[1]] - 0.5) < 0.4995)
 
 
 @pytest.mark.parametrize("name", ["standard", "without seeds", "scalars", "without accumulation", "edges"])

@@ -114,13 +114,11 @@ def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple
     """Return the draft's values that may stand for this argument, behind operands of these shapes."""
     low, high = accepted_range(operator, argument)
     condition = argument.dtype == "bool"
+    margin = max(MARGIN, draft.margin)
     return [
         value
         for value in draft.values
-        if low <= value.memory.low
-        and value.memory.high <= high
-        and value.condition is condition
-        and _fits(operator, shapes, value.shape)
+        if value.within(low, high, margin) and value.condition is condition and _fits(operator, shapes, value.shape)
     ]
 
 
@@ -132,9 +130,9 @@ def _fits(operator: Operator, shapes: tuple[Shape, ...], shape: Shape) -> bool:
 
 
 def may_repeat(operator: Operator, argument: Argument, value: Value, shapes: tuple[Shape, ...]) -> bool:
-    """Whether the operand before may stand for this argument too."""
-    in_range = value.within(*accepted_range(operator, argument)) and value.condition == (argument.dtype == "bool")
-    return in_range and _fits(operator, shapes, value.shape)
+    """Return True if the previous operand may be used for this argument too."""
+    alike = value.condition == (argument.dtype == "bool")
+    return alike and value.within(*accepted_range(operator, argument), MARGIN) and _fits(operator, shapes, value.shape)
 
 
 def _pick(choices: Choices, values: list[Value]) -> Value:

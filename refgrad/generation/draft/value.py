@@ -95,6 +95,7 @@ class Value:
         condition = array.dtype.kind == "b"
         return cls(array.shape, requires_grad, Memory.of(array), array, condition, None, arguments)
 
-    def within(self, low: float, high: float) -> bool:
-        """Whether every entry lies between these bounds."""
-        return low <= self.memory.low and self.memory.high <= high
+    def within(self, low: float, high: float, margin: float = 0.0) -> bool:
+        """Return True if every entry lies between these bounds, by the margin if rounding may have moved it."""
+        margin = margin if self.arguments else 0.0
+        return low + margin <= self.memory.low and self.memory.high <= high - margin
