@@ -138,6 +138,8 @@ class Session:
         regions: List[Any] = []
         collecting = gc.isenabled()
         self.programs += 1
+        if self.apart and self.programs % COLLECTED == 0:
+            gc.collect(1 if self.programs % (4 * COLLECTED) else 2)  # seldom what is older: a library has much of that
         try:
             if self.forget is not None and self.programs % REMEMBERED == 0:
                 self.evaluate(self.forget, {})
@@ -160,8 +162,6 @@ class Session:
                 regions.pop().__exit__(None, None, None)
             except self.caught:
                 pass
-        if self.apart and self.programs % COLLECTED == 0:
-            gc.collect()
         return answers
 
     def take(self, step: Sequence[Json], names: Names, regions: List[Any]) -> Json:
