@@ -14,8 +14,7 @@ from typing import Literal
 CONSTANTS = frozenset({"pi"})
 
 Nature = Literal["analytic", "kinked", "stepped"]
-"""Smoothness: analytic inside the domain except at isolated points, composed of analytic pieces, or constant between
-jumps."""
+"""Smoothness: analytic in the domain but for isolated points, made of analytic pieces, or constant between jumps."""
 
 
 @dataclass(frozen=True, slots=True)
