@@ -78,7 +78,7 @@ class Expression:
 
     @cached_property
     def folded_calls(self) -> str:
-        """The same for floats, with calls on literals and pi replaced by their values as Python floats.
+        """Like ``calls``, for floats: calls on literals and pi are replaced by their values as Python floats.
 
         A Python float takes the dtype of the other operand, a numpy float does not: sqrt(2) times a float32 is float32.
         """

@@ -67,11 +67,11 @@ class Attribute:
 class Edge:
     """A set of points where the derivative is a convention (kink), does not exist (jump) or is a limit.
 
-    ``where`` is the condition on the arguments; ``examples`` are points that satisfy it; ``reason`` explains what is
-    legal. ``subdifferential`` is the legal interval of each partial, and ``reference`` the partial that the reference
+    ``where`` is the condition on the arguments; ``examples`` are points that satisfy it; ``reason`` explains the
+    choice. ``subdifferential`` is the legal interval of each partial, and ``reference`` the partial that the reference
     engine returns. At a kink or a jump these may be formulas of the arguments and attributes. At a jump the operator
-    has no derivative: the intervals are those of the slopes on either side, which a derivative computed by the steps of
-    the formula can be. At a limit ``value`` is the operator's value, and a partial that is not stated does not exist.
+    has no derivative: the intervals are those of the slopes on either side, which differentiating the steps of the
+    formula can yield. At a limit ``value`` is the operator's value, and a partial that is not stated does not exist.
     ``nan`` names a library that returns NaN there on purpose, with the source; it is empty if NaN is not accepted.
     """
 

@@ -82,7 +82,7 @@ DIGAMMA = _special("digamma")
 BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1")})
 """Functions of scipy for the orders 0 and 1, right for all numbers: its general one is 0 at 1e-181 for order 1."""
 NEAR_SPHERE = 2.0**-27
-"""Size of x below which the first term of a spherical Bessel function is exact: 1 + x² rounds to 1."""
+"""Size of x below which the first term of a spherical Bessel function is accurate: 1 + x² rounds to 1."""
 
 NEAR = 2.0**-500
 """Size of x below which a higher power is negligible next to a lower one; scipy returns NaN below 1e-305."""

@@ -12,7 +12,7 @@ HALF = 0.5
 
 
 def of_ball(function: Callable[[arb], arb]) -> Callable[[Any], arb]:
-    """Return the function for plain numbers too, as attributes are: FLINT would read their memory as a ball's."""
+    """Wrap a function of balls to accept plain numbers too: FLINT would take the address of one for that of a ball."""
     return lambda x: function(x if type(x) is arb else arb(x))
 
 

@@ -43,7 +43,7 @@ def logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
 
 
 def shifted_logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return the same, with the largest entry up to each index subtracted before and added after."""
+    """Return :func:`logcumsumexp`, with the largest entry up to each index subtracted before and added after."""
     return prefixes(ops, x, axis, lambda part: statistics.shifted_logsumexp(ops, part, axis=axis, keepdims=False))
 
 

@@ -33,7 +33,7 @@ def slices(ops: Operators, x: Any, axis: int) -> list[Any]:
 
 
 def gathered(ops: Operators, x: Any, axis: Axes) -> Any:
-    """Return ``x`` with the given axes merged into one last axis."""
+    """Return ``x`` with the axes ``axis`` merged into one last axis."""
     axes = reduced_axes(axis, len(x.shape))
     rest = tuple(i for i in range(len(x.shape)) if i not in axes)
     moved = ops.transpose(x, axes=(*rest, *axes))

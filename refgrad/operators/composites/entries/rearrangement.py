@@ -38,7 +38,7 @@ def copied(ops: Operators, arrays: Sequence[Any], places: Places) -> Any:
 
 
 def filled(ops: Operators, arrays: Sequence[Any], places: Places, value: float = 0.0) -> Any:
-    """Return the same as :func:`copied`, with ``value`` wherever ``places`` are BLANK."""
+    """Return :func:`copied`, with ``value`` wherever ``places`` are BLANK."""
     there = places != BLANK
     kept = copied(ops, arrays, places[there])
     spread = ops.add_at(kept, shape=(places.size,), index=(_flat(np.flatnonzero(there)),))
@@ -57,7 +57,7 @@ def moved(rule: Callable[..., Any]) -> Composite:
 
 
 def moved_between_zeros(rule: Callable[..., Any]) -> Composite:
-    """Return the composite that does so, with zeros wherever ``rule`` returns BLANK."""
+    """Return the composite of :func:`moved`, with zeros wherever ``rule`` returns BLANK."""
 
     def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
         (places,) = places_of(x.shape)
@@ -77,7 +77,7 @@ def joined(rule: Callable[..., Any]) -> Composite:
 
 
 def joined_between_zeros(rule: Callable[..., Any]) -> Composite:
-    """Return the composite that does so, with zeros wherever ``rule`` returns BLANK."""
+    """Return the composite of :func:`joined`, with zeros wherever ``rule`` returns BLANK."""
 
     def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
         places = places_of(*(x.shape for x in arrays))

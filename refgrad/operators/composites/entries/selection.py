@@ -18,7 +18,7 @@ def take_along_axis(places: Places, *, axis: int, indices: Any) -> Places:
 
 
 def gather(places: Places, *, axis: int, indices: Any) -> Places:
-    """Return the same, for the first lines only if there are fewer lines of indices."""
+    """Return :func:`take_along_axis`, of the first lines only if there are fewer lines of indices."""
     wanted = _integers(indices, places)
     if places.ndim == 0:
         return places[..., None].take(wanted)

@@ -70,7 +70,7 @@ def masked_attention(ops: Operators, query: Any, key: Any, value: Any, mask: Any
 
 
 def shifted_masked_attention(ops: Operators, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    """Return the same, with the largest score subtracted from the scores."""
+    """Return :func:`masked_attention`, with the largest admitted score subtracted from the scores."""
     return _attended(ops, _shifted(ops, _scores(ops, query, key), mask), mask, value)
 
 
@@ -84,7 +84,7 @@ def attention(ops: Operators, query: Any, key: Any, value: Any, *, is_causal: bo
 
 
 def shifted_attention(ops: Operators, query: Any, key: Any, value: Any, *, is_causal: bool) -> Any:
-    """Return the same, with the largest score subtracted from the scores."""
+    """Return :func:`attention`, with the largest admitted score subtracted from the scores."""
     mask = _earlier(query, key) if is_causal else np.ones((query.shape[-2], key.shape[-2]), dtype=bool)
     return shifted_masked_attention(ops, query, key, value, ops.constant(mask))
 

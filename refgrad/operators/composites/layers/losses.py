@@ -86,7 +86,7 @@ def gaussian_nll_loss(ops: Operators, x: Any, y: Any, var: Any, *, full: bool, r
 
 
 def poisson_nll_loss(ops: Operators, x: Any, y: Any, *, log_input: bool, eps: float, reduction: str) -> Any:
-    """Return the negative Poisson log-likelihood of ``y`` with mean exp(x) or x, without the term of y alone."""
+    """Return the negative Poisson log-likelihood of ``y`` with mean exp(x) or x, without the constant log(y!)."""
     if log_input:
         return reduced(ops, ops.subtract(ops.exp(x), ops.multiply(y, x)), reduction)
     return reduced(ops, ops.subtract(x, ops.multiply(y, ops.log(ops.add(x, eps)))), reduction)
