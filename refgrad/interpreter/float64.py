@@ -70,7 +70,7 @@ class Float64:
 
 
 class _Bounded(Float64):
-    """The same number system with limits on memory and time, for scenarios from users' files."""
+    """:class:`Float64` with limits on memory and time, for scenarios from users' files."""
 
     def __init__(self) -> None:
         self.left = MOST_IN_ALL
