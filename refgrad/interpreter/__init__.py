@@ -1,4 +1,4 @@
-"""The forward part of a scenario, evaluated in any number system."""
+"""Evaluation of the forward part of a scenario in any number system."""
 
 from refgrad.interpreter.composites import Noted, noted, numpy_forward
 from refgrad.interpreter.evaluation import (

@@ -1,6 +1,6 @@
-"""The steps of which a composite operator consists, applied to given arrays.
+"""The steps of a composite operator, applied to arrays.
 
-Its function runs once on numpy arrays, and every operator that it calls is noted.
+The composite's function runs once on numpy arrays, and every operator that it calls is recorded.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from refgrad.operators.composite import Composite
 from refgrad.operators.structure import LARGEST, refuse_size
 
 MOST_STEPS: Final = 20_000
-"""Number of steps above which a composite operator is refused: about half a second of Python."""
+"""Largest number of steps of a composite operator in a bounded evaluation: about half a second of Python."""
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """An array inside of a composite: given to it (no operator), a constant, or the result of an operator.
+    """An array inside a composite: an input, a constant (both without an operator), or the result of an operator.
 
-    ``unrounded`` is a constant as it was written, before it took the dtype of what it meets.
+    ``unrounded`` is the value of a constant before it was cast to the dtype of the other operands.
     """
 
     array: npt.NDArray[Any]
@@ -37,20 +37,20 @@ class Entry:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
+        """Shape of the array."""
         return self.array.shape
 
 
 class Notes:
-    """The operators of the table as functions of entries; ``entries`` notes what was called, in order.
+    """The operators of the table as functions of entries; ``entries`` records the results, in the order of the calls.
 
-    Constants have the dtype of the arrays that the composite was given, and numbers that of the operator's other
-    operands, as Python's numbers have in numpy: float32 stays float32. With ``computed``, composites take the steps by
-    which engines compute them. With ``bounded``, what takes too many steps or too much memory raises ValueError.
+    Constants have the dtype of the composite's inputs, and numbers that of the operator's other operands, as Python
+    numbers have in numpy: float32 stays float32. With ``computed``, composites run the steps that engines use. With
+    ``bounded``, a composite that takes too many steps or too much memory raises ValueError.
     """
 
     def __init__(self, *given: Entry, computed: bool = False, bounded: bool = False) -> None:
-        """Start with nothing noted."""
+        """Create an empty record."""
         self.entries: list[Entry] = []
         self.size = 0
         self.given = given
@@ -58,14 +58,14 @@ class Notes:
         self.bounded = bounded
 
     def __getattr__(self, name: str) -> Callable[..., Entry]:
-        """Return the operator of that name. Raises AttributeError where the table has none."""
+        """Return the operator of that name. Raises AttributeError if the table has none."""
         operator = operator_table().get(name)
         if operator is None:
             raise AttributeError(f"there is no operator {name!r}")
         return partial(self.apply, operator)
 
     def constant(self, array: Any) -> Entry:
-        """Note an array that gets no gradient."""
+        """Record an array that gets no gradient."""
         return self._constant(array, _floating(self.given))
 
     def _constant(self, array: Any, dtype: np.dtype[Any] | None) -> Entry:
@@ -84,7 +84,7 @@ class Notes:
         return entry
 
     def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> Entry:
-        """Note an operator's result; a composite is noted by its steps."""
+        """Record and return the result of an operator; of a composite, its steps are recorded."""
         entries = self._entries(operands)
         bound = operator.bind(attributes)
         if operator.composite is not None:
@@ -95,7 +95,7 @@ class Notes:
         return self._noted(Entry(array, operator, entries, bound))
 
     def steps(self, composite: Composite) -> Callable[..., Any]:
-        """Return the function that takes a composite's steps."""
+        """Return the function that runs a composite's steps."""
         return composite.computed if self.computed and composite.computed is not None else composite.forward
 
     def _entries(self, operands: tuple[Any, ...]) -> tuple[Entry, ...]:
@@ -107,21 +107,21 @@ class Notes:
 
 
 def _floating(entries: Iterable[Entry]) -> np.dtype[Any] | None:
-    """Return the floating dtype that the entries promote to, or None where they are no ordinary numbers."""
+    """Return the floating dtype that the entries promote to, or None if none of them is floating."""
     dtypes = [entry.array.dtype for entry in entries if entry.array.dtype.kind == "f"]
     return np.result_type(*dtypes) if dtypes else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noted:
-    """A composite applied to arrays: what was given, and what the result was made of, the result last."""
+    """A composite applied to arrays: its inputs, and the entries that the result depends on, the result last."""
 
     inputs: tuple[Entry, ...]
     entries: tuple[Entry, ...]
 
     @property
     def result(self) -> Entry:
-        """The value of the composite."""
+        """Result of the composite."""
         return self.entries[-1]
 
 
@@ -133,15 +133,16 @@ def noted(
     computed: bool = False,
     bounded: bool = False,
 ) -> Noted:
-    """Apply a composite to arrays, with all its attributes, and the options of `Notes`.
+    """Run a composite on arrays and return the entries that its result depends on.
 
-    Raises ValueError where shapes or attributes do not fit, IndexError where an index or an axis does not.
+    ``attributes`` holds a value for every attribute; ``computed`` and ``bounded`` are the options of :class:`Notes`.
+    Raises ValueError if shapes or attributes do not fit, IndexError if an index or an axis does not.
     """
     assert operator.composite is not None
     inputs = tuple(map(Entry, arrays))
     notes = Notes(*inputs, computed=computed, bounded=bounded)
     try:
-        with np.errstate(all="ignore"):  # numbers that are not finite are values like others
+        with np.errstate(all="ignore"):  # NaN and infinities are ordinary values here
             result = notes.steps(operator.composite)(notes, *inputs, **attributes)
     except ArithmeticError as error:
         raise ValueError(f"the attributes {dict(attributes)} do not fit: {error}") from error
@@ -157,9 +158,10 @@ def noted(
 
 @cache
 def numpy_forward(operator: Operator) -> Callable[..., Any]:
-    """Compile an operator to a function of numpy arrays, with its attributes as keywords.
+    """Return an operator as a function of numpy arrays, with its attributes as keywords.
 
-    Where the steps of a composite overflow at numbers beyond its samples, those by which engines compute it are taken.
+    If a composite has stress values and its ``forward`` steps give a result that is not finite, the ``computed`` steps
+    replace them, provided that theirs is finite.
     """
     if operator.composite is None:
         return numpy_function(operator)

@@ -1,4 +1,4 @@
-"""Evaluation of the forward part of a scenario, whatever its numbers are."""
+"""Evaluation of the forward part of a scenario, and the interfaces of number systems."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Detach, Grad, Jvp, Leaf, Scenario, Slice
 
 PLAIN: Final = frozenset({int, float, bool, str, type(None)})
-"""The types of attributes that are Python's own values as they are: an index may hold thousands of them."""
+"""Types of attribute values that need no conversion. A tuple is checked for them first: it may hold thousands."""
 
 
 class ScenarioEvaluationError(UserError):
-    """A step cannot be evaluated, e.g. because shapes do not fit; the message names the step and the shapes."""
+    """A step cannot be evaluated, e.g. because shapes do not fit; the message names the step."""
 
 
 class NumberSystem(Protocol):
-    """Makes leaves and applies operators. Values are arrays of whatever the system's numbers are."""
+    """A number system, which creates leaves and applies operators. Values are arrays of its numbers."""
 
     def leaf(self, leaf: Leaf) -> Any:
         """Return the value of a leaf."""
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
-        """Return the value of an operator; the attributes have their defaults filled in."""
+        """Return the result of an operator; ``attributes`` includes the defaults."""
 
 
 @runtime_checkable
 class Differentiating(Protocol):
-    """A number system in which recorded gradients are values too."""
+    """A number system that can evaluate recorded gradients."""
 
     def gradient(self, step: Grad, values: Mapping[str, Any]) -> Any:
-        """Return the recorded gradient, in the leaf's shape, given the values that were defined before."""
+        """Return the recorded gradient, in the leaf's shape; ``values`` holds the values defined so far."""
 
 
 @runtime_checkable
 class ForwardDifferentiating(Protocol):
-    """A number system in which directional derivatives are values too."""
+    """A number system that can evaluate directional derivatives."""
 
     def tangent(self, step: Jvp, values: Mapping[str, Any]) -> Any:
-        """Return the tangent of an output, in the output's shape, given the values that were defined before."""
+        """Return the tangent of an output, in the output's shape; ``values`` holds the values defined so far."""
 
 
 @runtime_checkable
 class Detaching(Protocol):
-    """A number system in which values can be cut off from what they were computed from."""
+    """A number system in which values can be detached from their graph."""
 
     def detached(self, value: Any) -> Any:
         """Return the same value as a constant."""
@@ -56,11 +56,11 @@ class Detaching(Protocol):
 def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
-    Numbers that are not finite are values like others: numpy does not warn of them. Raises
-    :class:`ScenarioEvaluationError` where an operator refuses its arguments, or where a gradient is recorded and the
-    system is not :class:`Differentiating`, or a tangent is wanted and it is not :class:`ForwardDifferentiating`,
-    or a value is detached and it is not :class:`Detaching`. Steps that change a tensor are passed over:
-    `refgrad.lifecycle.lower` writes a scenario without them.
+    NaN and infinities are ordinary values: numpy does not warn about them. Steps that change a tensor are skipped;
+    `refgrad.lifecycle.lower` rewrites a scenario without them. Raises :class:`ScenarioEvaluationError` if an operator
+    rejects its arguments, or if the system does not support a step: a recorded gradient needs a
+    :class:`Differentiating` system, a tangent a :class:`ForwardDifferentiating` one, and a detached value a
+    :class:`Detaching` one.
     """
     with np.errstate(all="ignore"):
         return _evaluate(scenario, system)
@@ -97,7 +97,7 @@ def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
 
 
 def _check_kinds(number: int, step: Apply, operator: Operator, truths: Collection[str]) -> None:
-    """Refuse truth values where an operator takes numbers, and numbers where it takes truth values."""
+    """Raise ScenarioEvaluationError if a boolean is passed where an operator takes numbers, or the reverse."""
     if not truths and all(argument.dtype == "float" for argument in operator.arguments):
         return
     last = len(operator.arguments) - 1
@@ -128,7 +128,7 @@ def _detached(number: int, step: Detach, values: Mapping[str, Any], system: Numb
 
 
 def keywords(step: Apply) -> dict[str, Any]:
-    """Return the attributes of an application as Python's own values, with slices as ``slice``."""
+    """Return the attributes of an application as native Python values, with slices as ``slice``."""
     return {name: _native(value) for name, value in step.attributes}
 
 

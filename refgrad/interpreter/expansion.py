@@ -1,7 +1,7 @@
-"""Scenarios written out in operators that have a formula or a structure.
+"""Scenarios with each composite operator replaced by its steps.
 
-Oracles reason about single steps (does it choose, is it analytic, how long is the path), so they are given the steps of
-a composite instead of the composite.
+Oracles reason about single steps (whether a step has branches, whether it is analytic, how long a path is), so they
+receive the steps of a composite instead of the composite.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from refgrad.scenario import Apply, Constant, Leaf, Scenario, Slice, Step
 
 
 def expanded(scenario: Scenario) -> Scenario:
-    """Return the scenario without composite operators: every name means what it meant, and there are further ones.
+    """Return the scenario with each composite operator replaced by its steps.
 
-    Raises ScenarioEvaluationError where shapes do not fit.
+    Every name keeps its value; the added steps have new names. Raises ScenarioEvaluationError if shapes do not fit.
     """
     table = operator_table()
     if all(table[name].composite is None for name in scenario.operators):
@@ -64,9 +64,9 @@ def _step(entry: Entry, names: Mapping[int, str]) -> Step:
 
 
 def _constant(entry: Entry) -> Constant:
-    """Return a constant in the dtype that it was computed with, if that has its numbers; otherwise in float64.
+    """Return a constant in the dtype of the computation if that represents it exactly; otherwise in float64.
 
-    Oracles are to differentiate what the composite says, not 1e-5 as float16 has it.
+    Oracles have to differentiate with the constant of the composite: with 1e-5, not with 1e-5 rounded to float16.
     """
     exact = entry.array if entry.unrounded is None else entry.unrounded
     kept = np.array_equal(entry.array, exact, equal_nan=exact.dtype.kind == "f")
@@ -74,7 +74,7 @@ def _constant(entry: Entry) -> Constant:
 
 
 def _stored(value: Any) -> Any:
-    """Return an attribute as scenarios store it."""
+    """Convert an attribute to the form in which scenarios store it."""
     if isinstance(value, slice):
         return Slice(value.start, value.stop, value.step)
     if isinstance(value, np.ndarray):

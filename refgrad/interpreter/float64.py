@@ -1,4 +1,4 @@
-"""Evaluation of scenarios in ordinary floating-point numbers."""
+"""Evaluation of scenarios in floating-point arithmetic."""
 
 from __future__ import annotations
 
@@ -21,62 +21,62 @@ from refgrad.scenario import Grad, Jvp, Leaf, Scenario
 Values = Mapping[str, npt.NDArray[Any]]
 
 MOST_ENTRIES: Final = 100_000
-"""Largest value of a scenario of somebody's file: certifying it takes some seconds."""
+"""Largest number of entries of a value in a scenario from a user's file: certifying it takes some seconds."""
 
 MOST_IN_ALL: Final = 10_000_000
-"""Number of entries that such a scenario computes, with STEP for each step."""
+"""Largest number of entries that such a scenario computes in total, with STEP added for each step."""
 
 STEP: Final = 500
-"""Number of entries that take as long as what Python does for a step."""
+"""Number of entries whose computation takes as long as the Python overhead of a step."""
 
 SHAPES: Final = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape", "factors"})
-"""Types of attributes whose product bounds the number of entries."""
+"""Types of attributes whose product of numbers bounds the number of entries of the result."""
 
 REPEATS: Final = frozenset({"repeats", "pad_width"})
-"""Types of attributes whose product bounds by how much the number of entries grows."""
+"""Types of attributes whose product of numbers bounds the factor by which the number of entries grows."""
 
 COUNTS: Final = frozenset({"int", "counts"})
-"""Types of attributes whose largest number bounds it."""
+"""Types of attributes whose largest number bounds that factor."""
 
 REMEMBERED: Final = 32
-"""Scenarios of which the values are kept: two batches of those that are run together."""
+"""Number of scenarios whose values are cached: two batches of scenarios that run together."""
 
 
 class Float64:
-    """numpy's float64 (or float32, where leaves are) arrays, one value an entry."""
+    """The number system of numpy's floats: arrays in float64, or in the dtypes of the leaves."""
 
     composites: ClassVar[bool] = True
-    """Composite operators are run as they are; in other numbers their steps are, once they are written out."""
+    """True: composite operators run directly. Other number systems need a scenario that is expanded into steps."""
 
     def leaf(self, leaf: Leaf) -> Any:
         """Return the leaf's array."""
         return leaf.value.to_numpy()
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
-        """Return the operator's value as numpy computes it."""
+        """Return the operator's result as numpy computes it."""
         return np.asarray(numpy_forward(operator)(*arguments, **attributes))
 
     def detached(self, value: Any) -> Any:
-        """Return the array: nothing is differentiated here."""
+        """Return the array unchanged: nothing is differentiated here."""
         return value
 
     def gradient(self, step: Grad, values: Mapping[str, Any]) -> Any:
-        """Return numbers that are not known, in the leaf's shape: nothing is differentiated here."""
+        """Return NaN in the leaf's shape, for an unknown gradient: nothing is differentiated here."""
         return np.full_like(values[step.leaf], np.nan)
 
     def tangent(self, step: Jvp, values: Mapping[str, Any]) -> Any:
-        """Return numbers that are not known, in the output's shape: nothing is differentiated here."""
+        """Return NaN in the output's shape, for an unknown tangent: nothing is differentiated here."""
         return np.full_like(values[step.output], np.nan)
 
 
 class _Bounded(Float64):
-    """Refuses what a scenario of somebody's file could fill memory with, or compute for hours."""
+    """:class:`Float64` with limits on memory and time, for scenarios from users' files."""
 
     def __init__(self) -> None:
         self.left = MOST_IN_ALL
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
-        """Return the operator's value. Raises ValueError where it, or what is computed on the way, is too large."""
+        """Return the operator's result. Raises ValueError if it, or an intermediate result, is too large."""
         size = max(map(np.size, arguments), default=1)
         for attribute in operator.attributes:
             refuse_size(_asked_for(attribute.type, attributes[attribute.name], size))
@@ -93,7 +93,7 @@ class _Bounded(Float64):
 
 
 def _asked_for(kind: str, value: Any, size: int) -> int:
-    """Return a bound of the entries that an attribute asks for, where an array has ``size`` entries."""
+    """Return a bound on the number of entries that an attribute requests from an array of ``size`` entries."""
     numbers = [max(number, 1) for number in _whole_numbers(value)]
     if kind in SHAPES:
         return prod(numbers)
@@ -110,9 +110,10 @@ def _whole_numbers(value: Any) -> Iterator[int]:
 
 
 def bounded_values(scenario: Scenario) -> Values:
-    """Return the value of every name that a scenario of somebody's file defines, in bounded time and memory.
+    """Return the value of every name that a scenario from a user's file defines, in bounded time and memory.
 
-    Raises ScenarioEvaluationError where an operator refuses its arguments, or where a value has more than MOST_ENTRIES.
+    Raises ScenarioEvaluationError if an operator rejects its arguments, or if a value has more than MOST_ENTRIES
+    entries, or all of them together more than MOST_IN_ALL.
     """
     try:
         return evaluate(scenario, _Bounded())
@@ -122,10 +123,10 @@ def bounded_values(scenario: Scenario) -> Values:
 
 @lru_cache(maxsize=REMEMBERED)
 def float64_values(scenario: Scenario) -> Values:
-    """Return the value of every name that the scenario defines, as numpy computes it; nobody may change them.
+    """Return the value of every name that the scenario defines, as numpy computes it, in read-only arrays.
 
-    Several parts of refgrad ask for those of one scenario in turn. Raises ScenarioEvaluationError where an operator
-    refuses its arguments.
+    They are cached, since several parts of refgrad need those of one scenario in turn. Raises ScenarioEvaluationError
+    if an operator rejects its arguments.
     """
     values = evaluate(scenario, Float64())
     for array in values.values():

@@ -1,4 +1,4 @@
-"""Operators that have a formula, or a function over numpy, as functions of numpy's arrays."""
+"""Operators with a formula or a structure, as functions of numpy arrays."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.structure import LARGEST, refuse_size
 
 SMALL: Final = 64
-"""Number of entries up to which the arguments of a formula are broadcast without asking for the size of the result."""
+"""Largest argument of a formula, in entries, for which the size of the broadcast result is not checked."""
 
 
 @cache
 def numpy_function(operator: Operator) -> Callable[..., Any]:
-    """Compile an operator that is no composite to a function of numpy arrays, with its attributes as keywords."""
+    """Return an operator that is not a composite as a function of numpy arrays, with its attributes as keywords."""
     if operator.structure is not None:
         forward = operator.structure.forward
         return lambda *arrays, **attributes: forward(np, *arrays, **attributes)
@@ -30,7 +30,7 @@ def numpy_function(operator: Operator) -> Callable[..., Any]:
 def refuse_large_result(
     operator: Operator, arrays: Sequence[Any], attributes: Mapping[str, Any], most: int = LARGEST
 ) -> None:
-    """Raise ValueError where an operator that is no composite would make an array of more than ``most`` entries."""
+    """Raise ValueError if an operator that is not a composite would return more than ``most`` entries."""
     shapes = [np.shape(array) for array in arrays]
     if operator.structure is None and max(map(prod, shapes)) > SMALL:
         refuse_size(prod(np.broadcast_shapes(*shapes)), most)

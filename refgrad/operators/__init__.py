@@ -1,4 +1,4 @@
-"""The table of operators, from which everything else derives."""
+"""The table of operators: its rows, formulas, structures and composites."""
 
 from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.expression import Expression, ExpressionError

@@ -1,7 +1,7 @@
 """Composite operators (softmax, a convolution, a determinant …), which consist of other operators of the table.
 
-A composite has no rule of its own. Every number system, every oracle and the reference engine run its steps, so what is
-certified is what the steps say; engines are held to it by the value and the derivatives of their own one function.
+A composite has no reverse rule. Every number system, every oracle and the reference engine run its steps, so the steps
+define what is certified. Engines are compared with it by the value and the derivatives of their own single function.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import Any, Protocol
 
 
 class Operators(Protocol):
-    """The operators of the table as functions of whatever stands for an array.
+    """The operators of the table as functions on any representation of arrays.
 
-    Each takes its arrays in the order of its row, or Python numbers in their place, and its attributes by name;
-    defaults may be left out. Results have a ``shape``, and nothing else can be asked of them.
+    Each takes its arrays in the order of its row, or Python numbers instead of them, and its attributes by keyword;
+    defaults may be omitted. Results have a ``shape``, and no other member of theirs may be used.
     """
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return the operator of that name."""
 
     def constant(self, array: Any) -> Any:
-        """Return an array of numbers or truth values that is no leaf and gets no gradient."""
+        """Return an array of numbers or booleans that is not a leaf and gets no gradient."""
 
 
 @dataclass(frozen=True, slots=True)
 class Composite:
     """The steps of a composite operator.
 
-    ``forward(ops, *arrays, **attributes)`` returns the result; ``ops`` are :class:`Operators`. It may look at shapes
-    and attributes, never at entries, and raises ValueError for those that do not fit together. ``computed`` is the same
-    function by other steps, as engines compute it, where those of ``forward`` overflow: the reference engine runs
-    these, and values in floats are theirs where the others are none.
+    ``forward(ops, *arrays, **attributes)`` returns the result; ``ops`` are :class:`Operators`. It may depend on shapes
+    and attributes, never on entries, and raises ValueError if they do not fit together. ``computed`` is the same
+    function by the steps that engines use, if these differ, e.g. because those of ``forward`` overflow. The reference
+    engine runs ``computed``; evaluation in floats may use it where the result of ``forward`` is not finite.
     """
 
     forward: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""The values with which an elementwise operator's derivative varies, other than by a choice between branches."""
+"""The values that an elementwise operator's derivative depends on, apart from the choice of a branch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from refgrad.operators.table import Operator
 
 @cache
 def bending(operator: Operator, argument: str) -> frozenset[str]:
-    """Return the values (arguments by name, or ``out``) that the partial by an argument surely varies with.
+    """Return the values (arguments by name, or ``out``) on which the partial by an argument certainly depends.
 
-    A name that only decides between branches does not count: |x| has a slope that depends on x, and bends nowhere. Of
-    structural operators nothing is said: whether a product bends depends on how many factors it has.
+    A name that only selects a branch does not count: the slope of |x| depends on x, but |x| is linear in each branch.
+    For structural and composite operators the result is empty: whether a product is nonlinear in a factor, for example,
+    depends on the number of factors.
     """
     if argument not in operator.partials:
         return frozenset()

@@ -1,10 +1,10 @@
-"""The mechanical differentiation of formulas, for the oracles.
+"""Automatic differentiation of formulas, for the oracles.
 
 ``differentiate`` turns a formula into a function that returns its value and its partial derivative with respect to each
-argument: sum, product, quotient and chain rule over the derivatives of the functions that formulas call. It never sees
-the ``partials`` of a row, so an oracle that uses it owes nothing to what it judges. Where a number system cannot decide
-a branch, both branches are evaluated and joined (``choose``), which yields the hull of the one-sided derivatives at a
-kink.
+argument, by the sum, product, quotient and chain rules and the derivatives of the functions that formulas call. It
+never reads the ``partials`` of a row, so an oracle that uses it is independent of them. Where a number system cannot
+decide a branch, both branches are evaluated and joined (``choose``), which yields the hull of the one-sided derivatives
+at a kink.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def differentiate(
 ) -> Callable[..., tuple[Any, ...]]:
     """Compile ``formula`` to a function of ``arguments + parameters`` returning ``(value, partial, …)``.
 
-    One partial an argument; a partial that is identically zero or one is the integer 0 or 1. ``system`` supplies the
-    functions, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then,
-    otherwise)``, whose branches are tuples of value and partials, or functions that return such a tuple.
+    There is one partial per argument; one that is identically zero or one is the integer 0 or 1. ``system`` supplies
+    the functions, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then,
+    otherwise)``, whose branches are tuples of value and partials or functions that return such a tuple.
     """
     source = value_and_partials(formula, arguments, parameters)
     namespace = dict(system)
@@ -42,10 +42,10 @@ def differentiate(
 def differentiate_along(
     formula: Expression, arguments: tuple[str, ...], moving: tuple[str, ...], system: Mapping[str, Any]
 ) -> Callable[..., tuple[Any, Any]]:
-    """Compile ``formula`` to a function of ``arguments``, and by keyword ``NAME_speed`` of those moving.
+    """Compile ``formula`` to a function that returns its value and its derivative along a line.
 
-    It returns value and speed, which go through a branch together: where it is open, ``choose`` joins what each side
-    would do as a whole.
+    It takes ``arguments``, and the speed of each argument in ``moving`` as a keyword ``NAME_speed``. Where a branch is
+    undecided, ``choose`` joins the pairs of value and derivative that the two sides return.
     """
     block = _Block(("time",))
     environment = {name: _Dual(name, (f"{name}_speed",) if name in moving else (ZERO,)) for name in arguments}
@@ -61,7 +61,7 @@ def differentiate_along(
 def value_and_partials(formula: Expression, arguments: tuple[str, ...], parameters: tuple[str, ...] = ()) -> str:
     """Return the Python source of the function that :func:`differentiate` compiles.
 
-    Parameters are made numbers of the system: Python's own would be divided by each other in 53 bits.
+    Parameters are converted to numbers of the system, since Python would divide its own numbers in 53 bits.
     """
     block = _Block(arguments)
     environment = {name: _Dual(name, block.unit(name)) for name in arguments}
@@ -75,7 +75,7 @@ def value_and_partials(formula: Expression, arguments: tuple[str, ...], paramete
 
 @dataclass(frozen=True, slots=True)
 class _Dual:
-    """The source of a value and of its partials."""
+    """Source text of a value and of its partials."""
 
     value: str
     partials: Partials
@@ -83,7 +83,7 @@ class _Dual:
 
 @dataclass(slots=True)
 class _Block:
-    """Statements under construction, with names that no other block of the function uses."""
+    """A list of statements that is being built, with names that no other block of the function uses."""
 
     arguments: tuple[str, ...]
     prefix: str = "t"
@@ -98,7 +98,7 @@ class _Block:
         return tuple(ONE if name == argument else ZERO for argument in self.arguments)
 
     def name(self, text: str) -> str:
-        """Give a value a name, so that it is computed once; names and small numbers stay as they are."""
+        """Assign a value to a new name, so that it is computed once; names, 0 and 1 are returned unchanged."""
         if text.isidentifier() or text in {ZERO, ONE}:
             return text
         self.count += 1
@@ -148,7 +148,7 @@ class _Block:
         return _Dual(value, tuple(self.name(p) for p in partials))
 
     def power(self, base: _Dual, exponent: _Dual, value: str, node: ast.expr) -> list[str]:
-        """d(a ** b) = b a ** (b - 1) da + log(a) a ** b db; a whole exponent keeps its own, exact, rule."""
+        """Return the partials by d(a ** b) = b a ** (b - 1) da + log(a) a ** b db; b - 1 is literal if b is whole."""
         a, b = base.value, exponent.value
         whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
         down = f"({a}) ** {node.value - 1}" if whole else f"({a}) ** ({b} - 1)"  # type: ignore[attr-defined]
@@ -199,7 +199,7 @@ class _Block:
         return _Dual(targets[0], tuple(targets[1:]))
 
     def side(self, name: str, node: ast.expr, environment: Mapping[str, _Dual]) -> str:
-        """Return a branch as a tuple where it computes nothing, else the name of a function that computes it."""
+        """Return a branch as a tuple if it computes nothing, else the name of a function that computes it."""
         inner = _Block(self.arguments, f"{name}_")
         result = inner.visit(node, environment)
         texts = ", ".join([_number(result.value), *result.partials])
@@ -215,9 +215,9 @@ def _indented(text: str) -> str:
 
 
 def _number(text: str) -> str:
-    """Let a plain number that a function receives, a branch returns or a quotient has be one of the system's.
+    """Convert a literal to a number of the system; leave any other text unchanged.
 
-    FLINT insists on it, and Python would divide in 53 bits.
+    FLINT requires it of arguments and of what a branch returns, and Python would divide two literals in 53 bits.
     """
     return f"number({text})" if text[0].isdigit() else text
 

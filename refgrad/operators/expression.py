@@ -1,8 +1,8 @@
-"""The language of the operator table's formulas, and how a formula becomes a function.
+"""The formula language of the operator table, and the compilation of formulas to functions.
 
-The language is a small part of Python's expressions: numbers, names, ``+ - * / **``, comparisons,
+The language is a small subset of Python's expressions: numbers, names, ``+ - * / **``, comparisons,
 ``and``/``or``/``not``, ``a if condition else b`` and calls of the functions in :mod:`refgrad.operators.functions`. A
-number system supplies the functions, so one text serves float64 arrays, balls, complex numbers and symbols alike.
+number system supplies the functions, so one formula works for float64 arrays, balls, complex numbers and symbols.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class ExpressionError(UserError):
 
 @dataclass(frozen=True)
 class Expression:
-    """A formula, checked once constructed; two formulas are equal when their texts are."""
+    """A formula, validated at construction; two formulas are equal if their texts are."""
 
     source: str
 
     def __post_init__(self) -> None:
-        """Refuse everything outside of the language, with the text that is at fault."""
+        """Raise ExpressionError if the formula uses anything outside the language."""
         for node in ast.walk(self.tree):
             _check(node, self.source)
 
@@ -54,7 +54,7 @@ class Expression:
         """The parsed formula."""
         try:
             return ast.parse(self.source, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a null byte, or nested too deep
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # null bytes, deep nesting
             problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
             raise ExpressionError(f"formula {shortened(self.source, 200)!r} does not parse: {problem}") from error
 
@@ -78,15 +78,15 @@ class Expression:
 
     @cached_property
     def folded_calls(self) -> str:
-        """The same for floats: functions of plain numbers (and pi) are computed, to Python's own floats.
+        """Like ``calls``, for floats: calls on literals and pi are replaced by their values as Python floats.
 
-        Those take the dtype of what they meet, as numpy's do not: sqrt(2) times a float32 stays one.
+        A Python float takes the dtype of the other operand, a numpy float does not: sqrt(2) times a float32 is float32.
         """
         body = _ToCalls(fold=True).visit(ast.parse(self.source, mode="eval").body)
         return ast.unparse(ast.fix_missing_locations(body))
 
     def function(self, parameters: tuple[str, ...], system: Mapping[str, Any]) -> Callable[..., Any]:
-        """Compile to a function of ``parameters`` over the functions of a number system that evaluates both branches.
+        """Compile the formula to a function of ``parameters`` in a number system; it evaluates both branches.
 
         ``system`` supplies the vocabulary, ``number`` (from a decimal text), ``where`` and the comparisons by name.
         """
@@ -100,7 +100,7 @@ class Expression:
 
 
 def is_exact(text: str) -> bool:
-    """Whether a decimal text is exactly a float64 (0.5 is, 0.1 is not)."""
+    """Return True if a decimal text is exactly a float64 (0.5 is, 0.1 is not)."""
     return Fraction(text) == Fraction(float(text))
 
 
@@ -123,7 +123,7 @@ def _check(node: ast.AST, source: str) -> None:
 
 
 class _ToCalls(ast.NodeTransformer):
-    """Turn comparisons, branches and inexact numbers into calls that a number system answers."""
+    """Replaces comparisons, branches and inexact numbers by calls to functions of a number system."""
 
     def __init__(self, *, fold: bool = False) -> None:
         self.fold = fold
@@ -147,7 +147,7 @@ class _ToCalls(ast.NodeTransformer):
         return _call("where", self.visit(node.test), self.visit(node.body), self.visit(node.orelse))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Let a function of nothing but plain numbers have the system's: FLINT insists on its own."""
+        """Evaluate a call on literals if ``fold``; else convert them to the system's numbers, as FLINT requires."""
         if self.fold and all(map(_is_plain, ast.walk(node))):
             return ast.Constant(eval(ast.unparse(node), dict(PYTHON_FLOATS)))
         arguments = [self.visit(argument) for argument in node.args]
@@ -162,7 +162,7 @@ class _ToCalls(ast.NodeTransformer):
 
 
 def _is_plain(node: ast.AST) -> bool:
-    """Whether Python's own floats have what stands there: a number, pi, a function, or arithmetic."""
+    """Return True if Python floats support the node: a number, pi, a function of theirs, or arithmetic."""
     if isinstance(node, ast.Name):
         return node.id in PYTHON_FLOATS
     return not isinstance(node, ast.Compare | ast.BoolOp | ast.IfExp)

@@ -1,4 +1,4 @@
-"""The description of an operator for readers: what it takes, where it is defined, and what holds at its edges."""
+"""Text that describes an operator to readers: its signature, its domain and its edges."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from refgrad.operators.table import Attribute, Edge, Operator
 
 
 def signature(operator: Operator) -> str:
-    """Return arrays and attributes, as ``(x, axis=None, keepdims=False)``."""
+    """Return the arguments and attributes, as ``(x, axis=None, keepdims=False)``."""
     arrays = [f"*{argument.name}" if argument.variadic else argument.name for argument in operator.arguments]
     return f"({', '.join(arrays + [_attribute(attribute) for attribute in operator.attributes])})"
 
 
 def domain(operator: Operator) -> str:
-    """Return the condition under which the operator is defined; empty where it is everywhere."""
+    """Return the condition under which the operator is defined, or an empty string if it is defined everywhere."""
     return "" if operator.domain is None else operator.domain.source
 
 
 def edge(found: Edge) -> str:
-    """Return where an edge is and what is legal there, as ``x == 0: kink, d/dx in [-1, 1]``."""
+    """Return an edge's condition and the legal derivatives there, as ``x == 0: kink, d/dx in [-1, 1]``."""
     legal = [
         f"d/d{name} {f'= {_end(low)}' if low == high else f'in [{_end(low)}, {_end(high)}]'}"
         for name, (low, high) in found.subdifferential.items()

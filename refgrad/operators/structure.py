@@ -1,8 +1,8 @@
 """The parts of a structural operator (sum, reshape, matmul …).
 
-One numpy function and one reverse rule, written beside each other. The function is plain numpy and is run on float64
+A structural operator has one numpy function and one reverse rule. The function is plain numpy and runs on float64
 arrays and on object arrays of balls, symbols or anything else that can be added and multiplied. The rule is for the
-reference engine only; oracles never read it.
+reference engine only; oracles never use it.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 LARGEST: Final = 2**24
-"""Number of entries of an array above which no operator makes it: 134 MB of float64."""
+"""Largest number of entries of an array that an operator may create: 134 MB of float64."""
 
 Shape = tuple[int, ...]
 Cotangents = Sequence[Any]
 
 
 class RecordedNode(Protocol):
-    """What a reverse rule may know of the application that it differentiates."""
+    """The recorded application of an operator, as its reverse rule sees it."""
 
     @property
     def shapes(self) -> Sequence[Shape]:
-        """The shapes of the arguments."""
+        """Shapes of the arguments."""
 
     @property
     def needs(self) -> Sequence[bool]:
-        """Which arguments want a cotangent; the rule may answer None for the others."""
+        """One flag per argument: True if it needs a cotangent. The rule may return None for the others."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The attributes, defaults filled in."""
+        """The attributes, including defaults."""
 
     def saved(self, name: str) -> Any:
         """Return a value listed in ``Structure.saves``: an argument by its name, the output as ``out``."""
@@ -39,14 +39,14 @@ class RecordedNode(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The function and the rule of one structural operator.
+    """The function and the reverse rule of one structural operator.
 
-    ``forward(system, *arrays, **attributes)`` returns an array; ``system`` has ``maximum`` and ``minimum`` as reducible
-    functions. ``vjp(ops, cotangent, node)`` returns one cotangent an argument, each of the argument's shape, built from
-    operators only (``ops.sum``, ``ops.matmul`` …), so the rule can itself be differentiated.
-    ``size(*shapes, **attributes)`` bounds the number of entries of the result. It is there where a result may have more
-    entries than the arguments.
+    ``forward(system, *arrays, **attributes)`` returns an array; ``system`` has ``maximum`` and ``minimum`` as functions
+    with a method ``reduce``. ``vjp(ops, cotangent, node)`` returns one cotangent per argument, each of the argument's
+    shape. It is built from operators only (``ops.sum``, ``ops.matmul`` …), so the rule can itself be differentiated.
     ``saves`` names the values that the rule for an argument needs: {argument: (value, …)}.
+    ``size(*shapes, **attributes)`` returns an upper bound on the number of entries of the result. It is needed only if
+    a result may have more entries than the arguments.
     """
 
     forward: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""The operators: the rows of ``specs/operators/*.toml`` as values."""
+"""The operator table: the rows of ``specs/operators/*.toml`` as objects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OperatorError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An array that an operator takes; a variadic one stands for one or more arrays."""
+    """An array argument of an operator; a variadic one stands for one or more arrays."""
 
     name: str
     dtype: Literal["float", "bool"] = "float"
@@ -46,9 +46,9 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A plain value that an operator takes beside its arrays.
+    """A parameter of an operator that is a plain value, not an array.
 
-    An ``int`` or ``real`` lies in ``bounds``, both included; an ``option`` is one of ``options``.
+    An ``int`` or ``real`` lies in ``bounds``, ends included; an ``option`` is one of ``options``.
     """
 
     name: str
@@ -59,20 +59,20 @@ class Attribute:
 
     @property
     def required(self) -> bool:
-        """Whether a scenario has to give it."""
+        """Return True if a scenario has to specify the attribute."""
         return self.default is REQUIRED
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A set of points where the derivative is a convention (kink), is none (jump) or a limit, with the reason.
+    """A set of points where the derivative is a convention (kink), does not exist (jump) or is a limit.
 
-    ``where`` is the condition on the arguments; ``examples`` are points that meet it; ``subdifferential`` gives the
-    legal interval of each partial there, and ``reference`` what the reference engine answers. At a kink or a jump these
-    may be formulas of the arguments and attributes. At a jump the intervals are those of the slopes beside it, though
-    the operator has no derivative there: it is what a derivative by the steps of the formula can be. At a limit
-    ``value`` is the operator's own, and a partial that is not stated does not exist. ``nan`` says which library
-    answers by NaN on purpose, with the source of that; it is empty where NaN is no answer.
+    ``where`` is the condition on the arguments; ``examples`` are points that satisfy it; ``reason`` explains the
+    choice. ``subdifferential`` is the legal interval of each partial, and ``reference`` the partial that the reference
+    engine returns. At a kink or a jump these may be formulas of the arguments and attributes. At a jump the operator
+    has no derivative: the intervals are those of the slopes on either side, which differentiating the steps of the
+    formula can yield. At a limit ``value`` is the operator's value, and a partial that is not stated does not exist.
+    ``nan`` names a library that returns NaN there on purpose, with the source; it is empty if NaN is not accepted.
     """
 
     kind: Literal["kink", "jump", "limit"]
@@ -90,10 +90,11 @@ Convention = Literal["nan", "infinity", "subnormal", "containment"]
 
 @dataclass(frozen=True, slots=True)
 class Exceptional:
-    """What an operator leaves to engines where an operand is NaN, infinite or subnormal, with the reason.
+    """The conventions left to engines where an operand is NaN, infinite or subnormal, with the reason.
 
-    ``nan``: a result that depends on NaN need not be NaN. ``infinity``: limits need not be reached. ``subnormal``: such
-    numbers may be taken for others. ``containment``: what is not finite may reach results that do not depend on it.
+    ``nan``: a result that depends on NaN need not be NaN. ``infinity``: the result at infinity need not be the limit.
+    ``subnormal``: such numbers may be treated as others. ``containment``: an operand that is not finite may affect
+    results that do not depend on it.
     """
 
     conventions: frozenset[Convention] = frozenset()
@@ -104,15 +105,15 @@ class Exceptional:
 class Operator:
     """One row of the table. Elementwise rows have a formula; others are a :class:`Structure` or a :class:`Composite`.
 
-    ``samples`` are the ranges that operands are drawn from. ``stress_values``, in a row ``beyond``, lie outside of
-    these, and the operator meets them where it is applied alone: negative divisors, or such that the steps of a naive
-    formula overflow.
+    ``samples`` are the ranges that operands are drawn from. ``stress_values`` (key ``beyond`` of a row) lie outside of
+    these ranges, and are used where the operator is applied in isolation: negative divisors, for example, or numbers at
+    which the steps of a naive formula overflow.
 
-    ``shapes`` is there where operands meet by a pattern: one a operand, as ``"... n k"`` and ``"... k m"``. Letters
-    stand for lengths, numbers for themselves, and ``...`` for any axes, the same ones wherever it stands.
+    ``shapes`` holds one pattern per operand if the shapes are related, as ``"... n k"`` and ``"... k m"``. A letter
+    stands for a length, a number for itself, and ``...`` for any axes, the same ones in every pattern.
 
-    ``forward`` is what the reference engine computes for ``formula``. ``rounding`` is what an engine may compute, where
-    good libraries round more than ``forward`` does; where the row has none, it is ``forward``.
+    ``forward`` is the formula by which the reference engine computes ``formula``. ``rounding`` is one that engines may
+    use, where good libraries round more than ``forward`` does; it is ``forward`` unless the row states it.
     """
 
     name: str
@@ -139,40 +140,43 @@ class Operator:
 
     @property
     def elementwise(self) -> bool:
-        """Whether the operator is a formula applied entry by entry, with broadcasting."""
+        """Return True if the operator is a formula applied entry by entry, with broadcasting."""
         return self.formula is not None
 
     @property
     def kinks(self) -> tuple[Edge, ...]:
-        """The edges at which the derivative is a convention, or none; at the others it is a limit."""
+        """Edges at which the derivative is a convention or does not exist; at the other edges it is a limit."""
         return tuple(edge for edge in self.edges if edge.kind != "limit")
 
     @property
     def pattern_rank(self) -> int:
-        """How many axes the longest of its patterns names; 0 where it has none."""
+        """Number of axes that the longest pattern names; 0 without patterns."""
         return max((len(pattern.removeprefix("...").split()) for pattern in self.shapes), default=0)
 
     @property
     def argument_names(self) -> tuple[str, ...]:
-        """Names of the arrays, in order."""
+        """Names of the array arguments, in order."""
         return tuple(argument.name for argument in self.arguments)
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
-        """Names of the plain values, in order."""
+        """Names of the attributes, in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def differentiable_arguments(self) -> tuple[str, ...]:
-        """Names of the arrays that may receive a cotangent."""
+        """Names of the array arguments that may receive a cotangent."""
         return tuple(argument.name for argument in self.arguments if argument.dtype == "float")
 
     def vanishes(self, argument: str) -> bool:
-        """Whether the partial by an argument is zero everywhere, as that of a step is."""
+        """Return True if the partial by an argument is zero everywhere, as for a step function."""
         return argument in self.partials and self.partials[argument].source == "0"
 
     def span(self, argument: str) -> tuple[float, float]:
-        """The least and the greatest number that the row gives an argument: by samples, beyond them, at its edges."""
+        """Return the smallest and the largest number in the argument's samples, stress values and edge examples.
+
+        An argument without samples has the span (-inf, inf).
+        """
         if argument not in self.samples:
             return -math.inf, math.inf
         examples = (example.get(argument) for edge in self.edges for example in edge.examples)
@@ -181,7 +185,7 @@ class Operator:
         return min(numbers), max(numbers)
 
     def bind(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill in the defaults, in the row's order; unknown or missing names are an error."""
+        """Return the attributes and defaults, in the row's order. Raises OperatorError for unknown or missing names."""
         if not attributes and not self.attributes:
             return {}
         defaults = _defaults(self)
@@ -197,16 +201,16 @@ class Operator:
         return bound
 
     def saves(self, argument: str) -> frozenset[str]:
-        """Which values (arguments by name, the output as ``out``) the rule for ``argument`` has to keep.
+        """Return the values (arguments by name, the output as ``out``) that the rule for ``argument`` needs.
 
-        A composite has no rule of its own: any of its arguments may be kept, and none has to be.
+        A composite has no rule: any of its arguments may be saved, and none has to be.
         """
         return _saved(self, argument)
 
 
 @cache
 def _saved(operator: Operator, argument: str) -> frozenset[str]:
-    """Return which values the rule for an argument keeps."""
+    """Return the values that the rule for an argument needs, as :meth:`Operator.saves` does."""
     if operator.structure is not None:
         return frozenset(operator.structure.saves.get(argument, ()))
     if operator.composite is not None:
@@ -218,15 +222,15 @@ def _saved(operator: Operator, argument: str) -> frozenset[str]:
 
 @cache
 def _defaults(operator: Operator) -> Mapping[str, Any]:
-    """Return what an operator's attributes are where they are not given, in the row's order."""
+    """Return the defaults of an operator's attributes, in the row's order."""
     return MappingProxyType({attribute.name: attribute.default for attribute in operator.attributes})
 
 
 @cache
 def operator_table() -> Mapping[str, Operator]:
-    """All operators by name, in the order of the files.
+    """Return all operators by name, in the order of the files.
 
-    Raises :class:`OperatorError` where a row is malformed.
+    Raises :class:`OperatorError` if a row is malformed.
     """
     return load_operators(specs_directory() / "operators")
 
@@ -244,7 +248,7 @@ def load_operators(directory: Path) -> Mapping[str, Operator]:
 
 @dataclass(frozen=True, slots=True)
 class _RowReader:
-    """Reads one row that satisfies the schema, and refuses what does not fit together."""
+    """Reads one row that satisfies the schema, and raises OperatorError if its fields are inconsistent."""
 
     path: Path
     name: str

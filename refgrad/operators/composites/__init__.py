@@ -1,4 +1,4 @@
-"""The table of composites: one entry a row of ``specs/operators`` that has no formula and no structure."""
+"""The table of composites, by the names of their rows in ``specs/operators``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions made of logarithms of the gamma function."""
+"""Composites of logarithms of the gamma function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refgrad.operators.composite import Composite, Operators
 
 
 def mvlgamma(ops: Operators, x: Any, *, p: int) -> Any:
-    """Logarithm of the gamma function of p dimensions (NIST DLMF 35.3.4), where log(pi) / 2 is lgamma(1 / 2)."""
+    """Return the log-gamma function of p dimensions (NIST DLMF 35.3.4); log(pi) / 2 is computed as lgamma(1 / 2)."""
     total = ops.multiply(ops.lgamma(ops.constant(np.array(0.5))), p * (p - 1) / 2)
     for number in range(p):
         total = ops.add(total, ops.lgamma(ops.subtract(x, number / 2)))

@@ -1,4 +1,4 @@
-"""The functions that formulas may call: one row a function (``rows``), one column a number system.
+"""The functions that formulas may call: one row per function (``rows``), one column per number system.
 
 | module | number system | used by |
 |---|---|---|
@@ -7,11 +7,11 @@
 | ``balls`` | FLINT's balls | the certified oracle |
 | ``series`` | FLINT's power series | the certified oracle of higher derivatives |
 
-The columns of mpmath's floats and intervals, numpy's complex numbers and SymPy's expressions, which only tests read,
-are in ``tests/operators/functions/``.
+The columns of mpmath's floats and intervals, numpy's complex numbers and SymPy's expressions, which only tests use, are
+in ``tests/operators/functions/``.
 
-A new function is a row, and an entry in each column that cannot do with the row's definition. Only the rows and
-``python_floats`` are loaded with this package: the libraries of the columns take long.
+A new function needs a row, and an entry in each column that cannot use the row's definition. Importing this package
+imports only the rows and ``python_floats``, since the libraries of the other columns are slow to import.
 """
 
 from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS, Function

@@ -1,4 +1,4 @@
-"""The functions of numpy's arrays of real numbers, in float64 and narrower formats."""
+"""The functions on numpy arrays of real numbers, in float64 and narrower formats."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from refgrad.operators.functions.column import column
 
 @cache
 def _scipy(name: str) -> Callable[..., Any]:
-    """Return scipy's function, which is imported when it is first called: that takes a third of a second."""
+    """Return a function of ``scipy.special``, which is imported at the first call: that takes a third of a second."""
     function: Callable[..., Any] = getattr(import_module("scipy.special"), name)
     return function
 
 
 def _in_format_of(x: Any, found: Any) -> Any:
-    """Return float16 for float16, which scipy computes in float64."""
+    """Cast a result of scipy to float16 if ``x`` is float16, for which scipy returns a wider format."""
     return found.astype(np.float16) if getattr(x, "dtype", None) == np.float16 else found
 
 
@@ -31,19 +31,19 @@ def _special(name: str) -> Callable[[Any], Any]:
 
 
 def _polygamma(n: int, x: Any) -> Any:
-    """By Hurwitz' zeta function (DLMF 25.11.12); scipy's own polygamma does not keep the dtype."""
+    """Compute polygamma by the Hurwitz zeta function (DLMF 25.11.12); scipy's own does not keep the dtype."""
     if n == 0:
         return DIGAMMA(x)
     return _in_format_of(x, (-1.0) ** (n + 1) * math.factorial(int(n)) * _scipy("zeta")(n + 1.0, x))
 
 
 def _besseli(n: float, x: Any) -> Any:
-    order = int(abs(n))  # which comes as a float from formulas
+    order = int(abs(n))  # formulas pass a float
     return BESSEL[order](x) if order in BESSEL else _modified("iv", order, x)
 
 
 def _besselie(n: float, x: Any) -> Any:
-    """By those of the orders below where scipy's has no numbers (DLMF 10.29.1, whose terms do not cancel there)."""
+    """Use lower orders for large x, where scipy has no numbers (DLMF 10.29.1, whose terms do not cancel there)."""
     order = int(abs(n))
     if order in SCALED_BESSEL:
         return SCALED_BESSEL[order](x)
@@ -55,40 +55,40 @@ def _besselie(n: float, x: Any) -> Any:
 
 
 def _modified(name: str, order: int, x: Any) -> Any:
-    """DLMF 10.30.1."""
+    """Compute a modified Bessel function, near 0 by the first term of its series (DLMF 10.30.1)."""
     return _of_order(name, order, x, (x / 2) ** order / math.factorial(order), NEAR)
 
 
 def _sphericalj(n: float, x: Any) -> Any:
-    """DLMF 10.52.1."""
+    """Compute a spherical Bessel function, near 0 by the first term of its series (DLMF 10.52.1)."""
     order = int(abs(n))
     first = x**order / math.prod(range(1, 2 * order + 2, 2))
     return _of_order("spherical_jn", order, x, first, NEAR_SPHERE)
 
 
 def _of_order(name: str, order: int, x: Any, first: Any, border: float) -> Any:
-    """By scipy's function of any order, and nearer to 0 than ``border`` by the ``first`` term of the series."""
+    """Return scipy's function of an order, but ``first``, the first term of the series, where |x| < ``border``."""
     is_near = np.abs(x) < border
     found = np.where(is_near, first, _scipy(name)(order, np.where(is_near, border, x)))
     return found.astype(np.asarray(x).dtype)[()]
 
 
 def _sigmoid(x: Any) -> Any:
-    """1 / (1 + e⁻ˣ) without an exponential that overflows."""
+    """Return 1 / (1 + e⁻ˣ) without an exponential that overflows."""
     return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
 
 
 DIGAMMA = _special("digamma")
 BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1")})
-"""Those of scipy that are right of all numbers: its general one is 0 of 1e-181 in the order 1."""
+"""Functions of scipy for the orders 0 and 1, right for all numbers: its general one is 0 at 1e-181 for order 1."""
 NEAR_SPHERE = 2.0**-27
-"""The square of a number that is nearer to 0 is no part of 1."""
+"""Size of x below which the first term of a spherical Bessel function is accurate: 1 + x² rounds to 1."""
 
 NEAR = 2.0**-500
-"""No larger power of a number that is nearer to 0 counts beside a smaller one; scipy says NaN of those below 1e-305."""
+"""Size of x below which a higher power is negligible next to a lower one; scipy returns NaN below 1e-305."""
 
 FAR = 2.0**20
-"""Far beyond all orders, and below 2**30, from where on AMOS has fewer digits than there are."""
+"""Size of x above which lower orders are used: far beyond all orders, and below 2**30, where AMOS loses digits."""
 
 SCALED_BESSEL = MappingProxyType({0: _special("i0e"), 1: _special("i1e")})
 
@@ -103,7 +103,7 @@ NUMPY_FUNCTIONS: Mapping[str, Any] = column(
             *("sign", "floor", "trunc", "round", "maximum", "minimum"),
         )
     }
-    # numpy has none of these, or (i0) a less accurate one.
+    # numpy lacks these, or (i0) is less accurate.
     | {name: _special(name) for name in ("erf", "erfc", "erfcx", "erfinv", "i0", "i1", "i0e", "i1e")}
     | {
         "abs": abs,
@@ -119,4 +119,4 @@ NUMPY_FUNCTIONS: Mapping[str, Any] = column(
     | {name: getattr(np, name) for name in ("where", "logical_and", "logical_or", "logical_not")}
     | {"number": float, "pi": math.pi},
 )
-"""The column, with numpy's comparisons, branches and numbers."""
+"""The column of numpy arrays, with comparisons, branches and numbers."""

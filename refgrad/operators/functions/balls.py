@@ -1,8 +1,8 @@
-"""The functions of FLINT's balls.
+"""The functions on FLINT's balls.
 
 A ball is a midpoint and a radius; every operation returns a ball that contains all results for all members of its
 operands (Johansson, Arb: efficient arbitrary-precision midpoint-radius interval arithmetic, IEEE Trans. Comput. 2017).
-Inequalities answer True, False or None: None where the ball, or an exact tie, leaves the branch open.
+Inequalities return True, False or None: None where overlapping balls or an exact tie leave the branch undecided.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from refgrad.operators.functions.special_balls import (
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Compute in balls with midpoints of ``bits`` bits inside the block."""
+    """Set the precision of ball arithmetic to ``bits`` bits inside the block."""
     before = ctx.prec
     ctx.prec = bits
     try:
@@ -43,19 +43,19 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def greater(x: Any, y: Any) -> Decision:
-    """x > y; undecided where the balls overlap and at exact equality, which is where a kink sits."""
+    """Return True if x > y; None where the balls overlap and at exact equality, where a kink lies."""
     if x > y:
         return True
     return False if x < y else None
 
 
 def less(x: Any, y: Any) -> Decision:
-    """x < y; undecided where the balls overlap and at exact equality."""
+    """Return True if x < y; None where the balls overlap and at exact equality."""
     return greater(y, x)
 
 
 def equal(x: Any, y: Any) -> Decision:
-    """x == y; undecided where the balls overlap but are not both exact."""
+    """Return True if x == y; None where the balls overlap but are not both exact."""
     difference = arb(x) - arb(y)
     if difference.is_zero():
         return True
@@ -63,13 +63,13 @@ def equal(x: Any, y: Any) -> Decision:
 
 
 def hull(x: Any, y: Any) -> arb:
-    """Return the smallest ball that contains both; not-a-number if either is."""
+    """Return a ball that contains both; NaN if either is NaN."""
     a, b = arb(x), arb(y)
     return a + b if a.is_nan() or b.is_nan() else a.union(b)
 
 
 def where(condition: Decision, x: Any, y: Any) -> Any:
-    """Return x or y, or their hull where the condition is open."""
+    """Return x or y, or their hull if the condition is undecided."""
     if condition is None:
         return hull(x, y)
     return x if condition else y
@@ -79,7 +79,7 @@ Branch = tuple[Any, ...] | Callable[[], tuple[Any, ...]]
 
 
 def choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, ...]:
-    """Return one branch's value and partials, or the hulls over both branches where the condition is open."""
+    """Return one branch's value and partials, or the hulls over both branches if the condition is undecided."""
     if condition is None:
         return tuple(hull(a, b) for a, b in zip(_taken(then), _taken(otherwise), strict=True))
     return _taken(then if condition else otherwise)
@@ -94,13 +94,13 @@ def _ball(number: Any) -> arb:
 
 
 def _sign(x: Any) -> arb:
-    """FLINT says [-1, 1] of what is not a number."""
+    """Return the sign, and NaN for NaN, where FLINT returns [-1, 1]."""
     ball = arb(x)
     return ball if ball.is_nan() else ball.sgn()
 
 
 def _arctan2(ordinate: Any, abscissa: Any) -> arb:
-    """FLINT says [-π, π] where neither is a number."""
+    """Return the angle, and NaN if either is NaN: where both are, FLINT returns [-π, π]."""
     y, x = arb(ordinate), arb(abscissa)
     return arb.nan() if y.is_nan() or x.is_nan() else arb.atan2(y, x)
 
@@ -154,11 +154,11 @@ GRAMMAR: Mapping[str, Any] = MappingProxyType({
 })
 
 BALL_FUNCTIONS: Mapping[str, Any] = column("balls", CELLS, GRAMMAR)
-"""The column, with comparisons and branches, without pi, which depends on the precision."""
+"""The column of balls, with comparisons and branches, without pi, which depends on the precision."""
 
 
 @cache
 def ball_functions(bits: int) -> Mapping[str, Any]:
-    """Return the column, with the constants at a precision."""
+    """Return the column, with pi at a precision of ``bits`` bits."""
     with precision(bits):
         return {**BALL_FUNCTIONS, "pi": arb.pi()}

@@ -1,4 +1,4 @@
-"""A column of the table of functions, completed by the definitions of its rows and checked against them."""
+"""Columns of the table of functions, completed from the definitions of its rows and checked against them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from refgrad.operators.functions.rows import FUNCTIONS, Function
 
 
 class ColumnError(ValueError):
-    """A column has a function that is no row, or lacks one without saying so; the message names both."""
+    """A column has a function without a row, or lacks one that it does not declare absent; the message names both."""
 
 
 def column(
@@ -21,13 +21,13 @@ def column(
     absent: frozenset[str] = frozenset(),
     rows: Mapping[str, Function] = FUNCTIONS,
 ) -> Mapping[str, Any]:
-    """Return every function of the rows in one number system, by name, and the grammar of that system.
+    """Return the functions of all rows in one number system, by name, together with the system's grammar.
 
-    ``cells`` are the system's own implementations; a row without one is its definition, read in the same system.
-    ``grammar`` is what formulas use besides functions: ``number``, ``where``, the comparisons. ``absent`` are the rows
-    that the system does not have.
+    ``cells`` are the system's own implementations; a row without one is compiled from its definition, in the same
+    system. ``grammar`` is what formulas use besides functions: ``number``, ``where``, the comparisons. ``absent`` are
+    the rows that the system does not support.
 
-    Raises ColumnError unless each row is a cell, has a definition, or is declared absent.
+    Raises ColumnError unless each row has a cell or a definition, or is declared absent.
     """
     _check(system, cells.keys() - rows.keys(), "has {}, which is no row")
     _check(system, absent - rows.keys(), "declares {} absent, which is no row")

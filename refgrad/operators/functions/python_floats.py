@@ -1,4 +1,4 @@
-"""The functions of Python's own floats, with which formulas compute their constants: those that ``math`` has."""
+"""The functions on Python floats, from ``math``, with which formulas compute their constants."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PYTHON_ABSENT = frozenset({
     *("abs", "sign", "floor", "trunc", "round", "maximum", "minimum"),
     *("polygamma", "digamma", "besseli", "besselie", "sphericalj", "i0", "i1", "i0e", "i1e"),
 })
-"""What a formula does not compute of its constants beforehand, but with everything else."""
+"""Functions that are not applied to constants in advance, but evaluated with the rest of the formula."""
 
 PYTHON_FLOATS: Mapping[str, Any] = MappingProxyType(
     {name: getattr(math, name) for name in FUNCTIONS if name not in PYTHON_ABSENT} | {"pi": math.pi}
 )
-"""The column; a row that it lacks and does not declare is an error of the import."""
+"""The column of Python floats. The import fails if ``math`` lacks a function that is not declared absent."""

@@ -1,6 +1,6 @@
-"""The rows of the functions that formulas may call: parameters, derivatives, and what is true of each function.
+"""The rows of the functions that formulas may call: parameters, derivatives, domain, definition and nature.
 
-A derivative is a formula of the same language; ``out`` is the function's own value. The derivatives are textbook rules
+A derivative is a formula of the same language; ``out`` is the value of the function. The derivatives are textbook rules
 (e.g. NIST DLMF 4.20, 4.38, 5.15, 7.10 and 10.29), independent of the ``partials`` of the operator rows.
 """
 
@@ -14,16 +14,16 @@ from typing import Literal
 CONSTANTS = frozenset({"pi"})
 
 Nature = Literal["analytic", "kinked", "stepped"]
-"""Analytic inside of the domain but at single points; made of analytic pieces; or constant between its jumps."""
+"""Smoothness: analytic in the domain but for isolated points, made of analytic pieces, or constant between jumps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
     """A function of the formula language: its parameters and, parameter by parameter, its derivative.
 
-    ``domain`` is where formulas may call it; the derivatives hold in its interior. ``definition`` says the function by
-    those of the rows above, and serves every number system that has no better implementation. ``whole`` are parameters
-    that only take plain integers; they never move, and the operator of the function's name has them as attributes.
+    ``domain`` is where formulas may call it; the derivatives hold in its interior. ``definition`` is a formula over the
+    rows above, for every number system that has no better implementation. ``whole`` are parameters that take only plain
+    integers; they are constant, and the operator of the function's name has them as attributes.
     """
 
     parameters: tuple[str, ...]
@@ -68,12 +68,12 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "arcsinh": _of_one("1 / sqrt(1 + x * x)"),
     "arccosh": _of_one("1 / sqrt(x * x - 1)", domain="x >= 1"),
     "arctanh": _of_one("1 / (1 - x * x)", domain="x > -1 and x < 1"),
-    # A branch that cannot be decided yields the hull of both sides: at a kink that is the whole subdifferential.
+    # An undecided branch yields the hull of both sides: at a kink that is the whole subdifferential.
     "abs": _of_one("1 if x > 0 else -1", "x if x > 0 else -x", nature="kinked"),
     "sign": _of_one("0", "1 if x > 0 else -1 if x < 0 else 0", nature="stepped"),
     "floor": _of_one("0", nature="stepped"),
     "trunc": _of_one("0", "floor(x) if x > 0 else -floor(-x)", nature="stepped"),
-    # Of two nearest integers it is the even one (IEEE 754-2019, roundToIntegralTiesToEven).
+    # Ties go to the even integer (IEEE 754-2019, roundToIntegralTiesToEven).
     "round": _of_one("0", nature="stepped"),
     "maximum": _of_two(("1 if x > y else 0", "0 if x > y else 1"), "x if x > y else y", nature="kinked"),
     "minimum": _of_two(("1 if x < y else 0", "0 if x < y else 1"), "x if x < y else y", nature="kinked"),
@@ -88,7 +88,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "polygamma": Function(("n", "x"), ("0", "polygamma(n + 1, x)"), "x > 0", whole=frozenset({"n"})),
     "digamma": _of_one("polygamma(1, x)", "polygamma(0, x)", domain="x > 0"),
     "besseli": Function(("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), whole=frozenset({"n"})),
-    # Of the order |n|; DLMF 10.51.2
+    # The order is |n|; DLMF 10.51.2
     "sphericalj": Function(
         ("n", "x"),
         ("0", "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)"),
@@ -110,4 +110,4 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
         nature="kinked",
     ),
 })
-"""The rows. A definition calls nothing but rows that stand above it."""
+"""The rows. A definition calls only functions of rows above it."""

@@ -1,9 +1,10 @@
-"""The functions of power series with FLINT's balls for coefficients.
+"""The functions on power series whose coefficients are FLINT's balls.
 
 FLINT composes series by rules of its own (F. Johansson, Arb; the rules are those of R. P. Brent and H. T. Kung, Fast
-algorithms for manipulating formal power series, J. ACM 1978). The functions that it lacks are made of those it has, so
-that nothing cancels near 0: a function with an elementary slope is that slope's integral. Where a branch is open, a
-jump or a kink may lie anywhere in the ball: every coefficient is then not a number, never a wrong interval.
+algorithms for manipulating formal power series, J. ACM 1978). The functions that it lacks are built from those it has,
+such that nothing cancels near 0: a function with an elementary derivative is the integral of that derivative. Where a
+branch is undecided, a jump or a kink may lie anywhere in the ball: every coefficient is then NaN, never a wrong
+interval.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from refgrad.operators.functions.special_series import (
 
 @contextmanager
 def series_precision(bits: int, length: int) -> Iterator[None]:
-    """Compute in series of ``length`` coefficients, of ``bits`` bits each, inside the block."""
+    """Compute with series of ``length`` coefficients, of ``bits`` bits each, inside the block."""
     before = ctx.cap
     ctx.cap = length
     try:
@@ -48,26 +49,26 @@ def series_precision(bits: int, length: int) -> Iterator[None]:
 
 
 def coefficient(number: Any, order: int) -> Any:
-    """Return the coefficient of a series, or of a constant; not a number where too few are known."""
+    """Return one coefficient of a series or of a constant; NaN if the series has too few."""
     if type(number) is arb_series:
         return number[order] if order < number.prec else arb.nan()
     return arb(number) if order == 0 else arb(0)
 
 
 def constant(number: Any) -> Any:
-    """Return what stands before the first power; numbers and truth values stand for themselves."""
+    """Return the constant term of a series; numbers and truth values are returned unchanged."""
     return number[0] if type(number) is arb_series else number
 
 
 def where(condition: Decision, x: Any, y: Any) -> Any:
-    """Return x or y; nothing is known where the condition is open."""
+    """Return x or y, or a series of NaN if the condition is undecided."""
     if condition is None:
         return unknown()
     return x if condition else y
 
 
 def choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, ...]:
-    """Return one branch's value and partials; nothing is known where the condition is open."""
+    """Return one branch's value and partials, or series of NaN if the condition is undecided."""
     if condition is None:
         branch = then if type(then) is tuple else then()  # type: ignore[operator]
         return (unknown(),) * len(branch)
@@ -76,7 +77,7 @@ def choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, .
 
 
 def primitive(value: arb, slope: Any, x: arb_series) -> arb_series:
-    """Return the series that begins with ``value`` and whose derivative is ``slope`` times that of ``x``."""
+    """Return the series with constant term ``value`` whose derivative is ``slope`` times that of ``x``."""
     return (slope * x.derivative()).integral() + value
 
 
@@ -94,7 +95,7 @@ def _expm1(number: Any) -> Any:
 
 
 def _odd_and_even(d: arb_series) -> tuple[arb_series, arb_series]:
-    """Return sinh and cosh of a series that begins with 0: nothing cancels but what is exactly zero."""
+    """Return sinh and cosh of a series with constant term 0; only terms that are exactly zero cancel."""
     up, down = d.exp(), (-d).exp()
     return (up - down) / 2, (up + down) / 2
 
@@ -112,7 +113,7 @@ def _cosh(number: Any) -> Any:
 
 
 def _tanh(number: Any) -> Any:
-    """By the addition theorem, with 1 - tanh² = 1 / cosh², which does not cancel where tanh is near 1."""
+    """Apply the addition theorem, with 1 - tanh² = 1 / cosh², which does not cancel where tanh is near 1."""
     x = lifted(number)
     odd, even = _odd_and_even(from_zero(x))
     start, step = x[0].tanh(), odd / even
@@ -134,7 +135,7 @@ def _less(x: Any, y: Any) -> Decision:
 
 
 def _equal(x: Any, y: Any) -> Decision:
-    """Equal at the point is not equal beside it: what holds there alone has no derivative."""
+    """Compare the constant terms; None if they are equal but a series varies, since it may differ next to the point."""
     same = equal(constant(x), constant(y))
     return None if same and (_moves(x) or _moves(y)) else same
 
@@ -144,7 +145,7 @@ def _moves(number: Any) -> bool:
 
 
 def _trunc(number: Any) -> Any:
-    """It does not jump at 0."""
+    """Return x without its fraction, which does not jump at 0."""
     return arb(0) if abs(lifted(number)[0]) < 1 else between_jumps(toward_zero, lambda x: x)(number)
 
 
@@ -202,11 +203,11 @@ GRAMMAR: Mapping[str, Any] = MappingProxyType({
 })
 
 SERIES_FUNCTIONS: Mapping[str, Any] = column("series", CELLS, GRAMMAR)
-"""The column, with comparisons and branches, without pi, which depends on the precision."""
+"""The column of series, with comparisons and branches, without pi, which depends on the precision."""
 
 
 @cache
 def series_functions(bits: int) -> Mapping[str, Any]:
-    """Return the column, with the constants at a precision."""
+    """Return the column, with pi at a precision of ``bits`` bits."""
     with precision(bits):
         return {**SERIES_FUNCTIONS, "pi": arb.pi()}

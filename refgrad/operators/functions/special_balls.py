@@ -1,4 +1,4 @@
-"""Functions of balls that FLINT lacks, or has in another meaning."""
+"""Functions on balls that FLINT lacks, or defines differently."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ HALF = 0.5
 
 
 def of_ball(function: Callable[[arb], arb]) -> Callable[[Any], arb]:
-    """Return the function for plain numbers too, as attributes are: FLINT takes their address for that of a ball."""
+    """Wrap a function of balls to accept plain numbers too: FLINT would take the address of one for that of a ball."""
     return lambda x: function(x if type(x) is arb else arb(x))
 
 
 def whole(number: Any) -> int:
-    """Return a plain integer that may have come as a ball or a constant series."""
+    """Convert a plain integer, or one that is a ball or a constant series, to ``int``."""
     if type(number) is int:
         return number
     return int(arb(number[0] if type(number) is arb_series else number).unique_fmpz())
 
 
 def monotone(function: Callable[[arb], arb], x: arb) -> arb:
-    """Return what a function that rises or falls all over a ball makes of it: its values at the ends, and all between.
+    """Return the image of a ball under a function that is monotone on it: the hull of its values at both ends.
 
-    In one step a radius may grow far beyond that of the values. Twice the precision is used: the steps of a function
-    may make much of their own rounding.
+    If the function were evaluated on the ball itself, the radius could grow far beyond that of the values. The
+    precision is doubled, since the steps of a function may amplify their own rounding errors.
     """
     if not x.is_finite():
         return arb.nan()
@@ -46,7 +46,7 @@ def erfcx(x: arb) -> arb:
 
 
 def cube_root(x: arb) -> arb:
-    """Return the real cube root, which has the sign of x."""
+    """Return the real cube root, with the sign of x."""
     return x.sgn() * abs(x).root(3)
 
 
@@ -56,7 +56,7 @@ def toward_zero(x: arb) -> arb:
 
 
 def nearest_even(x: arb) -> arb:
-    """Return the nearest integer, of two the even one."""
+    """Return the nearest integer; ties go to the even one."""
     moved = x + HALF
     found = moved.floor()
     ties = moved.is_exact() and found.is_exact() and bool(moved == found)
@@ -64,7 +64,7 @@ def nearest_even(x: arb) -> arb:
 
 
 def log_gamma_coefficients(x: Any, length: int) -> list[arb]:
-    """Return the Taylor coefficients of log Γ at x > 0; not numbers elsewhere."""
+    """Return the Taylor coefficients of log Γ at x > 0; NaN elsewhere."""
     before = ctx.cap
     ctx.cap = length
     try:
@@ -75,7 +75,7 @@ def log_gamma_coefficients(x: Any, length: int) -> list[arb]:
 
 
 def polygamma(order: Any, x: Any) -> arb:
-    """Return the derivative of log Γ of an order one higher (DLMF 5.15); all of them rise or fall where x > 0."""
+    """Return the derivative of log Γ of order ``order`` + 1 (DLMF 5.15), which is monotone for x > 0."""
     above = whole(order) + 1
 
     def derivative(x: arb) -> arb:
@@ -91,9 +91,9 @@ def bessel(order: int) -> Callable[[Any], arb]:
 
 
 def spherical_bessel_function(order: int) -> Callable[[Any], arb]:
-    """Return the spherical Bessel function of the order |n|.
+    """Return the spherical Bessel function of order |n|.
 
-    By its series (DLMF 10.53.1), and where its terms would cancel, from those of the orders below (DLMF 10.51.1).
+    It is computed by its series (DLMF 10.53.1), or where the terms would cancel, from lower orders (DLMF 10.51.1).
     """
     n = abs(order)
 
@@ -109,6 +109,6 @@ def spherical_bessel_function(order: int) -> Callable[[Any], arb]:
 
 
 def scaled_bessel(order: int) -> Callable[[Any], arb]:
-    """Return exp(-|x|) times the modified Bessel function; the sign of an odd one is put to it."""
+    """Return exp(-|x|) times the modified Bessel function, computed at |x|; an odd order takes the sign of x."""
     sign = (lambda x: x.sgn()) if order % 2 else (lambda _: 1)
     return of_ball(lambda x: abs(x).bessel_i(arb(order), True) * sign(x))  # noqa: FBT003 (FLINT's own signature)

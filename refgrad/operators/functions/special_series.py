@@ -1,6 +1,6 @@
-"""Functions of power series that FLINT lacks, and those that jump.
+"""Functions on power series that FLINT lacks, and functions with jumps.
 
-A function is composed with a series by its Taylor coefficients at the series' constant, which follow from a recurrence
+A function is composed with a series by its Taylor coefficients at the constant term, which follow from a recurrence
 (NIST DLMF 5.15, 7.10 and 10.29) or from FLINT's own series.
 """
 
@@ -25,22 +25,22 @@ Coefficients = Callable[[arb, int], Sequence[arb]]
 
 
 def lifted(number: Any) -> arb_series:
-    """Return a number as a constant series."""
+    """Convert a number to a constant series; a series is returned unchanged."""
     return number if type(number) is arb_series else arb_series([arb(number)])
 
 
 def unknown() -> arb_series:
-    """Return a series of which nothing is known."""
+    """Return a series whose coefficients are all NaN."""
     return arb_series([arb.nan()] * ctx.cap)
 
 
 def from_zero(x: arb_series) -> arb_series:
-    """Return the series without its constant, exactly."""
+    """Return the series with its constant term replaced by an exact 0."""
     return arb_series([arb(0), *(x[k] for k in range(1, x.length()))], x.prec)
 
 
 def composed(coefficients: Coefficients) -> Callable[[Any], Any]:
-    """Return the function of series with these Taylor coefficients, by Horner's rule."""
+    """Return the function on series that has these Taylor coefficients, evaluated by Horner's rule."""
 
     def apply(number: Any) -> Any:
         x = lifted(number)
@@ -54,7 +54,7 @@ def composed(coefficients: Coefficients) -> Callable[[Any], Any]:
 
 
 def cube_roots(x: arb, length: int) -> list[arb]:
-    """Return the binomial series of the exponent 1/3 at x."""
+    """Return the Taylor coefficients of the cube root at x (the binomial series of exponent 1/3)."""
     found = [cube_root(x)]
     for k in range(1, length):
         found.append(found[-1] * (4 - 3 * k) / (3 * k) / x)
@@ -62,7 +62,7 @@ def cube_roots(x: arb, length: int) -> list[arb]:
 
 
 def scaled_tails(x: arb, length: int) -> list[arb]:
-    """Return the series of erfcx at x, from y' = 2 x y - 2 / sqrt(pi)."""
+    """Return the Taylor coefficients of erfcx at x, from y' = 2 x y - 2 / sqrt(pi)."""
     found = [erfcx(x), 2 * x * erfcx(x) - 2 / arb.pi().sqrt()]
     for k in range(1, length - 1):
         found.append((2 * x * found[k] + 2 * found[k - 1]) / (k + 1))
@@ -70,7 +70,7 @@ def scaled_tails(x: arb, length: int) -> list[arb]:
 
 
 def erfinv(number: Any) -> Any:
-    """Return erfinv by E. Picard's iteration of y' = sqrt(pi) / 2 exp(y²): each round settles one more coefficient."""
+    """Return erfinv by Picard iteration of y' = sqrt(pi) / 2 exp(y²), which adds one coefficient per round."""
     x = lifted(number)
     start, scale = x[0].erfinv(), arb.pi().sqrt() / 2
     found = arb_series([start])
@@ -80,7 +80,7 @@ def erfinv(number: Any) -> Any:
 
 
 def polygamma(order: Any, number: Any) -> Any:
-    """Return the derivative of log Γ of an order one higher, by FLINT's series of log Γ (DLMF 5.15)."""
+    """Return the derivative of log Γ of order ``order`` + 1, from FLINT's series of log Γ (DLMF 5.15)."""
     above = whole(order) + 1
 
     def coefficients(x: arb, length: int) -> list[arb]:
@@ -106,7 +106,7 @@ def bessel(order: Any, number: Any) -> Any:
 
 
 def spherical_bessel(order: Any, number: Any) -> Any:
-    """Return the spherical Bessel function of the order |n|, each derivative by those of two orders (DLMF 10.51.2)."""
+    """Return the spherical Bessel function of order |n|; a derivative combines two orders (DLMF 10.51.2)."""
     n = abs(whole(order))
 
     def coefficients(x: arb, length: int) -> list[arb]:
@@ -127,7 +127,7 @@ def spherical_bessel(order: Any, number: Any) -> Any:
 
 
 def between_jumps(function: Callable[[arb], arb], jumps: Callable[[arb], arb]) -> Callable[[Any], Any]:
-    """Return a function that is constant but where ``jumps`` is whole: unknown where that may be."""
+    """Return a function that jumps where ``jumps`` is an integer, and is constant elsewhere; NaN where it may jump."""
 
     def apply(number: Any) -> Any:
         x = lifted(number)[0]

@@ -1,4 +1,4 @@
-"""The table of structures: one entry a row of ``specs/operators`` that is not a formula."""
+"""The table of structures, by the names of their rows in ``specs/operators``."""
 
 from __future__ import annotations
 

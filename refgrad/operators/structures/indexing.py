@@ -1,4 +1,4 @@
-"""Entries picked out of an array, and put back in reverse."""
+"""Indexing of arrays, and its reverse rules, which add a cotangent at the indices."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ Position = int | slice | tuple[Any, ...]
 
 
 def numpy_index(index: tuple[Position, ...]) -> tuple[Any, ...]:
-    """Turn nested tuples of integers, as attributes store them, into integer arrays."""
+    """Convert nested tuples of integers, as attributes store them, to integer arrays."""
     return tuple(np.asarray(item, dtype=np.intp) if isinstance(item, tuple) else item for item in index)
 
 
 def index_forward(_system: Any, x: Any, *, index: tuple[Position, ...]) -> Any:
-    """``x[index]``, a copy: integers, slices with any step, integer arrays with repeated entries.
+    """Return a copy of ``x[index]``: integers, slices with any step, integer arrays with repeated entries.
 
-    The ellipsis behind the index keeps one entry an array: an object that numpy might take for a sequence stays whole.
+    The ellipsis after the index makes a single entry an array, so that numpy does not convert an object that looks like
+    a sequence.
     """
     return np.array(x[(*numpy_index(index), ...)])
 
 
 def index_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Add the cotangent at the places that were read; what was read twice receives both."""
+    """Add the cotangent at the indices that were read; an entry that was read twice receives both."""
     return (ops.add_at(cotangent, shape=node.shapes[0], index=node.attributes["index"]),)
 
 
 def take_forward(_system: Any, x: Any, *, axis: int, indices: tuple[Any, ...] | int) -> Any:
-    """Entries of ``axis`` at integer ``indices``, which may repeat, be negative and have any shape."""
+    """Return the entries of ``axis`` at integer ``indices``, which may repeat, be negative and have any shape."""
     return np.take(x, np.asarray(indices, dtype=np.intp), axis=axis)
 
 
 def take_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Add the cotangent at the places that were taken."""
+    """Add the cotangent at the indices that were taken."""
     (shape,) = node.shapes
     before = (slice(None),) * (node.attributes["axis"] % len(shape))
     return (ops.add_at(cotangent, shape=shape, index=(*before, node.attributes["indices"])),)
 
 
 def add_at_forward(_system: Any, x: Any, *, shape: Shape, index: tuple[Position, ...]) -> Any:
-    """Zeros of ``shape`` to which ``x`` is added at ``index``: the transpose of ``index`` and ``take``."""
+    """Return zeros of ``shape`` with ``x`` added at ``index``: the transpose of ``index`` and ``take``."""
     result = np.zeros(shape, dtype=x.dtype)
     places = numpy_index(index)
     picked = result[(*places, ...)].shape
@@ -54,12 +55,12 @@ def add_at_forward(_system: Any, x: Any, *, shape: Shape, index: tuple[Position,
 
 
 def add_at_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Read the cotangent at the same places."""
+    """Read the cotangent at the same indices."""
     return (ops.index(cotangent, index=node.attributes["index"]),)
 
 
 def index_size(x: Shape, *, index: tuple[Position, ...]) -> int:
-    """Return an upper bound of the entries that an index picks."""
+    """Return an upper bound on the number of entries that an index selects."""
     axis, picked, lists = 0, 1, []
     for item in index:
         if isinstance(item, tuple):
@@ -70,12 +71,12 @@ def index_size(x: Shape, *, index: tuple[Position, ...]) -> int:
 
 
 def take_size(x: Shape, *, axis: int, indices: tuple[Any, ...] | int) -> int:
-    """Return how many entries are taken."""
+    """Return the number of entries that are taken."""
     return np.size(indices) * prod(x) // max(x[axis], 1)
 
 
 def add_at_size(_: Shape, *, shape: Shape, index: tuple[Position, ...]) -> int:  # noqa: ARG001 (an attribute)
-    """Return how many zeros there are at first."""
+    """Return the number of entries of the result."""
     return prod(shape)
 
 

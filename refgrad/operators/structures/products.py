@@ -1,4 +1,4 @@
-"""Matrix products for every combination of ranks, forward and in reverse."""
+"""Matrix products for every combination of ranks, and their reverse rule."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from refgrad.operators.structures.shapes import sum_to
 
 
 def matmul_forward(_system: Any, x: Any, y: Any) -> Any:
-    """Product of matrices, vectors or broadcasting stacks of matrices, as ``numpy.matmul`` defines it."""
+    """Return the product of matrices, vectors or broadcasting stacks of matrices, as ``numpy.matmul`` defines it."""
     return np.matmul(x, y)
 
 
 def matmul_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """For Z = X Y: X receives G Yᵀ and Y receives Xᵀ G; vectors are seen as a row and as a column."""
+    """Return G Yᵀ for X and Xᵀ G for Y, where Z = X Y; a vector X counts as a row, a vector Y as a column."""
     x_shape, y_shape = node.shapes
     row = x_shape if len(x_shape) > 1 else (1, *x_shape)
     column = y_shape if len(y_shape) > 1 else (*y_shape, 1)
@@ -40,7 +40,7 @@ def _swapped(ops: Any, matrices: Any) -> Any:
 
 
 def matmul_size(x: Shape, y: Shape) -> int:
-    """Return how many entries a product of matrices or of stacks of them has."""
+    """Return the number of entries of a product of matrices or of stacks of them."""
     return prod(np.broadcast_shapes(x[:-2], y[:-2])) * prod(x[-2:-1]) * prod(y[-1:] if len(y) > 1 else ())
 
 

@@ -1,4 +1,4 @@
-"""Reductions along axes, and the spread of a cotangent in reverse."""
+"""Reductions along axes, and their reverse rules."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Axes = None | int | tuple[int, ...]
 
 
 def reduced_axes(axis: Axes, rank: int) -> tuple[int, ...]:
-    """The axes that a reduction removes, each non-negative, in increasing order.
+    """Return the axes that a reduction removes, each non-negative, in increasing order.
 
-    Raises numpy's AxisError, a ValueError, for an axis that is not there, and ValueError for one that is named twice.
+    Raises numpy's AxisError, a ValueError, for an axis that does not exist, and ValueError for one that is repeated.
     """
     if axis is None:
         return tuple(range(rank))
@@ -25,13 +25,13 @@ def reduced_axes(axis: Axes, rank: int) -> tuple[int, ...]:
 
 
 def kept_shape(shape: Shape, axis: Axes) -> Shape:
-    """The shape of the result as if ``keepdims`` had been said."""
+    """Return the shape that the result has with ``keepdims``."""
     axes = reduced_axes(axis, len(shape))
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
 def size_along(shape: Shape, axis: Axes) -> int:
-    """How many entries are reduced into one."""
+    """Return the number of entries that are reduced to one."""
     size = 1
     for a in reduced_axes(axis, len(shape)):
         size *= shape[a]
@@ -39,38 +39,38 @@ def size_along(shape: Shape, axis: Axes) -> int:
 
 
 def add_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Sum of the entries along ``axis``."""
+    """Return the sum of the entries along ``axis``."""
     return np.add.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
 
 
 def sum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Every summand receives the sum's cotangent."""
+    """Return the sum's cotangent for every summand."""
     (shape,) = node.shapes
     kept = ops.reshape(cotangent, shape=kept_shape(shape, node.attributes["axis"]))
     return (ops.broadcast_to(kept, shape=shape),)
 
 
 def mean_forward(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Arithmetic mean of the entries along ``axis``."""
+    """Return the arithmetic mean of the entries along ``axis``."""
     return add_reduce(_system, x, axis=axis, keepdims=keepdims) / size_along(x.shape, axis)
 
 
 def mean_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Every entry receives the mean's cotangent divided by their number."""
+    """Return the mean's cotangent, divided by the number of entries, for every entry."""
     (spread,) = sum_vjp(ops, cotangent, node)
     return (spread / size_along(node.shapes[0], node.attributes["axis"]),)
 
 
 def multiply_reduce(_system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Product of the entries along ``axis``."""
+    """Return the product of the entries along ``axis``."""
     return np.multiply.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
 
 
 def prod_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Every factor receives the product of the *other* factors, which stays right where a factor is zero.
+    """Return the cotangent times the product of the *other* factors, which is right even if a factor is zero.
 
-    The reduced axes are moved to the end and flattened; factor i is left out by putting a one in its place
-    (``ones`` on the diagonal of an n-by-n copy), so that no division happens and all orders of derivatives are right.
+    The reduced axes are moved to the end and flattened. Factor i is left out by replacing it with a one (ones on the
+    diagonal of an n-by-n copy), so that nothing is divided and derivatives of all orders are right.
     """
     (shape,) = node.shapes
     axes = reduced_axes(node.attributes["axis"], len(shape))
@@ -85,17 +85,17 @@ def prod_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
 
 
 def maximum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Largest entry along ``axis``."""
+    """Return the largest entry along ``axis``."""
     return _reduce(system.maximum, x, axis, keepdims=keepdims)
 
 
 def minimum_reduce(system: Any, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Smallest entry along ``axis``."""
+    """Return the smallest entry along ``axis``."""
     return _reduce(system.minimum, x, axis, keepdims=keepdims)
 
 
 def extremum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """The entries that attain the extremum share its cotangent equally (the row's edge states this convention)."""
+    """Share the cotangent equally among the entries that attain the extremum (the row's edge states the convention)."""
     (shape,) = node.shapes
     axis = node.attributes["axis"]
     kept = kept_shape(shape, axis)
@@ -105,7 +105,7 @@ def extremum_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
 
 
 def _reduce(function: Any, x: Any, axis: Axes, *, keepdims: bool) -> Any:
-    """Reduce one axis after the other: functions of Python objects cannot take several axes at once."""
+    """Reduce one axis after the other: functions of Python objects cannot reduce several axes at once."""
     result = x
     for a in reversed(reduced_axes(axis, x.ndim)):
         result = function.reduce(result, axis=a, keepdims=keepdims)

@@ -1,4 +1,4 @@
-"""Operators that only move entries (reshape, transpose, concatenate …), forward and in reverse."""
+"""Operators that only move entries (reshape, transpose, concatenate …), and their reverse rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from refgrad.operators.structure import Cotangents, RecordedNode, Shape, Structu
 
 
 def sum_to(ops: Any, cotangent: Any, shape: Shape) -> Any:
-    """Undo broadcasting: sum ``cotangent`` over the axes along which ``shape`` was stretched."""
+    """Undo broadcasting: sum ``cotangent`` over the axes along which ``shape`` was broadcast."""
     have = cotangent.shape
     if have == shape:
         return cotangent
@@ -21,17 +21,17 @@ def sum_to(ops: Any, cotangent: Any, shape: Shape) -> Any:
 
 
 def reshape_forward(_system: Any, x: Any, *, shape: Shape) -> Any:
-    """Same entries in row-major order, another shape; one entry of ``shape`` may be -1."""
+    """Return the entries in row-major order in another shape; one length of ``shape`` may be -1."""
     return np.reshape(x, shape)
 
 
 def reshape_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Shape the cotangent back."""
+    """Reshape the cotangent to the shape of the argument."""
     return (ops.reshape(cotangent, shape=node.shapes[0]),)
 
 
 def transpose_forward(_system: Any, x: Any, *, axes: tuple[int, ...] | None) -> Any:
-    """Permute the axes; None reverses them."""
+    """Permute the axes; None reverses their order."""
     return np.transpose(x, axes)
 
 
@@ -46,17 +46,17 @@ def transpose_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
 
 
 def broadcast_forward(_system: Any, x: Any, *, shape: Shape) -> Any:
-    """Stretch axes of length one, and add leading axes, to reach ``shape``."""
+    """Broadcast to ``shape``: stretch axes of length one, and add leading axes."""
     return np.broadcast_to(x, shape)
 
 
 def broadcast_size(_: Shape, *, shape: Shape) -> int:
-    """Return how many entries there are after stretching."""
+    """Return the number of entries after broadcasting."""
     return prod(shape)
 
 
 def broadcast_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Sum over the stretched axes."""
+    """Sum the cotangent over the axes that were broadcast."""
     return (sum_to(ops, cotangent, node.shapes[0]),)
 
 
@@ -76,17 +76,17 @@ def flip_forward(_system: Any, x: Any, *, axis: int | tuple[int, ...] | None) ->
 
 
 def flip_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Flip back."""
+    """Flip the cotangent along the same axes."""
     return (ops.flip(cotangent, axis=node.attributes["axis"]),)
 
 
 def concatenate_forward(_system: Any, *arrays: Any, axis: int) -> Any:
-    """Join arrays along an axis that they have."""
+    """Join arrays along an existing axis."""
     return np.concatenate(arrays, axis=axis)
 
 
 def concatenate_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Every operand receives its own stretch of the cotangent."""
+    """Return each operand's own slice of the cotangent."""
     axis = node.attributes["axis"] % len(node.shapes[0])
     ends = np.cumsum([shape[axis] for shape in node.shapes])
     before = (slice(None),) * axis
@@ -102,7 +102,7 @@ def stack_forward(_system: Any, *arrays: Any, axis: int) -> Any:
 
 
 def stack_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
-    """Every operand receives its own entry of the new axis."""
+    """Return, for each operand, the cotangent at its index of the new axis."""
     axis = node.attributes["axis"] % (len(node.shapes[0]) + 1)
     before = (slice(None),) * axis
     return tuple(

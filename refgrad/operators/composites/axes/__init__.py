@@ -1,1 +1,1 @@
-"""Composites along axes: spreads, orders, running results."""
+"""Composites along axes: statistics, sorting, scans."""

@@ -1,4 +1,4 @@
-"""Entries in order along an axis: sorting, the entry at a given place, and the place of an extremum.
+"""Entries in order along an axis: sorting, the entry of a given rank, and the index of an extremum.
 
 Neighbours are compared and exchanged by minimum and maximum until all are in order, so that the steps do not depend on
 the entries (D. E. Knuth, The Art of Computer Programming 3, 5.3.4).
@@ -18,7 +18,7 @@ from refgrad.operators.composites.axes.slicing import axis_of, slices
 
 
 def ordered(ops: Operators, x: Any, axis: int) -> list[Any]:
-    """Return the slices along an axis, entry by entry in increasing order."""
+    """Return the slices along an axis, with entries sorted in increasing order across the slices."""
     parts = slices(ops, x, axis)
     for last in range(len(parts) - 1, 0, -1):
         for place in range(last):
@@ -28,20 +28,20 @@ def ordered(ops: Operators, x: Any, axis: int) -> list[Any]:
 
 
 def require_entries(x: Any) -> Any:
-    """Return ``x``. Raises ValueError for an array without entries, as ``torch.quantile`` does."""
+    """Return ``x``. Raises ValueError for an array without entries, which ``torch.quantile`` rejects too."""
     if 0 in x.shape:
         raise ValueError("there is no quantile of no entries")
     return x
 
 
 def sort(ops: Operators, x: Any, *, axis: int, descending: bool) -> Any:
-    """Entries of an axis in increasing or decreasing order."""
+    """Sort the entries along an axis in increasing or decreasing order."""
     parts = ordered(ops, x, axis)
     return ops.stack(*(parts[::-1] if descending else parts), axis=axis_of(x, axis)) if parts else x
 
 
 def topk(ops: Operators, x: Any, *, k: int, axis: int, largest: bool) -> Any:
-    """The ``k`` largest or smallest entries of an axis, the most extreme first."""
+    """Return the ``k`` largest or smallest entries of an axis, the most extreme first."""
     parts = ordered(ops, x, axis)
     if k > len(parts):
         raise ValueError(f"there are no {k} entries among {len(parts)}")
@@ -49,7 +49,7 @@ def topk(ops: Operators, x: Any, *, k: int, axis: int, largest: bool) -> Any:
 
 
 def kthvalue(ops: Operators, x: Any, *, k: int, axis: int, keepdims: bool) -> Any:
-    """The ``k``-th smallest entry of an axis, counted from 1."""
+    """Return the ``k``-th smallest entry of an axis, counted from 1."""
     parts = ordered(ops, x, axis)
     if k > len(parts):
         raise ValueError(f"there are no {k} entries among {len(parts)}")
@@ -57,9 +57,9 @@ def kthvalue(ops: Operators, x: Any, *, k: int, axis: int, keepdims: bool) -> An
 
 
 def quantile(ops: Operators, x: Any, *, q: float, axis: int, keepdims: bool) -> Any:
-    """What stands at the share ``q`` of the way from the smallest entry to the largest, linear between neighbours.
+    """Return the ``q``-quantile along an axis, with linear interpolation between neighbours.
 
-    The weight is made by steps, so that it is known what rounding does to it.
+    The weight is computed by operators, so that its rounding error is tracked.
     """
     parts = ordered(ops, require_entries(x), axis)
     place = q * (len(parts) - 1)
@@ -72,7 +72,7 @@ def quantile(ops: Operators, x: Any, *, q: float, axis: int, keepdims: bool) -> 
 
 
 def median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
-    """The entry in the middle of the order, or the mean of the two there."""
+    """Return the median along an axis: the middle entry in order, or the mean of the two middle ones."""
     parts = ordered(ops, require_entries(x), axis)
     low, high = parts[(len(parts) - 1) // 2], parts[len(parts) // 2]
     found = low if low is high else ops.divide(ops.add(low, high), 2.0)
@@ -80,7 +80,7 @@ def median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
 
 
 def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
-    """The entry in the middle of the order, or the smaller of the two there."""
+    """Return the lower median along an axis: the middle entry in order, or the smaller of the two middle ones."""
     parts = ordered(ops, x, axis)
     if not parts:
         raise ValueError("there is no median of no entries")
@@ -88,12 +88,12 @@ def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
 
 
 def times_argmax(ops: Operators, x: Any, *, axis: int | None) -> Any:
-    """Entries times the place of the largest along an axis, or among all in a row; the first one of a tie."""
+    """Return ``x`` times the argmax along an axis, or of the flattened array; of a tie, the first index."""
     return _times_place(ops, x, axis, descending=True)
 
 
 def times_argmin(ops: Operators, x: Any, *, axis: int | None) -> Any:
-    """Entries times the place of the smallest along an axis, or among all in a row; the first one of a tie."""
+    """Return ``x`` times the argmin along an axis, or of the flattened array; of a tie, the first index."""
     return _times_place(ops, x, axis, descending=False)
 
 
@@ -107,11 +107,13 @@ def _times_place(ops: Operators, x: Any, axis: int | None, *, descending: bool) 
 
 
 def _place(ops: Operators, parts: list[Any], *, descending: bool) -> Any:
-    """Walk along the parts and move on to each that is more extreme than those before: no step has a slope."""
+    """Return the index of the first extreme entry, updated part by part by steps whose derivative is zero."""
     best, place = parts[0], ops.constant(np.zeros(parts[0].shape))
     for number, part in enumerate(parts[1:], 1):
         ahead = ops.sign(ops.subtract(part, best) if descending else ops.subtract(best, part))
-        moves = ops.floor(ops.add(ops.multiply(ahead, 0.5), 0.75))  # 1 where it is ahead, 0 where it ties or is not
+        moves = ops.floor(
+            ops.add(ops.multiply(ahead, 0.5), 0.75)
+        )  # 1 if the part is more extreme, else 0, also in a tie
         place = ops.add(place, ops.multiply(moves, ops.subtract(number, place)))
         best = ops.maximum(best, part) if descending else ops.minimum(best, part)
     return place

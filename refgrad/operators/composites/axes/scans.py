@@ -13,7 +13,7 @@ from refgrad.operators.composites.axes.slicing import axis_of, length_along, sli
 
 
 def scan(step: str) -> Callable[..., Any]:
-    """Return the composite whose entry at a place is what an operator of two operands makes of all up to there."""
+    """Return the composite that accumulates the entries along an axis with a binary operator."""
 
     def scanned(ops: Operators, x: Any, *, axis: int) -> Any:
         parts = list(accumulate(slices(ops, x, axis), getattr(ops, step)))
@@ -23,29 +23,32 @@ def scan(step: str) -> Callable[..., Any]:
 
 
 def prefixes(ops: Operators, x: Any, axis: int, reduction: Callable[[Any], Any]) -> Any:
-    """Return what a reduction makes of the entries up to each place, of each such stretch by itself."""
+    """Return the reduction of the entries up to each index of an axis, each computed separately."""
     places = range(1, length_along(x, axis) + 1)
     parts = [reduction(stretch(ops, x, axis, 0, place)) for place in places]
     return ops.stack(*parts, axis=axis_of(x, axis)) if parts else x
 
 
 def cumprod(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Products of the entries up to each place. They are products of arrays, since engines divide by a factor there."""
+    """Return the products of the entries up to each index.
+
+    Each is one ``prod``, for whose derivative the rounding budget allows that engines divide by a factor.
+    """
     return prefixes(ops, x, axis, lambda part: ops.prod(part, axis=axis))
 
 
 def logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Logarithms of the sums of exponentials up to each place."""
+    """Return the logarithms of the sums of exponentials up to each index."""
     return prefixes(ops, x, axis, lambda part: statistics.logsumexp(ops, part, axis=axis, keepdims=False))
 
 
 def shifted_logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
-    """The same, with the largest entry of each stretch taken out before and added behind."""
+    """Return :func:`logcumsumexp`, with the largest entry up to each index subtracted before and added after."""
     return prefixes(ops, x, axis, lambda part: statistics.shifted_logsumexp(ops, part, axis=axis, keepdims=False))
 
 
 def diff(ops: Operators, x: Any, *, n: int, axis: int) -> Any:
-    """Differences of neighbours along an axis, ``n`` times; nothing is left of too few entries."""
+    """Return the ``n``-th differences of neighbours along an axis; an axis with too few entries becomes empty."""
     for _ in range(n):
         length = length_along(x, axis)
         x = ops.subtract(stretch(ops, x, axis, 1, length), stretch(ops, x, axis, 0, max(length - 1, 0)))
@@ -53,9 +56,10 @@ def diff(ops: Operators, x: Any, *, n: int, axis: int) -> Any:
 
 
 def trapezoid(ops: Operators, y: Any, x: Any, *, axis: int) -> Any:
-    """Sum of the areas between neighbours: widths by ``x`` times mean heights by ``y``.
+    """Return the integral of ``y`` over ``x`` by the trapezoidal rule.
 
-    Raises ValueError for no places at all, though NumPy and PyTorch return zeros: PyTorch's are not recorded.
+    Raises ValueError for an axis without entries. NumPy and PyTorch return zeros there, but PyTorch does not record
+    them in the graph.
     """
     length = length_along(y, axis)
     if length == 0:

@@ -1,4 +1,4 @@
-"""Spreads and sizes along axes: variances, norms and covariances."""
+"""Statistics along axes: variances, norms and covariances."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from refgrad.operators.structures.reductions import Axes, kept_shape, size_along
 
 
 def centred(ops: Operators, x: Any, axis: Axes) -> Any:
-    """``x`` less its mean along the axes."""
+    """Return ``x`` minus its mean along the axes."""
     return ops.subtract(x, ops.mean(x, axis=axis, keepdims=True))
 
 
 def freedom(x: Any, axis: Axes, correction: int) -> int:
-    """Return the divisor of a variance. Raises ValueError where it is not positive."""
+    """Return the divisor of a variance. Raises ValueError if it is not positive."""
     count = size_along(x.shape, axis)
     if count <= correction:
         raise ValueError(f"the variance of {count} entries is not defined with a correction {correction}")
@@ -26,24 +26,24 @@ def freedom(x: Any, axis: Axes, correction: int) -> int:
 
 
 def var(ops: Operators, x: Any, *, axis: Axes, correction: int, keepdims: bool) -> Any:
-    """Sum of squared deviations from the mean, divided by their number less ``correction``."""
+    """Return the sum of squared deviations from the mean, divided by their number minus ``correction``."""
     squares = ops.square(centred(ops, x, axis))
     return ops.divide(ops.sum(squares, axis=axis, keepdims=keepdims), freedom(x, axis, correction))
 
 
 def std(ops: Operators, x: Any, *, axis: Axes, correction: int, keepdims: bool) -> Any:
-    """Square root of the variance, as the length of the vector of deviations: that has a kink where all are 0."""
+    """Return the square root of the variance, by the norm of the deviations, which has a kink where all are 0."""
     length = l2_norm(ops, centred(ops, x, axis), axis=axis, keepdims=keepdims)
     return ops.divide(length, sqrt(freedom(x, axis, correction)))
 
 
 def logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Logarithm of the sum of exponentials."""
+    """Return the logarithm of the sum of exponentials."""
     return ops.log(ops.sum(ops.exp(x), axis=axis, keepdims=keepdims))
 
 
 def shifted_logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """The same, with the largest entry taken out before and added behind."""
+    """Return :func:`logsumexp`, with the largest entry subtracted before and added after."""
     largest = ops.max(x, axis=axis, keepdims=True)
     rest = ops.log(ops.sum(ops.exp(ops.subtract(x, largest)), axis=axis, keepdims=True))
     total = ops.add(rest, largest)
@@ -51,12 +51,12 @@ def shifted_logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> 
 
 
 def l1_norm(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Sum of absolute values."""
+    """Return the sum of absolute values."""
     return ops.sum(ops.abs(x), axis=axis, keepdims=keepdims)
 
 
 def l2_norm(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Euclidean length, one coordinate after the other; 0 of no coordinates."""
+    """Return the Euclidean norm, accumulated over the coordinates by ``hypot``; 0 without coordinates."""
     flat = gathered(ops, x, axis)
     if flat.shape[-1] == 0:
         length = ops.sum(flat, axis=-1)
@@ -69,28 +69,28 @@ def l2_norm(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
 
 
 def max_norm(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Largest absolute value."""
+    """Return the largest absolute value."""
     return ops.max(ops.abs(x), axis=axis, keepdims=keepdims)
 
 
 def vector_norm(ops: Operators, x: Any, *, order: float, axis: Axes, keepdims: bool) -> Any:
-    """The ``order``-th root of the sum of absolute values to the ``order``."""
+    """Return the ``order``-th root of the sum of absolute values to the power ``order``."""
     total = ops.sum(ops.power(ops.abs(x), order), axis=axis, keepdims=keepdims)
     return ops.power(total, 1 / order)
 
 
 def ptp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Largest entry less the smallest."""
+    """Return the largest entry minus the smallest."""
     return ops.subtract(ops.max(x, axis=axis, keepdims=keepdims), ops.min(x, axis=axis, keepdims=keepdims))
 
 
 def average(ops: Operators, x: Any, weights: Any, *, axis: Axes) -> Any:
-    """Mean with weights, which are divided by their sum."""
+    """Return the weighted mean, with weights divided by their sum."""
     return ops.divide(ops.sum(ops.multiply(x, weights), axis=axis), ops.sum(weights, axis=axis))
 
 
 def cov(ops: Operators, x: Any, *, correction: int) -> Any:
-    """Covariances of the rows of a matrix, whose columns are observations; a number where there is one row."""
+    """Return the covariances of the rows of a matrix, whose columns are observations; a scalar for one row."""
     deviations = centred(ops, x, 1)
     products = ops.matmul(deviations, ops.transpose(deviations))
     return ops.divide(ops.reshape(products, shape=_squared(x)), freedom(x, 1, correction))
@@ -101,7 +101,7 @@ def _squared(x: Any) -> tuple[int, ...]:
 
 
 def corrcoef(ops: Operators, x: Any) -> Any:
-    """Correlations of the rows of a matrix: covariances divided by both standard deviations."""
+    """Return the correlations of the rows of a matrix: covariances divided by both standard deviations."""
     count = x.shape[0]
     places = tuple(range(count))
     covariances = ops.reshape(cov(ops, x, correction=1), shape=(count, count))

@@ -1,1 +1,1 @@
-"""Composites that move, pick, write and join entries without computing with them."""
+"""Composites that move, select, write, add and join entries."""

@@ -1,4 +1,4 @@
-"""Entries moved, repeated and joined: padding, tiling, rolling, turning, splitting, folding axes together."""
+"""Composites that move, repeat and join entries: padding, tiling, rolling, rotating, splitting, merging axes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Pair = tuple[int, int]
 
 
 def pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: float) -> Any:
-    """``value`` before and after the entries of each axis, of which there is one at least."""
+    """Pad each axis with ``value`` before and after its entries. Raises ValueError for a scalar."""
     required(len(x.shape) > 0, "a scalar has nothing around it")
     return constant_pad(ops, x, pad_width=pad_width, value=value)
 
 
 def constant_pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: float) -> Any:
-    """``value`` before and after the entries of each axis; a negative width cuts entries off."""
+    """Pad each axis with ``value`` before and after its entries; a negative width cuts entries off."""
     (places,) = places_of(x.shape)
     required(len(pad_width) == len(x.shape), "pad_width needs a pair of widths for each axis")
     cuts = [(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pad_width, strict=True)]
@@ -45,7 +45,7 @@ def constant_pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: 
 
 
 def pad_by_copies(places: Places, *, pad_width: tuple[Pair, ...], mode: Literal["reflect", "edge", "wrap"]) -> Places:
-    """Copies of entries around: mirrored without the border, the border, or from the other side."""
+    """Pad each axis with copies of entries: mirrored without the border, of the border, or from the other side."""
     required(len(pad_width) == places.ndim, "pad_width needs a pair of widths for each axis")
     room = {"reflect": -1, "edge": 1 << 30, "wrap": 0}[mode]
     for length, pair in zip(places.shape, pad_width, strict=True):
@@ -54,27 +54,27 @@ def pad_by_copies(places: Places, *, pad_width: tuple[Pair, ...], mode: Literal[
 
 
 def repeat(places: Places, *, repeats: int | tuple[int, ...], axis: int | None) -> Places:
-    """Every entry of an axis several times in a row."""
+    """Repeat every entry of an axis several times in a row."""
     return np.repeat(places, repeats, axis=axis)
 
 
 def roll(places: Places, *, axis: Any, shift: Any) -> Places:
-    """Entries shifted along axes, and brought in again at the other end."""
+    """Shift entries along axes; those moved beyond one end come back at the other."""
     return np.roll(places, shift, axis)
 
 
 def moveaxis(places: Places, *, source: Any, destination: Any) -> Places:
-    """Axes brought to other places, the rest in their order."""
+    """Move axes to other positions; the others keep their order."""
     return np.moveaxis(places, source, destination)
 
 
 def diagonal(places: Places, *, offset: int, axes: Pair) -> Places:
-    """The diagonal of two axes as a new last axis; ``offset`` counts to the right, or below where negative."""
+    """Return a diagonal of two axes as a new last axis; ``offset`` counts to the right, or down if negative."""
     return np.diagonal(places, offset, *axes)
 
 
 def diag_embed(places: Places, *, offset: int, axes: Pair) -> Places:
-    """Matrices whose diagonal is the last axis and whose rows and columns are ``axes`` of the result."""
+    """Return matrices with the last axis as diagonal; their rows and columns are ``axes`` of the result."""
     length = places.shape[-1]
     result = blanks(*places.shape[:-1], length + abs(offset), length + abs(offset))
     rows = np.arange(length) + max(0, -offset)
@@ -83,7 +83,7 @@ def diag_embed(places: Places, *, offset: int, axes: Pair) -> Places:
 
 
 def diag(places: Places, *, k: int) -> Places:
-    """The matrix with a vector as its diagonal, or the diagonal of a matrix."""
+    """Return the matrix with a vector as its diagonal, or the diagonal of a matrix."""
     if places.ndim == 1:
         return diag_embed(places, offset=k, axes=(0, 1))
     required(places.ndim == 2, "diag takes a vector or a matrix")  # noqa: PLR2004 (the rank of a matrix)
@@ -91,19 +91,19 @@ def diag(places: Places, *, k: int) -> Places:
 
 
 def tril(places: Places, *, k: int) -> Places:
-    """Entries on and below a diagonal of the last two axes."""
+    """Keep the entries on and below a diagonal of the last two axes; the others are BLANK."""
     required(places.ndim > 1, "there are no rows and columns")
     return np.where(np.tri(places.shape[-2], places.shape[-1], k, dtype=bool), places, BLANK)
 
 
 def triu(places: Places, *, k: int) -> Places:
-    """Entries on and above a diagonal of the last two axes."""
+    """Keep the entries on and above a diagonal of the last two axes; the others are BLANK."""
     required(places.ndim > 1, "there are no rows and columns")
     return np.where(np.tri(places.shape[-2], places.shape[-1], k - 1, dtype=bool), BLANK, places)
 
 
 def flatten(places: Places, *, start_dim: int, end_dim: int) -> Places:
-    """The axes from ``start_dim`` to ``end_dim`` as one; a scalar becomes a vector."""
+    """Merge the axes from ``start_dim`` to ``end_dim``; a scalar becomes a vector."""
     rank = max(1, places.ndim)
     required(-rank <= min(start_dim, end_dim) and max(start_dim, end_dim) < rank, "there is no such axis")
     start, end = start_dim % rank, end_dim % rank
@@ -113,7 +113,7 @@ def flatten(places: Places, *, start_dim: int, end_dim: int) -> Places:
 
 
 def unflatten(places: Places, *, axis: int, sizes: tuple[int, ...]) -> Places:
-    """An axis as several, one length of which may be left to be inferred."""
+    """Split an axis into several, one length of which may be -1, to be inferred."""
     required(len(sizes) > 0, "an axis becomes at least one")
     axis %= places.ndim
     inner = np.empty(places.shape[axis]).reshape(sizes).shape
@@ -121,26 +121,26 @@ def unflatten(places: Places, *, axis: int, sizes: tuple[int, ...]) -> Places:
 
 
 def expand(places: Places, *, shape: tuple[int, ...]) -> Places:
-    """Axes of length one stretched; -1 keeps a length."""
+    """Broadcast to ``shape``, in which -1 keeps a length."""
     have = (*(-1,) * (len(shape) - places.ndim), *places.shape)
     required(len(have) == len(shape), "an axis is missing")
     return np.broadcast_to(places, [h if n == -1 else n for n, h in zip(shape, have, strict=True)])
 
 
 def broadcast_arrays(*arrays: Places) -> Places:
-    """All arrays stretched to one shape, in a stack."""
+    """Broadcast all arrays to one shape, and stack them."""
     return np.stack(np.broadcast_arrays(*arrays))
 
 
 def meshgrid(*arrays: Places, indexing: Literal["xy", "ij"]) -> Places:
-    """Coordinates of a grid, one array for each vector, in a stack."""
+    """Return the coordinates of a grid, one array for each vector, in a stack."""
     required(all(x.ndim == 1 for x in arrays), "the coordinates of an axis are a vector")
     refuse_size(len(arrays) * prod(x.size for x in arrays))
     return np.stack(np.meshgrid(*arrays, indexing=indexing))
 
 
 def block_diag(*arrays: Places) -> Places:
-    """Matrices along the diagonal; vectors are rows."""
+    """Return the block-diagonal matrix of the arrays; vectors are rows."""
     required(all(x.ndim < 3 for x in arrays), "a block is a matrix")  # noqa: PLR2004 (the rank of a matrix is two)
     blocks = [np.atleast_2d(x) for x in arrays]
     result = blanks(*(sum(x.shape[i] for x in blocks) for i in (0, 1)))
@@ -152,42 +152,42 @@ def block_diag(*arrays: Places) -> Places:
 
 
 def part_of(parts: Sequence[Places], part: int) -> Places:
-    """Return one of the parts. Raises ValueError where there is none of that number."""
+    """Return the part with index ``part``. Raises ValueError if there is none."""
     required(-len(parts) <= part < len(parts), f"there are {len(parts)} parts, and none is number {part}")
     return parts[part]
 
 
 def array_split(places: Places, *, axis: int, sections: int, part: int) -> Places:
-    """One of that many parts of an axis, the first of which are longer by one where they cannot be equal."""
+    """Return one of ``sections`` parts of an axis; the first are longer by one if they cannot be equal."""
     return part_of(np.array_split(places, sections, axis), part)
 
 
 def split_at(places: Places, *, axis: int, points: tuple[int, ...], part: int) -> Places:
-    """One of the parts into which an axis is cut before each of the points."""
+    """Return one of the parts of an axis that is split before each of the points."""
     return part_of(np.split(places, points, axis), part)
 
 
 def split_by_size(places: Places, *, axis: int, size: int, part: int) -> Places:
-    """One of the parts of that length, the last of which may be shorter; an axis without entries is one part."""
+    """Return one of the parts of length ``size``, the last of which may be shorter; an empty axis is one part."""
     points = range(size, places.shape[axis], size)
     return part_of(np.split(places, list(points), axis), part)
 
 
 def chunk(places: Places, *, axis: int, chunks: int, part: int) -> Places:
-    """One of at most that many parts: as long as they have to be, and therefore sometimes fewer."""
+    """Return one of at most ``chunks`` parts of length ceil(n / chunks), where n is the length of the axis."""
     if places.shape[axis] == 0:
         return part_of([places] * chunks, part)
     return split_by_size(places, axis=axis, size=-(-places.shape[axis] // chunks), part=part)
 
 
 def unstack(places: Places, *, axis: int, position: int) -> Places:
-    """One of the arrays of which an axis is a stack."""
+    """Return one of the arrays that are stacked along an axis."""
     picked: Places = np.take(places, position, axis)
     return picked
 
 
 def pixel_shuffle(places: Places, *, factor: int) -> Places:
-    """Channels spread over blocks of ``factor`` by ``factor`` pixels."""
+    """Move channels into blocks of ``factor`` by ``factor`` pixels."""
     *lead, channels, height, width = places.shape
     required(channels % factor**2 == 0, "the channels do not fill blocks")
     blocks = places.reshape(*lead, channels // factor**2, factor, factor, height, width)
@@ -197,7 +197,7 @@ def pixel_shuffle(places: Places, *, factor: int) -> Places:
 
 
 def pixel_unshuffle(places: Places, *, factor: int) -> Places:
-    """Blocks of ``factor`` by ``factor`` pixels gathered into channels."""
+    """Move blocks of ``factor`` by ``factor`` pixels into channels."""
     *lead, channels, height, width = places.shape
     required(height % factor == width % factor == 0, "blocks do not fill the picture")
     blocks = places.reshape(*lead, channels, height // factor, factor, width // factor, factor)
@@ -207,7 +207,7 @@ def pixel_unshuffle(places: Places, *, factor: int) -> Places:
 
 
 def channel_shuffle(places: Places, *, groups: int) -> Places:
-    """Channels dealt out from groups in turn."""
+    """Reorder channels by taking one from each group in turn."""
     lead, channels, *rest = places.shape
     required(channels % groups == 0, "the channels do not fill groups")
     return places.reshape(lead, groups, channels // groups, *rest).swapaxes(1, 2).reshape(places.shape)

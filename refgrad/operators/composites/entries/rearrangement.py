@@ -1,4 +1,4 @@
-"""Arrays made of the entries of others, each copied from a place, once, more often or not at all."""
+"""Composites that copy entries, defined by the flat indices that the entries are copied from."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from refgrad.operators.structure import Shape, refuse_size
 Places: TypeAlias = npt.NDArray[np.intp]
 
 BLANK: Final = -1
-"""The place of an entry that is copied from nowhere."""
+"""Index of an entry that is not copied from anywhere."""
 
 
 def blanks(*shape: int) -> Places:
-    """Return an array of blank places. Raises ValueError for one that is too large."""
+    """Return an array of BLANK. Raises ValueError if it is too large."""
     refuse_size(prod(shape))
     return np.full(shape, BLANK)
 
 
 def places_of(*shapes: Shape) -> list[Places]:
-    """Return arrays of these shapes that hold their entries' places: counted on from one array to the next."""
+    """Return arrays of these shapes that hold the flat indices of their entries, counted on from array to array."""
     ends = np.cumsum([0, *map(prod, shapes)])
     return [np.arange(end, end + prod(shape)).reshape(shape) for end, shape in zip(ends, shapes, strict=False)]
 
 
 def copied(ops: Operators, arrays: Sequence[Any], places: Places) -> Any:
-    """Return the entries of ``arrays`` at ``places`` (see :func:`places_of`), in the shape of ``places``."""
+    """Return the entries of ``arrays`` at the indices ``places``, counted as by :func:`places_of`."""
     flat = [ops.reshape(x, shape=(prod(x.shape),)) for x in arrays]
     entries = flat[0] if len(flat) == 1 else ops.concatenate(*flat, axis=0)
     return ops.reshape(ops.take(entries, axis=0, indices=_flat(places)), shape=places.shape)
 
 
 def filled(ops: Operators, arrays: Sequence[Any], places: Places, value: float = 0.0) -> Any:
-    """Return the same with ``value`` wherever ``places`` are BLANK."""
+    """Return :func:`copied`, with ``value`` wherever ``places`` are BLANK."""
     there = places != BLANK
     kept = copied(ops, arrays, places[there])
     spread = ops.add_at(kept, shape=(places.size,), index=(_flat(np.flatnonzero(there)),))
@@ -47,7 +47,7 @@ def filled(ops: Operators, arrays: Sequence[Any], places: Places, value: float =
 
 
 def moved(rule: Callable[..., Any]) -> Composite:
-    """Return the operator that does to the entries of one array what ``rule`` does to their places."""
+    """Return the composite that rearranges the entries of one array as ``rule`` rearranges their indices."""
 
     def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
         (places,) = places_of(x.shape)
@@ -57,7 +57,7 @@ def moved(rule: Callable[..., Any]) -> Composite:
 
 
 def moved_between_zeros(rule: Callable[..., Any]) -> Composite:
-    """Return the operator that does so, with zeros wherever ``rule`` answers BLANK."""
+    """Return the composite of :func:`moved`, with zeros wherever ``rule`` returns BLANK."""
 
     def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
         (places,) = places_of(x.shape)
@@ -67,7 +67,7 @@ def moved_between_zeros(rule: Callable[..., Any]) -> Composite:
 
 
 def joined(rule: Callable[..., Any]) -> Composite:
-    """Return the operator that does to the entries of several arrays what ``rule`` does to their places."""
+    """Return the composite that rearranges the entries of several arrays as ``rule`` rearranges their indices."""
 
     def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
         places = places_of(*(x.shape for x in arrays))
@@ -77,7 +77,7 @@ def joined(rule: Callable[..., Any]) -> Composite:
 
 
 def joined_between_zeros(rule: Callable[..., Any]) -> Composite:
-    """Return the operator that does so, with zeros wherever ``rule`` answers BLANK."""
+    """Return the composite of :func:`joined`, with zeros wherever ``rule`` returns BLANK."""
 
     def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
         places = places_of(*(x.shape for x in arrays))
@@ -87,7 +87,7 @@ def joined_between_zeros(rule: Callable[..., Any]) -> Composite:
 
 
 def required(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is required, as in assert)
-    """Raise ValueError where shapes and attributes do not fit together."""
+    """Raise ValueError with the message ``problem`` unless ``condition`` is true."""
     if not condition:
         raise ValueError(problem)
 

@@ -1,4 +1,4 @@
-"""Entries of one array written into another, or added to it, at places that are known beforehand."""
+"""Composites that write entries of one array into another, or add them to it, at indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Targets = Callable[..., tuple[Places, Places]]
 
 
 def written(targets: Targets) -> Composite:
-    """Return the operator that writes entries: ``targets(x, source, …)`` says from which places to which."""
+    """Return the composite that writes entries: ``targets(x, source, …)`` returns the indices written to and read."""
 
     def rule(x: Places, source: Places, **attributes: Any) -> Places:
         to, origin = targets(x, source, **attributes)
@@ -30,7 +30,7 @@ def written(targets: Targets) -> Composite:
 
 
 def added(targets: Targets) -> Composite:
-    """Return the operator that adds entries, ``alpha`` times if it has that attribute; duplicates add up."""
+    """Return the composite that adds entries, scaled by ``alpha`` if it has that attribute; duplicates accumulate."""
 
     def forward(ops: Operators, x: Any, source: Any, *, alpha: float = 1.0, **attributes: Any) -> Any:
         to, origin = targets(*places_of(x.shape, source.shape), **attributes)
@@ -43,7 +43,7 @@ def added(targets: Targets) -> Composite:
 
 
 def written_or_added(targets: Targets) -> Composite:
-    """Return the operator that does the one or the other, as the attribute ``accumulate`` says."""
+    """Return the composite that adds entries with the attribute ``accumulate``, and writes them without."""
 
     def forward(ops: Operators, x: Any, source: Any, *, accumulate: bool, **attributes: Any) -> Any:
         way = added(targets) if accumulate else written(targets)
@@ -53,9 +53,9 @@ def written_or_added(targets: Targets) -> Composite:
 
 
 def reduced(targets: Targets) -> Composite:
-    """Return the operator that brings together all entries that go to one place, by ``reduce``.
+    """Return the composite that combines all entries written to one index by the operator ``reduce``.
 
-    Places with as many entries as one another are reduced together, so that no neutral entry is needed.
+    Indices with the same number of entries are reduced together, so that no neutral element is needed.
     """
 
     def forward(ops: Operators, x: Any, source: Any, *, reduce: str, include_self: bool, **attributes: Any) -> Any:
@@ -81,7 +81,7 @@ def reduced(targets: Targets) -> Composite:
 
 
 def along_axis(x: Places, source: Places, *, axis: int, indices: Any) -> tuple[Places, Places]:
-    """For the first lines along ``axis``, as many as the source has, indices of their own."""
+    """Map each line of the source along ``axis`` to indices of its own, in the first lines of the array."""
     wanted = np.asarray(indices, dtype=np.intp)
     required(wanted.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
     if x.ndim == 0:
@@ -94,7 +94,7 @@ def along_axis(x: Places, source: Places, *, axis: int, indices: Any) -> tuple[P
 
 
 def rows(x: Places, source: Places, *, axis: int, indices: tuple[int, ...]) -> tuple[Places, Places]:
-    """The entries of an axis of the source go to indices of that axis of the array."""
+    """Map the entries of an axis of the source to indices of that axis of the array."""
     if x.ndim == 0:
         x, source = x.reshape(1), source.reshape(-1)
     to = np.take(x, np.asarray(indices, dtype=np.intp), axis)
@@ -103,26 +103,26 @@ def rows(x: Places, source: Places, *, axis: int, indices: tuple[int, ...]) -> t
 
 
 def first_rows(x: Places, source: Places, *, indices: Any) -> tuple[Places, Places]:
-    """Sources, stretched if need be, go to indices of the first axis."""
+    """Map the source, broadcast if needed, to indices of the first axis."""
     required(x.ndim > 0, "there is no first axis")
     to = x[np.asarray(indices, dtype=np.intp)]
     return to, np.broadcast_to(source, to.shape)
 
 
 def at_index(x: Places, source: Places, *, index: tuple[Any, ...]) -> tuple[Places, Places]:
-    """Sources, stretched if need be, go where ``x[index]`` comes from."""
+    """Map the source, broadcast if needed, to ``x[index]``."""
     to = x[(*numpy_index(index), ...)]
     return to, np.broadcast_to(source, to.shape)
 
 
 def flat(x: Places, source: Places, *, indices: Any) -> tuple[Places, Places]:
-    """Sources go to row-major places of the array."""
+    """Map the source to indices of the array in row-major order."""
     wanted = np.asarray(indices, dtype=np.intp).reshape(source.shape)
     return x.ravel().take(wanted), source
 
 
 def masked(x: Places, source: Places, *, mask: Any) -> tuple[Places, Places]:
-    """The first sources go, in order, where the mask, stretched over the array, holds."""
+    """Map the first entries of the source, in order, to where the mask, broadcast to the array, is true."""
     truths = np.asarray(mask, dtype=bool)
     required(truths.size > 0 or x.size == 0, "the mask has no entries")
     to = x[np.broadcast_to(truths, x.shape)] if x.size else x.ravel()
@@ -131,7 +131,7 @@ def masked(x: Places, source: Places, *, mask: Any) -> tuple[Places, Places]:
 
 
 def sliced(x: Places, source: Places, *, axis: int, start: int, step: int) -> tuple[Places, Places]:
-    """The entries of an axis of the source go to every ``step``-th place of that axis, from ``start``."""
+    """Map the entries of an axis of the source to every ``step``-th index of that axis, from ``start``."""
     required(-x.shape[axis] <= start < x.shape[axis], "the start lies outside of the axis")
     start %= x.shape[axis]
     picked = range(start, x.shape[axis], step)
@@ -141,12 +141,12 @@ def sliced(x: Places, source: Places, *, axis: int, start: int, step: int) -> tu
 
 
 def selected(x: Places, source: Places, *, axis: int, position: int) -> tuple[Places, Places]:
-    """The first of an axis of the source goes to one place of that axis."""
+    """Map the first entry of an axis of the source to one index of that axis."""
     return np.take(x, position, axis), np.take(source, 0, axis)
 
 
 def diagonal(x: Places, source: Places, *, offset: int, axes: tuple[int, int]) -> tuple[Places, Places]:
-    """The diagonal of two axes of the source goes to another one of the array."""
+    """Map a diagonal of two axes of the source to that diagonal of the array."""
     return np.diagonal(x, offset, *axes), np.diagonal(source, offset, *axes)
 
 

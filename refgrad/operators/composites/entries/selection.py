@@ -1,4 +1,4 @@
-"""Entries picked out, or replaced by a number, at places or truth values that are known beforehand."""
+"""Composites that select entries, or replace them with a number, by indices or masks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from refgrad.operators.composites.entries.rearrangement import BLANK, Places, fi
 
 
 def take_along_axis(places: Places, *, axis: int, indices: Any) -> Places:
-    """For every line along ``axis`` the entries at indices of its own."""
+    """Return, for every line along ``axis``, the entries at indices of its own."""
     return np.take_along_axis(places, _integers(indices, places), axis)
 
 
 def gather(places: Places, *, axis: int, indices: Any) -> Places:
-    """The same for the first lines only, where there are fewer indices."""
+    """Return :func:`take_along_axis`, of the first lines only if there are fewer lines of indices."""
     wanted = _integers(indices, places)
     if places.ndim == 0:
         return places[..., None].take(wanted)
@@ -32,7 +32,7 @@ def gather(places: Places, *, axis: int, indices: Any) -> Places:
 
 
 def index_select(places: Places, *, axis: int, indices: tuple[int, ...]) -> Places:
-    """Entries of an axis; of a scalar, the scalar."""
+    """Return the entries of an axis at indices; a scalar counts as an axis of length one."""
     if places.ndim == 0:
         required(len(indices) == 1, "a scalar has one entry")
         return places[..., None].take(indices).reshape(())
@@ -40,18 +40,18 @@ def index_select(places: Places, *, axis: int, indices: tuple[int, ...]) -> Plac
 
 
 def take_flat(places: Places, *, indices: Any) -> Places:
-    """Entries in row-major order, in the shape of the indices."""
+    """Return the entries at indices in row-major order, in the shape of the indices."""
     return places.ravel().take(np.asarray(indices, dtype=np.intp))
 
 
 def select(places: Places, *, axis: int, position: int) -> Places:
-    """One entry of an axis, without the axis."""
+    """Return one entry of an axis, without the axis."""
     picked: Places = np.take(places, position, axis)
     return picked
 
 
 def narrow(places: Places, *, axis: int, start: int, length: int) -> Places:
-    """``length`` entries of an axis; a negative start counts from its end."""
+    """Return ``length`` entries of an axis; a negative ``start`` counts from its end."""
     have = places.shape[axis]
     required(-have <= start <= have, "the start lies outside of the axis")
     start = start % have if start < 0 else start
@@ -60,12 +60,12 @@ def narrow(places: Places, *, axis: int, start: int, length: int) -> Places:
 
 
 def compress(places: Places, *, axis: int | None, condition: tuple[bool, ...]) -> Places:
-    """Entries of an axis where the condition holds."""
+    """Return the entries of an axis where the condition is true."""
     return np.compress(np.asarray(condition, dtype=bool), places, axis)
 
 
 def masked_select(places: Places, *, mask: Any) -> Places:
-    """Entries where the mask, stretched over the array, holds."""
+    """Return the entries where the mask is true, after broadcasting the two."""
     truths = np.asarray(mask, dtype=bool)
     required(truths.size > 0 or places.size == 0, "the mask has no entries")
     shape = np.broadcast_shapes(places.shape, truths.shape)
@@ -74,7 +74,7 @@ def masked_select(places: Places, *, mask: Any) -> Places:
 
 
 def boolean_index(places: Places, *, mask: Any) -> Places:
-    """Entries at which a mask of the first axes holds; those axes become one."""
+    """Return the entries where a mask of the first axes is true; those axes become one."""
     truths = np.asarray(mask, dtype=bool)
     required(truths.size > 0, "the mask has no entries")
     picked: Places = places[truths]
@@ -82,33 +82,33 @@ def boolean_index(places: Places, *, mask: Any) -> Places:
 
 
 def delete(places: Places, *, axis: int | None, position: int) -> Places:
-    """All entries of an axis but one."""
+    """Return all entries of an axis but one."""
     return np.delete(places, position, axis)
 
 
 def insert(ops: Operators, x: Any, *, axis: int | None, position: int, value: float) -> Any:
-    """``value`` before an entry of an axis."""
+    """Insert ``value`` before an entry of an axis."""
     (places,) = places_of(x.shape)
     return filled(ops, [x], np.insert(places, position, BLANK, axis), value)
 
 
 def masked_fill(ops: Operators, x: Any, mask: Any, *, value: float) -> Any:
-    """``value`` where the mask holds, and the entries elsewhere."""
+    """Return ``value`` where the mask is true, and the entries elsewhere."""
     return ops.where(mask, value, x)
 
 
 def masked_nan_to_num(ops: Operators, x: Any, mask: Any, *, nan: float) -> Any:
-    """``nan`` where the mask put NaN, and the entries elsewhere."""
+    """Return ``nan`` where the mask is true, and the entries elsewhere: ``nan_to_num`` of a masked array."""
     return ops.where(mask, nan, x)
 
 
 def where_number(ops: Operators, condition: Any, x: Any, *, value: float) -> Any:
-    """Entries where the condition holds, and ``value`` elsewhere."""
+    """Return the entries where the condition is true, and ``value`` elsewhere."""
     return ops.where(condition, x, value)
 
 
 def index_fill(ops: Operators, x: Any, *, axis: int, indices: tuple[int, ...], value: float) -> Any:
-    """``value`` at indices of an axis, and the entries elsewhere."""
+    """Return ``value`` at indices of an axis, and the entries elsewhere."""
     (places,) = places_of(x.shape)
     places = places.reshape(x.shape or (1,))
     lines: list[Any] = [slice(None)] * places.ndim

@@ -1,1 +1,1 @@
-"""Composites that networks are made of: normalisations, windows, attention, losses."""
+"""Composites that are layers of networks: normalisations, windows, attention, losses."""

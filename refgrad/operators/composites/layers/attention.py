@@ -1,4 +1,4 @@
-"""Layers that mix vectors: gates, tables of vectors, and attention."""
+"""Embeddings, gated linear units and attention."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.composites.axes.slicing import length_along, stretch
 
 MASKED: Final = -1e4
-"""Lower than scores are, and a number of every format."""
+"""Replacement for masked scores in a maximum: lower than the scores that occur, and finite in every dtype."""
 
 
 def embedding(ops: Operators, weight: Any, *, indices: Any) -> Any:
-    """Rows of a table."""
+    """Return the rows of a table at indices."""
     return ops.take(weight, axis=0, indices=indices)
 
 
@@ -29,13 +29,13 @@ def _halves(ops: Operators, x: Any, axis: int) -> tuple[Any, Any]:
 
 
 def glu(ops: Operators, x: Any, *, axis: int) -> Any:
-    """The first half of an axis times the logistic function of the second."""
+    """Return the first half of an axis times the logistic function of the second."""
     first, second = _halves(ops, x, axis)
     return ops.multiply(first, ops.sigmoid(second))
 
 
 def swiglu(ops: Operators, x: Any, *, axis: int) -> Any:
-    """The second half of an axis times the first and its logistic function."""
+    """Return the second half of an axis times the SiLU of the first."""
     first, second = _halves(ops, x, axis)
     return ops.multiply(ops.silu(first), second)
 
@@ -55,7 +55,7 @@ def _attended(ops: Operators, scores: Any, mask: Any, value: Any) -> Any:
 
 
 def _shifted(ops: Operators, scores: Any, mask: Any) -> Any:
-    """Scores less the largest that the mask admits; the others are not to receive a gradient from it."""
+    """Return the admitted scores minus the largest of them, and 0 for masked scores, which get no gradient."""
     admitted = ops.where(mask, scores, MASKED)
     return ops.where(mask, ops.subtract(scores, ops.max(admitted, axis=-1, keepdims=True)), 0.0)
 
@@ -65,26 +65,26 @@ def _earlier(query: Any, key: Any) -> Any:
 
 
 def masked_attention(ops: Operators, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    """Means of the values, weighted by softmax of the scaled products of queries with the keys that a mask admits."""
+    """Return scaled dot-product attention over the keys that a boolean mask admits."""
     return _attended(ops, _scores(ops, query, key), mask, value)
 
 
 def shifted_masked_attention(ops: Operators, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    """The same with scores less their largest."""
+    """Return :func:`masked_attention`, with the largest admitted score subtracted from the scores."""
     return _attended(ops, _shifted(ops, _scores(ops, query, key), mask), mask, value)
 
 
 def attention(ops: Operators, query: Any, key: Any, value: Any, *, is_causal: bool) -> Any:
-    """Means of the values, weighted by softmax of the scaled products of queries and keys.
+    """Return scaled dot-product attention: means of the values, weighted by softmax of the scaled scores.
 
-    If causal, a query meets only the keys that do not stand behind its own place.
+    With ``is_causal``, each query is restricted to the keys up to its own position.
     """
     mask = _earlier(query, key) if is_causal else np.ones((query.shape[-2], key.shape[-2]), dtype=bool)
     return masked_attention(ops, query, key, value, ops.constant(mask))
 
 
 def shifted_attention(ops: Operators, query: Any, key: Any, value: Any, *, is_causal: bool) -> Any:
-    """The same with scores less their largest."""
+    """Return :func:`attention`, with the largest admitted score subtracted from the scores."""
     mask = _earlier(query, key) if is_causal else np.ones((query.shape[-2], key.shape[-2]), dtype=bool)
     return shifted_masked_attention(ops, query, key, value, ops.constant(mask))
 

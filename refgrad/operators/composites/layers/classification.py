@@ -1,4 +1,4 @@
-"""Losses of scores of classes. Classes are the second axis, or the only one."""
+"""Classification losses of class scores. Classes are the second axis, or the only one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Target = int | tuple[Any, ...]
 
 
 def class_axis(shape: tuple[int, ...]) -> int:
-    """Return the axis of the classes. Raises ValueError where there is none."""
+    """Return the axis of the classes. Raises ValueError for a scalar."""
     if not shape:
         raise ValueError("a number is no array of scores")
     return 1 if len(shape) > 1 else 0
 
 
 def chosen(shape: tuple[int, ...], target: Target) -> npt.NDArray[np.float64]:
-    """Return ones at the classes that are right, zeros elsewhere. Raises ValueError for a target that does not fit."""
+    """Return the one-hot encoding of the target classes. Raises ValueError for a target that does not fit."""
     axis = class_axis(shape)
     rest = (*shape[:axis], *shape[axis + 1 :])
     classes = np.asarray(target, dtype=np.intp)
@@ -36,13 +36,13 @@ def chosen(shape: tuple[int, ...], target: Target) -> npt.NDArray[np.float64]:
 
 
 def nll_loss(ops: Operators, x: Any, *, target: Target, reduction: str) -> Any:
-    """The negative of what stands at the class that is right."""
+    """Return the negative of the entry of the target class."""
     weights = ops.constant(chosen(x.shape, target))
     return reduced(ops, ops.negative(ops.sum(ops.multiply(x, weights), axis=class_axis(x.shape))), reduction)
 
 
 def soft_cross_entropy(ops: Operators, x: Any, target: Any, *, label_smoothing: float, reduction: str) -> Any:
-    """Mean of the negative logarithm of softmax by probabilities of the classes, some weight being spread over all."""
+    """Return the cross-entropy of the softmax of ``x`` with class probabilities, after label smoothing."""
     axis = class_axis(x.shape)
     if x.shape[axis] == 0:
         raise ValueError("there is no class")
@@ -53,13 +53,13 @@ def soft_cross_entropy(ops: Operators, x: Any, target: Any, *, label_smoothing: 
 
 
 def cross_entropy(ops: Operators, x: Any, *, target: Target, label_smoothing: float, reduction: str) -> Any:
-    """Negative logarithm of softmax at the class that is right, some weight being spread over all classes."""
+    """Return the cross-entropy of the softmax of ``x`` with the target classes, after label smoothing."""
     weights = ops.constant(chosen(x.shape, target))
     return soft_cross_entropy(ops, x, weights, label_smoothing=label_smoothing, reduction=reduction)
 
 
 def multi_margin_loss(ops: Operators, x: Any, *, target: Target, margin: float, p: int, reduction: str) -> Any:
-    """What the right class lacks to be a margin above each other one, to the power ``p``, divided by all classes."""
+    """Return the sum of max(0, margin - x[target] + x[i]) ** p over the other classes i, over the number of classes."""
     if len(x.shape) > 2:  # noqa: PLR2004 (PyTorch takes a batch of scores, or one)
         raise ValueError("scores are a matrix or a vector")
     right = chosen(x.shape, target)

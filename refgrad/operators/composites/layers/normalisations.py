@@ -1,4 +1,4 @@
-"""Arrays brought to a common scale: softmax and its kin, and the layers that normalise."""
+"""Softmax and related functions, and normalisation layers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refgrad.operators.structures.reductions import Axes, size_along
 
 
 def softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Exponentials over their sum along ``axis``. Raises ValueError for no entries, as what is shifted by one does."""
+    """Return exponentials over their sum along ``axis``. Raises ValueError for no entries, as the shifted form does."""
     _refuse_no_entries(x, axis)
     exponentials = ops.exp(x)
     return ops.divide(exponentials, ops.sum(exponentials, axis=axis, keepdims=True))
@@ -27,33 +27,33 @@ def _refuse_no_entries(x: Any, axis: int) -> None:
 
 
 def shifted_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """The same of what is left of ``x`` beside its largest entry, so that no exponential overflows."""
+    """Return the softmax of ``x`` minus its largest entry, so that no exponential overflows."""
     return softmax(ops, ops.subtract(x, ops.max(x, axis=axis, keepdims=True)), axis=axis)
 
 
 def log_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """``x`` less the logarithm of the sum of its exponentials along ``axis``. Raises ValueError for no entries."""
+    """Return ``x`` minus the log of the sum of its exponentials along ``axis``. Raises ValueError for no entries."""
     _refuse_no_entries(x, axis)
     return ops.subtract(x, ops.log(ops.sum(ops.exp(x), axis=axis, keepdims=True)))
 
 
 def shifted_log_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """The same of what is left of ``x`` beside its largest entry."""
+    """Return the log-softmax of ``x`` minus its largest entry, so that no exponential overflows."""
     return log_softmax(ops, ops.subtract(x, ops.max(x, axis=axis, keepdims=True)), axis=axis)
 
 
 def softmin(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Exponentials of ``-x`` over their sum along ``axis``."""
+    """Return exponentials of ``-x`` over their sum along ``axis``."""
     return softmax(ops, ops.negative(x), axis=axis)
 
 
 def shifted_softmin(ops: Operators, x: Any, *, axis: int) -> Any:
-    """The same, shifted."""
+    """Return the shifted softmax of ``-x``."""
     return shifted_softmax(ops, ops.negative(x), axis=axis)
 
 
 def standardized(ops: Operators, x: Any, axis: Axes, eps: float) -> Any:
-    """Deviations from the mean over the root of their mean square and ``eps``. Raises ValueError for no entries."""
+    """Return (x - mean) / sqrt(variance + eps) along the axes. Raises ValueError for no entries."""
     if size_along(x.shape, axis) == 0:
         raise ValueError("there is no mean of no entries")
     deviations = ops.subtract(x, ops.mean(x, axis=axis, keepdims=True))
@@ -62,13 +62,13 @@ def standardized(ops: Operators, x: Any, axis: Axes, eps: float) -> Any:
 
 
 def affine(ops: Operators, x: Any, weight: Any, bias: Any) -> Any:
-    """Scale and shift each channel; channels are the second axis of ``x`` from the end."""
+    """Scale and shift each channel; channels are the second-to-last axis of ``x``."""
     scaled = ops.multiply(x, ops.reshape(weight, shape=(*weight.shape, 1)))
     return ops.add(scaled, ops.reshape(bias, shape=(*bias.shape, 1)))
 
 
 def standardize(ops: Operators, x: Any, *, axis: Axes, eps: float) -> Any:
-    """Deviations from the mean along the axes over the root of the variance and ``eps``."""
+    """Return (x - mean) / sqrt(variance + eps) along the axes."""
     return standardized(ops, x, axis, eps)
 
 
@@ -78,7 +78,7 @@ def layer_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float) ->
 
 
 def rms_norm(ops: Operators, x: Any, weight: Any, *, eps: float) -> Any:
-    """Divide the last axis by the root of its mean square and ``eps``, then scale its entries."""
+    """Divide the last axis by sqrt(mean square + eps), then scale its entries."""
     if x.shape[-1] == 0:
         raise ValueError("there is no mean of no entries")
     mean = ops.mean(ops.square(x), axis=-1, keepdims=True)
@@ -86,13 +86,13 @@ def rms_norm(ops: Operators, x: Any, weight: Any, *, eps: float) -> Any:
 
 
 def batch_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
-    """Standardize each channel over the batch and its entries, then scale and shift it: the mode of training."""
+    """Standardize each channel over the batch and its entries, then scale and shift it (training mode)."""
     _require_several(x.shape[0] * x.shape[2], x.shape[1])
     return affine(ops, standardized(ops, x, (0, 2), eps), weight, bias)
 
 
 def batch_norm_inference(ops: Operators, x: Any, weight: Any, bias: Any, *, mean: float, var: float, eps: float) -> Any:
-    """Standardize each channel by a mean and a variance that are given, then scale and shift it."""
+    """Standardize each channel by a fixed mean and variance, then scale and shift it (inference mode)."""
     _require_several(math.inf, x.shape[1])
     return affine(ops, ops.divide(ops.subtract(x, mean), math.sqrt(var + eps)), weight, bias)
 
@@ -114,16 +114,16 @@ def instance_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float)
 
 
 def _require_several(count: float, channels: int) -> None:
-    """Refuse a channel of one entry, which has no spread, and no channels, for which PyTorch raises an IndexError."""
+    """Raise ValueError for channels of one entry, without spread, and for no channels, an IndexError in PyTorch."""
     if count < 2 or channels == 0:  # noqa: PLR2004
         raise ValueError(f"{channels} channels of {count} entries are too few to be normalised")
 
 
 def local_response_norm(ops: Operators, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
-    """Divide by a power of ``k`` and ``alpha`` times the mean square of ``size`` channels around.
+    """Divide by (k + alpha times the mean square of ``size`` neighbouring channels) to the power ``beta``.
 
-    Channels that are not there count as 0 (A. Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural
-    Networks, 2012, 3.3).
+    Missing channels count as 0 (A. Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks,
+    2012, 3.3).
     """
     channels = x.shape[1]
     refuse_size(channels**2)
@@ -141,7 +141,7 @@ def normalize(ops: Operators, x: Any, *, axis: int, eps: float) -> Any:
 
 
 def cosine_similarity(ops: Operators, x: Any, y: Any, *, axis: int, eps: float) -> Any:
-    """Product of two vectors of length 1, those along ``axis``; no length counts as less than ``eps``."""
+    """Return the dot product of vectors along ``axis`` divided by their lengths, each of which is at least ``eps``."""
     products = ops.multiply(normalize(ops, x, axis=axis, eps=eps), normalize(ops, y, axis=axis, eps=eps))
     return ops.sum(products, axis=axis)
 

@@ -1,4 +1,4 @@
-"""What stands for a window: its mean, its largest entry, its norm, or a point between two entries."""
+"""Pooling of windows by mean, maximum or norm, and interpolation between entries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bounds = Sequence[Sequence[slice]]
 
 
 def pooled(ops: Operators, x: Any, bounds: Bounds, reduce: Callable[[Any, tuple[int, ...], Slices], Any]) -> Any:
-    """Reduce every window of the last axes; ``bounds`` are, for each of them, what the windows have of it."""
+    """Reduce every window of the last axes; ``bounds`` holds, for each of these axes, the slices of the windows."""
     spatial = len(bounds)
     lead = x.shape[: len(x.shape) - spatial]
     axes = tuple(range(len(lead), len(x.shape)))
@@ -37,15 +37,16 @@ def _windows(x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> Iterator[lis
 
 
 def max_pool(ops: Operators, x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> Any:
-    """The largest entry of each window, of which what lies in the padding is no part."""
+    """Return the largest entry of each window, without the padding."""
     bounds = list(_windows(x, slidings, ceil=ceil))
     return pooled(ops, x, bounds, lambda window, axes, _: ops.max(window, axis=axes))
 
 
 def average_pool(ops: Operators, x: Any, slidings: Sequence[Sliding], *, ceil: bool, count_include_pad: bool) -> Any:
-    """The sum of each window over its number of entries, those of the padding included or not.
+    """Return the sum of each window over its number of entries, which may include the padding.
 
-    What ``ceil`` lets reach beyond the padding never counts. Source: PyTorch, the documentation of AvgPool2d.
+    The part of a window that reaches beyond the padding (with ``ceil``) is never counted. Source: PyTorch, the
+    documentation of AvgPool2d.
     """
     lengths = x.shape[len(x.shape) - len(slidings) :]
     bounds = list(_windows(x, slidings, ceil=ceil))
@@ -75,67 +76,67 @@ def _two(numbers: Mapping[str, Any]) -> list[Sliding]:
 
 
 def max_pool1d(ops: Operators, x: Any, *, ceil_mode: bool, **numbers: int) -> Any:
-    """Largest entry of each window of the last axis."""
+    """Return the largest entry of each window of the last axis."""
     return max_pool(ops, x, _one(numbers), ceil=ceil_mode)
 
 
 def max_pool2d(ops: Operators, x: Any, *, ceil_mode: bool, **numbers: int) -> Any:
-    """Largest entry of each window of the last two axes."""
+    """Return the largest entry of each window of the last two axes."""
     return max_pool(ops, x, _two(numbers), ceil=ceil_mode)
 
 
 def avg_pool1d(ops: Operators, x: Any, *, ceil_mode: bool, count_include_pad: bool, **numbers: int) -> Any:
-    """Mean of each window of the last axis."""
+    """Return the mean of each window of the last axis."""
     return average_pool(ops, x, _one(numbers), ceil=ceil_mode, count_include_pad=count_include_pad)
 
 
 def avg_pool2d(ops: Operators, x: Any, *, ceil_mode: bool, count_include_pad: bool, **numbers: int) -> Any:
-    """Mean of each window of the last two axes."""
+    """Return the mean of each window of the last two axes."""
     return average_pool(ops, x, _two(numbers), ceil=ceil_mode, count_include_pad=count_include_pad)
 
 
 def lp_pool1d(ops: Operators, x: Any, *, norm: float, size: int, stride: int) -> Any:
-    """The p-th root of the sum of the p-th powers of each window of the last axis."""
+    """Return the p-th root of the sum of p-th powers (p is ``norm``) of each window of the last axis."""
     bounds = list(_windows(x, [Sliding(size, stride)], ceil=False))
     sums = pooled(ops, ops.power(x, norm), bounds, lambda window, axes, _: ops.sum(window, axis=axes))
     return ops.power(sums, 1 / norm)
 
 
 def _shares(length: int, count: int) -> list[slice]:
-    """Return windows that share an axis as evenly as they can, overlapping where they must."""
+    """Return windows that divide an axis as evenly as possible, overlapping where needed."""
     return [slice(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 
 def adaptive_avg_pool1d(ops: Operators, x: Any, *, size: int) -> Any:
-    """Means of ``size`` windows that share the last axis."""
+    """Return the means of ``size`` windows that divide the last axis."""
     bounds = [_shares(length, size) for length in stacked(x, 1)[2:]]
     return pooled(ops, x, bounds, lambda window, axes, _: ops.mean(window, axis=axes))
 
 
 def adaptive_avg_pool2d(ops: Operators, x: Any, *, height: int, width: int) -> Any:
-    """Means of ``height`` times ``width`` windows that share the last two axes."""
+    """Return the means of ``height`` times ``width`` windows that divide the last two axes."""
     bounds = [_shares(*pair) for pair in zip(stacked(x, 2)[2:], (height, width), strict=True)]
     return pooled(ops, x, bounds, lambda window, axes, _: ops.mean(window, axis=axes))
 
 
 def adaptive_max_pool1d(ops: Operators, x: Any, *, size: int) -> Any:
-    """Largest entries of ``size`` windows that share the last axis."""
+    """Return the largest entries of ``size`` windows that divide the last axis."""
     bounds = [_shares(length, size) for length in stacked(x, 1)[2:]]
     return pooled(ops, x, bounds, lambda window, axes, _: ops.max(window, axis=axes))
 
 
 def interpolate_nearest(ops: Operators, x: Any, *, size: int) -> Any:
-    """Entry floor(i · length / size) of the last axis for each i below ``size``."""
+    """Return the entry floor(i · length / size) of the last axis for each i below ``size``."""
     length = stacked(x, 1)[-1]
     return ops.take(x, axis=len(x.shape) - 1, indices=tuple(i * length // size for i in range(size)))
 
 
 def interpolate_linear(ops: Operators, x: Any, *, size: int, align_corners: bool) -> Any:
-    """Points at even distances on the polygon through the entries of the last axis.
+    """Return the linear interpolation of the last axis at ``size`` evenly spaced points.
 
-    They span the entries from the first to the last with ``align_corners``, else each entry is a cell of length one,
-    with its value in the middle. Source: PyTorch, the documentation of interpolate. The weights are made by steps, so
-    that it is known what rounding does to them.
+    With ``align_corners`` the points span the entries from the first to the last. Otherwise each entry is the value at
+    the centre of a cell of length one. Source: PyTorch, the documentation of interpolate. The weights are computed by
+    operators, so that their rounding errors are tracked.
     """
     length, axis = stacked(x, 1)[-1], len(x.shape) - 1
     places = [_source(i, length, size, align_corners=align_corners) for i in range(size)]

@@ -1,4 +1,4 @@
-"""Windows that slide over the last axes of an array: convolutions, their transposes, columns of windows."""
+"""Sliding windows over the last axes of an array: convolutions, transposed convolutions, columns of windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refgrad.operators.structure import refuse_size
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """How a window of ``size`` entries slides along one axis.
+    """A window of ``size`` entries that slides along one axis.
 
     ``output_padding`` lengthens the output of a transposed convolution at its end. Raises ValueError for strides and
     dilations below one, and paddings below zero.
@@ -29,19 +29,20 @@ class Sliding:
     output_padding: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse windows that do not move on, or whose entries do."""
+        """Raise ValueError for a stride or dilation below one, or a negative padding."""
         if min(self.stride, self.dilation) < 1 or min(self.padding, self.output_padding) < 0:
             raise ValueError(f"a stride and a dilation are at least 1, and paddings are at least 0: {self}")
 
     @property
     def extent(self) -> int:
-        """How far a window reaches."""
+        """Number of entries that a window spans, including gaps."""
         return self.dilation * (self.size - 1) + 1
 
     def count(self, length: int, *, ceil: bool = False) -> int:
-        """How many windows there are; with ``ceil`` one may reach beyond the padding, but has to begin before it.
+        """Return the number of windows on an axis of ``length`` entries.
 
-        Source: PyTorch, the documentation of Conv1d and of MaxPool1d. Raises ValueError where none fits.
+        With ``ceil``, the last window may reach beyond the padding, but has to begin before the padding at the end.
+        Source: PyTorch, the documentation of Conv1d and of MaxPool1d. Raises ValueError if no window fits.
         """
         room = length + 2 * self.padding - self.extent
         if room < 0 or length < 1 or self.size < 1:
@@ -52,26 +53,26 @@ class Sliding:
         return count - 1 if (count - 1) * self.stride >= length + self.padding else count
 
     def places(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """The places of each window's entries in the padded array."""
+        """Return the indices of each window's entries in the padded array."""
         refuse_size(count * self.size)
         return tuple(tuple(i * self.stride + k * self.dilation for k in range(self.size)) for i in range(count))
 
     def inside(self, number: int, length: int) -> slice:
-        """Return what a window, counted by ``number``, has of the array without its padding."""
+        """Return the slice of the array without padding that the window ``number`` covers."""
         start = number * self.stride - self.padding
         stop = min(start + self.extent, length)
         return slice(start + -(min(start, 0) // self.dilation) * self.dilation, stop, self.dilation)
 
 
 def padded(ops: Operators, x: Any, axis: int, before: int, after: int) -> Any:
-    """Put zeros before and behind the entries of an axis."""
+    """Add zeros before and after the entries of an axis."""
     ends = [ops.constant(np.zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]))) for n in (before, after)]
     parts = [part for part in (ends[0], x, ends[1]) if part.shape[axis]]
     return ops.concatenate(*parts, axis=axis) if len(parts) > 1 else x
 
 
 def windowed(ops: Operators, x: Any, slidings: Sequence[Sliding]) -> Any:
-    """Return each window of the last axes: in place of the axis of length L two, the windows and their entries."""
+    """Return the windows of the last axes; each of these axes is replaced by two, windows and their entries."""
     first = len(x.shape) - len(slidings)
     for number, sliding in enumerate(slidings):
         axis = first + 2 * number
@@ -82,14 +83,14 @@ def windowed(ops: Operators, x: Any, slidings: Sequence[Sliding]) -> Any:
 
 
 def stacked(x: Any, spatial: int) -> tuple[int, ...]:
-    """Return the shape of ``x`` as (batch, channels, ...). Raises ValueError unless there is at most one batch axis."""
+    """Return the shape of ``x`` as (batch, channels, ...). Raises ValueError for other ranks and for no entries."""
     if not spatial + 1 <= len(x.shape) <= spatial + 2 or 0 in x.shape:
         raise ValueError(f"{x.shape} is no shape of channels with {spatial} axes")
     return x.shape if len(x.shape) == spatial + 2 else (1, *x.shape)
 
 
 def convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequence[Sliding]) -> Any:
-    """Sum over windows of ``x`` (…, c, *L) times ``weight`` (o, c / groups, *K), plus ``bias`` (o)."""
+    """Return the sums over windows of ``x`` (…, c, *L) times ``weight`` (o, c / groups, *K), plus ``bias`` (o)."""
     spatial = len(slidings)
     batch, channels, *_ = shape = stacked(x, spatial)
     out, depth = weight.shape[:2]
@@ -110,17 +111,17 @@ def convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequen
 
 
 def conv1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """Cross-correlation along the last axis; the channels tell the number of groups."""
+    """Return the cross-correlation along the last axis; the number of groups follows from the channels."""
     return convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
 
 
 def conv2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """Cross-correlation along the last two axes; the channels tell the number of groups."""
+    """Return the cross-correlation along the last two axes; the number of groups follows from the channels."""
     return convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
 
 
 def slidings_of(numbers: Mapping[str, int], sizes: Sequence[int]) -> tuple[Sliding, Sliding]:
-    """Return how windows slide along the height and along the width."""
+    """Return the sliding windows along the height and the width."""
     height, width = sizes
     both = {name: numbers[name] for name in ("dilation", "output_padding") if name in numbers}
     return (
@@ -153,7 +154,7 @@ def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidi
 
 
 def _added_up(ops: Operators, windows: Any, slidings: Sequence[Sliding]) -> Any:
-    """Add windows (b, o, L₁, K₁, L₂, K₂ …) to the places where they lie, and cut the padding off."""
+    """Add windows (b, o, L₁, K₁, L₂, K₂ …) at their positions, and cut off the padding."""
     lead, counts, spatial = windows.shape[:2], windows.shape[2::2], len(slidings)
     lengths = [(n - 1) * s.stride + s.extent + s.output_padding for n, s in zip(counts, slidings, strict=True)]
     if any(length <= 2 * s.padding for length, s in zip(lengths, slidings, strict=True)):
@@ -172,19 +173,19 @@ def _nested(items: Any) -> Any:
 
 
 def conv_transpose1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """The transpose of a cross-correlation along the last axis; the channels tell the number of groups."""
+    """Return the transposed cross-correlation along the last axis; the number of groups follows from the channels."""
     return transposed_convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
 
 
 def conv_transpose2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """The transpose of a cross-correlation along the last two axes; the channels tell the number of groups."""
+    """Return the transposed cross-correlation along two axes; the number of groups follows from the channels."""
     return transposed_convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
 
 
 def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
-    """Sums of products of ``x`` with the reversed ``y``: everywhere, or where one lies within the other.
+    """Return the convolution of two vectors in one of the modes of ``numpy.convolve``.
 
-    Raises ValueError where one is empty.
+    Raises ValueError if one is empty.
     """
     n, m = x.shape[0], y.shape[0]
     if not n * m:
@@ -200,7 +201,7 @@ def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
 
 
 def im2col(ops: Operators, x: Any, *, height: int, width: int, **numbers: int) -> Any:
-    """Each window of ``x`` (c, h, w) as a column: (c · height · width, windows)."""
+    """Return each window of ``x`` (c, h, w) as a column: (c · height · width, windows)."""
     stacked(x, 2)
     windows = windowed(ops, x, slidings_of(numbers, (height, width)))
     columns = ops.transpose(windows, axes=(0, 2, 4, 1, 3))

@@ -1,4 +1,4 @@
-"""Products summed over axes that arrays share: inner and outer products, einsum, chains of matrices."""
+"""Products summed over shared axes: inner and outer products, einsum, chains of matrices, distances."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def swapped(ops: Operators, matrices: Any) -> Any:
 
 
 def reordered(ops: Operators, x: Any, axes: Sequence[int]) -> Any:
-    """Permute the axes, unless they are in that order already."""
+    """Permute the axes, unless they are already in that order."""
     return x if list(axes) == list(range(len(x.shape))) else ops.transpose(x, axes=tuple(axes))
 
 
 def contracted(ops: Operators, subscripts: str, *arrays: Any) -> Any:
-    """Einstein summation as ``numpy.einsum`` defines it: letters repeat, an implicit output is in alphabetical order.
+    """Return the Einstein summation as ``numpy.einsum`` defines it, with repeated letters and an implicit output.
 
-    Raises ValueError where the letters do not fit the shapes.
+    Raises ValueError if the letters do not fit the shapes.
     """
     inputs, arrow, output = subscripts.partition("->")
     terms = inputs.split(",")
@@ -50,7 +50,7 @@ def _check(terms: Sequence[str], arrays: Sequence[Any]) -> None:
 
 
 def _diagonal(ops: Operators, term: str, x: Any) -> tuple[str, Any]:
-    """Return the entries whose indices of one letter agree, with each letter once."""
+    """Return the diagonal over the axes of each repeated letter, and the term with every letter once."""
     for letter in dict.fromkeys(term):
         while term.count(letter) > 1:
             first = term.index(letter)
@@ -63,7 +63,7 @@ def _diagonal(ops: Operators, term: str, x: Any) -> tuple[str, Any]:
 
 
 def _spread(ops: Operators, letters: str, x: Any, order: str) -> Any:
-    """Return the array with an axis for every letter of ``order``, of length one for those that it lacks."""
+    """Return the array with an axis for every letter of ``order``, of length one for letters that it lacks."""
     kept = [letter for letter in order if letter in letters]
     x = reordered(ops, x, [letters.index(letter) for letter in kept])
     lengths = dict(zip(kept, x.shape, strict=True))
@@ -72,12 +72,12 @@ def _spread(ops: Operators, letters: str, x: Any, order: str) -> Any:
 
 
 def einsum(ops: Operators, *arrays: Any, subscripts: str) -> Any:
-    """Sum of products over the letters that the output lacks."""
+    """Return the sum of products over the letters that the output lacks."""
     return contracted(ops, subscripts, *arrays)
 
 
 def dot(ops: Operators, x: Any, y: Any) -> Any:
-    """Sum over the last axis of ``x`` and the last but one of ``y`` (its only one if it is a vector)."""
+    """Sum over the last axis of ``x`` and the second-to-last of ``y`` (the only one if it is a vector)."""
     contracted_axis = max(len(y.shape) - 2, 0)
     before, after = y.shape[:contracted_axis], y.shape[contracted_axis + 1 :]
     inner = y.shape[contracted_axis]
@@ -87,17 +87,17 @@ def dot(ops: Operators, x: Any, y: Any) -> Any:
 
 
 def vecdot(ops: Operators, x: Any, y: Any, *, axis: int) -> Any:
-    """Sum of the products along an axis."""
+    """Return the sum of the products along an axis."""
     return ops.sum(ops.multiply(x, y), axis=axis)
 
 
 def inner(ops: Operators, x: Any, y: Any) -> Any:
-    """Products of the rows of ``x`` (n, k) with the rows of ``y`` (m, k)."""
+    """Return the inner products of the rows of ``x`` (n, k) with the rows of ``y`` (m, k)."""
     return ops.matmul(x, swapped(ops, y))
 
 
 def outer(ops: Operators, x: Any, y: Any) -> Any:
-    """Every entry of ``x`` times every entry of ``y``."""
+    """Return every entry of ``x`` times every entry of ``y``."""
     return ops.multiply(ops.expand_dims(x, axis=1), y)
 
 
@@ -113,14 +113,14 @@ def tensordot(ops: Operators, x: Any, y: Any, *, axes: int) -> Any:
 
 
 def kron(ops: Operators, x: Any, y: Any) -> Any:
-    """Blocks of ``y``, one for each entry of ``x``, scaled by it."""
+    """Return the Kronecker product: a block of ``y`` for each entry of ``x``, scaled by it."""
     (a, b), (c, d) = x.shape, y.shape
     blocks = ops.multiply(ops.reshape(x, shape=(a, 1, b, 1)), ops.reshape(y, shape=(c, 1, d)))
     return ops.reshape(blocks, shape=(a * c, b * d))
 
 
 def cross(ops: Operators, x: Any, y: Any, *, axis: int) -> Any:
-    """Vector product along an axis of length three."""
+    """Return the cross product along an axis of length three."""
     if x.shape[axis] != 3:  # noqa: PLR2004 (the product of two vectors of space)
         raise ValueError(f"axis {axis} of {x.shape} has not the length 3")
     forth, back = (1, 2, 0), (2, 0, 1)
@@ -130,46 +130,46 @@ def cross(ops: Operators, x: Any, y: Any, *, axis: int) -> Any:
 
 
 def product_of_matrices(ops: Operators, first: Any, *rest: Any) -> Any:
-    """Product of matrices, from the left."""
+    """Return the product of matrices, multiplied from the left."""
     for matrix in rest:
         first = ops.matmul(first, matrix)
     return first
 
 
 def scaled_sum(ops: Operators, z: Any, product: Any, *, beta: float, alpha: float) -> Any:
-    """``beta`` times ``z``, plus ``alpha`` times the product."""
+    """Return ``beta`` times ``z``, plus ``alpha`` times the product."""
     return ops.add(ops.multiply(z, beta), ops.multiply(product, alpha))
 
 
 def added_product(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
-    """``beta`` times ``z``, plus ``alpha`` times the matrix product of ``x`` and ``y``."""
+    """Return ``beta`` times ``z``, plus ``alpha`` times the matrix product of ``x`` and ``y``."""
     return scaled_sum(ops, z, ops.matmul(x, y), **scales)
 
 
 def added_outer(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
-    """``beta`` times ``z``, plus ``alpha`` times the outer product of ``x`` and ``y``."""
+    """Return ``beta`` times ``z``, plus ``alpha`` times the outer product of ``x`` and ``y``."""
     return scaled_sum(ops, z, outer(ops, x, y), **scales)
 
 
 def added_sum_of_products(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
-    """``beta`` times ``z``, plus ``alpha`` times the sum of the matrix products of a stack."""
+    """Return ``beta`` times ``z``, plus ``alpha`` times the sum of the matrix products of a stack."""
     return scaled_sum(ops, z, ops.sum(ops.matmul(x, y), axis=0), **scales)
 
 
 def linear(ops: Operators, x: Any, weight: Any, bias: Any) -> Any:
-    """``x`` times the transposed weight, plus the bias."""
+    """Return ``x`` times the transposed weight, plus the bias."""
     return ops.add(ops.matmul(x, swapped(ops, weight)), bias)
 
 
 def bilinear(ops: Operators, x: Any, y: Any, weight: Any, bias: Any) -> Any:
-    """For each matrix W of the weight, xᵀ W y, plus the bias. Raises ValueError for forms without entries."""
+    """Return xᵀ W y for each matrix W of the weight, plus the bias. Raises ValueError for a weight without entries."""
     if 0 in weight.shape:
         raise ValueError("the forms have no entries")
     return ops.add(contracted(ops, "ni,oij,nj->no", x, weight, y), bias)
 
 
 def vander(ops: Operators, x: Any, *, columns: int, increasing: bool) -> Any:
-    """Powers of each entry from 0 below ``columns``, the highest first unless they increase."""
+    """Return the powers 0 to ``columns`` - 1 of each entry, the highest first unless ``increasing``."""
     powers = [ops.multiply(x, 0.0)]
     powers[0] = ops.add(powers[0], 1.0)
     while len(powers) < columns:
@@ -178,7 +178,7 @@ def vander(ops: Operators, x: Any, *, columns: int, increasing: bool) -> Any:
 
 
 def lengths(ops: Operators, differences: Any, p: float) -> Any:
-    """Norms of vectors along the last axis: of order 1, 2, infinity, or p."""
+    """Return the norms of order ``p`` of vectors along the last axis."""
     if p == 2:  # noqa: PLR2004 (the Euclidean norm)
         return ops.sqrt(ops.sum(ops.square(differences), axis=-1))
     sizes = ops.abs(differences)
@@ -190,7 +190,7 @@ def lengths(ops: Operators, differences: Any, p: float) -> Any:
 
 
 def cdist(ops: Operators, x: Any, y: Any, *, p: float) -> Any:
-    """Distances between every row of ``x`` and every row of ``y``, in each pair of matrices."""
+    """Return the distances between the rows of ``x`` and the rows of ``y``, for each pair of matrices."""
     if not x.shape[-1]:
         raise ValueError("points have no coordinates")
     rows, rank = ops.expand_dims(x, axis=len(x.shape) - 1), len(y.shape)
@@ -198,7 +198,7 @@ def cdist(ops: Operators, x: Any, y: Any, *, p: float) -> Any:
 
 
 def pairwise_distance(ops: Operators, x: Any, y: Any, *, p: float, eps: float) -> Any:
-    """Length of x - y + eps along the last axis."""
+    """Return the norm of x - y + eps along the last axis."""
     if not x.shape[-1]:
         raise ValueError("points have no coordinates")
     return lengths(ops, ops.add(ops.subtract(x, y), eps), p)

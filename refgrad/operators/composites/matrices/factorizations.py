@@ -1,6 +1,6 @@
-"""Factors, spectra, norms and exponentials of small matrices, in steps that can be certified.
+"""Factors, spectra, norms and exponentials of small matrices, by steps that can be certified.
 
-As in ``linear_algebra``, the steps are those of algebra, in reflected coordinates.
+As in ``linear_algebra``, the steps are algebraic formulas in reflected coordinates.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from refgrad.operators.composites.matrices.linear_algebra import (
 )
 
 SCALING, TERMS = 4, 40
-"""e to the A is (e to the A / 16) to the 16, whose series is cut behind its 40th term. Where entries are at most 1.5
-and rows at most three, A / 16 has a norm below 0.29, and what is cut off is below 0.29 ** 41 / 41! < 2 ** -235."""
+"""Number of squarings, and index of the last term, of the series of the matrix exponential.
+
+exp(A) is exp(A / 16) ** 16. With entries of at most 1.5 and at most three rows, the norm of A / 16 is below 0.29, and
+the remainder of the series, about 0.29 ** 41 / 41!, below 2 ** -235.
+"""
 
 
 def cholesky_gram(ops: Operators, x: Any) -> Any:
-    """Lower triangular L with L Lᵀ = x xᵀ + 1 and a positive diagonal (Cholesky, Banachiewicz)."""
+    """Return lower triangular L with L Lᵀ = x xᵀ + 1 and a positive diagonal (Cholesky, Banachiewicz)."""
     size = x.shape[-2]
     gram = square(ops, ops.add(ops.matmul(x, swapped(ops, x)), ops.constant(np.eye(size))))
     lower: Grid = [[ops.multiply(gram[0][0], 0.0)] * size for _ in range(size)]
@@ -45,7 +48,7 @@ def cholesky_gram(ops: Operators, x: Any) -> Any:
 def orthogonalized(ops: Operators, x: Any) -> tuple[list[Any], Grid]:
     """Return the orthonormal columns and the triangular factor with a positive diagonal (modified Gram-Schmidt).
 
-    Raises ValueError where there are more columns than rows.
+    Raises ValueError for more columns than rows.
     """
     rows, columns = x.shape[-2:]
     if not 0 < columns <= min(rows, LARGEST) or rows > LARGEST + 1:
@@ -65,24 +68,24 @@ def orthogonalized(ops: Operators, x: Any) -> tuple[list[Any], Grid]:
 
 
 def qr_q(ops: Operators, x: Any) -> Any:
-    """Orthonormal columns Q with x = Q R."""
+    """Return orthonormal columns Q with x = Q R."""
     return ops.stack(*orthogonalized(ops, x)[0], axis=-1)
 
 
 def qr_r(ops: Operators, x: Any) -> Any:
-    """Triangular R with a positive diagonal, with x = Q R."""
+    """Return triangular R with a positive diagonal and x = Q R."""
     return matrix(ops, orthogonalized(ops, x)[1])
 
 
 def length(ops: Operators, x: Any, y: Any) -> Any:
-    """Length of the vector (x, y)."""
+    """Return the length of the vector (x, y)."""
     return ops.sqrt(ops.add(ops.square(x), ops.square(y)))
 
 
 def half_lengths(ops: Operators, x: Any) -> tuple[Any, Any]:
-    """Return the lengths of the parts of a 2 by 2 matrix that keep and that reverse orientation.
+    """Return the scale factors of the parts of a 2 by 2 matrix that preserve and that reverse orientation.
 
-    Their sum and the size of their difference are the singular values.
+    Their sum and the absolute value of their difference are the singular values.
     """
     (a, b), (c, d) = square(ops, ops.multiply(x, 0.5), 2)
     keeping = length(ops, ops.add(a, d), ops.subtract(c, b))
@@ -91,7 +94,7 @@ def half_lengths(ops: Operators, x: Any) -> tuple[Any, Any]:
 
 
 def eigvalsh(ops: Operators, x: Any) -> Any:
-    """Eigenvalues of (x + xᵀ) / 2 in increasing order, of up to two rows: mean minus and plus the radius."""
+    """Return the eigenvalues of (x + xᵀ) / 2 in increasing order, for up to two rows: mean minus and plus a radius."""
     grid = square(ops, x, 2)
     if len(grid) == 1:
         return ops.reshape(x, shape=x.shape[:-1])
@@ -102,7 +105,7 @@ def eigvalsh(ops: Operators, x: Any) -> Any:
 
 
 def svdvals(ops: Operators, x: Any) -> Any:
-    """Singular values of matrices of up to two rows, in decreasing order."""
+    """Return the singular values of matrices with up to two rows, in decreasing order."""
     if x.shape[-1] == 1:
         return ops.abs(ops.reshape(x, shape=x.shape[:-1]))
     keeping, reversing = half_lengths(ops, x)
@@ -110,7 +113,7 @@ def svdvals(ops: Operators, x: Any) -> Any:
 
 
 def matrix_exp(ops: Operators, x: Any) -> Any:
-    """Exponential series, by scaling and squaring."""
+    """Return the matrix exponential by its series, with scaling and squaring."""
     size = x.shape[-1]
     if not 0 < size <= LARGEST:
         raise ValueError(f"matrices of shape {x.shape} are not written out")
@@ -125,17 +128,17 @@ def matrix_exp(ops: Operators, x: Any) -> Any:
 
 
 def frobenius(ops: Operators, x: Any) -> Any:
-    """Square root of the sum of squares."""
+    """Return the square root of the sum of squares."""
     return ops.sqrt(ops.sum(ops.square(x), axis=(-2, -1)))
 
 
 def of_sums(choose: str, axis: int) -> Callable[[Operators, Any], Any]:
-    """Return the largest or smallest sum of sizes along an axis; ``choose`` is max or min."""
+    """Return the norm by the max or min (``choose``) of the sums of absolute values along an axis."""
     return lambda ops, x: getattr(ops, choose)(ops.sum(ops.abs(x), axis=axis), axis=-1)
 
 
 def of_singular_values(choose: str) -> Callable[[Operators, Any], Any]:
-    """Return the largest, the smallest or the sum of the singular values of matrices with two rows and columns."""
+    """Return the norm that is the largest, the smallest or the sum of the singular values of 2 by 2 matrices."""
 
     def norm(ops: Operators, x: Any) -> Any:
         if x.shape[-2:] != (2, 2):
@@ -160,7 +163,7 @@ NORMS: Mapping[str, Callable[[Operators, Any], Any]] = MappingProxyType({
 
 
 def matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
-    """Norm of each matrix: Frobenius, of column or row sums, or of singular values.
+    """Return the norm of each matrix: Frobenius, of column or row sums, or of singular values.
 
     Raises ValueError for matrices without entries.
     """
@@ -170,7 +173,7 @@ def matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
 
 
 def spread_matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
-    """The same as :func:`matrix_norm`, in reflected coordinates where they do not matter."""
+    """Return :func:`matrix_norm`, in reflected coordinates if the norm is invariant under reflections."""
     return matrix_norm(ops, reflected(ops, x) if order in {"2", "-2", "nuc"} else x, order=order)
 
 

@@ -1,11 +1,12 @@
-"""Determinants, inverses and solutions of small matrices, in steps that can be certified.
+"""Determinants, inverses and solutions of small matrices, by steps that can be certified.
 
-Matrices have at most three rows (four for a determinant) and the formulas are those of algebra: no pivot is searched,
-so no step depends on what the entries are.
+Matrices have at most three rows (four for a determinant). The formulas are algebraic and search no pivot, so no step
+depends on the entries.
 
-Engines factorize, by which every entry takes rounding from the largest ones; the formulas would round small entries
-much less, and no engine could be held to that. So the steps that are certified are those in other coordinates: rows and
-columns are reflected, in numbers without error, at a plane that keeps no entry apart from the others.
+Engines factorize, which adds rounding errors of the size of the largest entries to every entry. The formulas would
+round small entries much less, and no engine could meet such a budget. Therefore the certified steps work in other
+coordinates: rows and columns are multiplied by a reflection whose entries are exact integers up to a divisor, and which
+mixes every entry with the others.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ REFLECTIONS: Mapping[int, tuple[Any, float]] = MappingProxyType({
     3: (((1, -2, -2), (-2, 1, -2), (-2, -2, 1)), 3.0),
     4: (((1, -1, -1, -1), (-1, 1, -1, -1), (-1, -1, 1, -1), (-1, -1, -1, 1)), 2.0),
 })
-"""Symmetric orthogonal matrices of integers, and the number by which all of their entries are to be divided."""
+"""Reflections by size: a symmetric matrix of integers, and the divisor that makes it orthogonal."""
 
 
 def reflected(ops: Operators, x: Any, *axes: int) -> Any:
-    """Multiply by a reflection from the left (axis -2) and from the right (-1).
+    """Multiply by a reflection from the left (axis -2) and from the right (axis -1); by default from both sides.
 
-    Raises ValueError where there is none of that length.
+    Raises ValueError if REFLECTIONS has none of that size.
     """
     for axis in axes or (-2, -1):
         if x.shape[axis] not in REFLECTIONS:
@@ -47,22 +48,22 @@ def reflected(ops: Operators, x: Any, *axes: int) -> Any:
 
 
 def number(plain: Steps) -> Composite:
-    """Return the composite of a function that two reflections do not change."""
+    """Wrap a matrix function that does not change if rows and columns are reflected."""
     return Composite(lambda ops, x: plain(ops, reflected(ops, x)), plain)
 
 
 def inverse(plain: Steps) -> Composite:
-    """Return the composite of a function that turns the reflections of rows into those of columns and back."""
+    """Wrap a matrix function that, like the inverse, exchanges the reflections of rows and of columns."""
     return Composite(lambda ops, x: reflected(ops, plain(ops, reflected(ops, x))), plain)
 
 
 def solution(plain: Steps) -> Composite:
-    """Return the composite of a function of a matrix and of right sides, which are reflected as its rows are."""
+    """Wrap a function of a matrix and right-hand sides, whose rows are reflected like those of the matrix."""
     return Composite(lambda ops, x, y: reflected(ops, plain(ops, reflected(ops, x), reflected(ops, y, -2)), -2), plain)
 
 
 def entries(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
-    """Return the entries of each matrix, as arrays over the stack. Raises ValueError for large matrices."""
+    """Return the entries of each matrix, as arrays over the stack. Raises ValueError for too large matrices."""
     rows, columns = x.shape[-2:]
     if not 0 < rows <= largest + 1 or not 0 < columns <= largest + 1 or min(rows, columns) > largest:
         raise ValueError(f"matrices of shape {rows, columns} are not written out")
@@ -71,20 +72,20 @@ def entries(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
 
 
 def square(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
-    """Return the entries of square matrices. Raises ValueError for those that are too large."""
+    """Return the entries of square matrices. Raises ValueError for others and for those that are too large."""
     if x.shape[-1] > largest or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"matrices of shape {x.shape} are not written out")
     return entries(ops, x, largest)
 
 
 def matrix(ops: Operators, grid: Grid) -> Any:
-    """Put entries together to matrices."""
+    """Stack entries into matrices."""
     rows = [ops.stack(*row, axis=-1) for row in grid]
     return ops.stack(*rows, axis=-2)
 
 
 def total(ops: Operators, terms: list[Any]) -> Any:
-    """Sum of one or more terms."""
+    """Return the sum of one or more terms."""
     result = terms[0]
     for term in terms[1:]:
         result = ops.add(result, term)
@@ -92,7 +93,7 @@ def total(ops: Operators, terms: list[Any]) -> Any:
 
 
 def determinant(ops: Operators, grid: Grid) -> Any:
-    """Expansion along the first row (Laplace)."""
+    """Return the determinant by Laplace expansion along the first row."""
     if len(grid) == 1:
         return grid[0][0]
     terms = [ops.multiply(grid[0][j], cofactor(ops, grid, 0, j)) for j in range(len(grid))]
@@ -100,41 +101,41 @@ def determinant(ops: Operators, grid: Grid) -> Any:
 
 
 def cofactor(ops: Operators, grid: Grid, i: int, j: int) -> Any:
-    """The determinant without row i and column j, with the sign of their sum."""
+    """Return the determinant without row i and column j, times (-1) ** (i + j)."""
     minor = [row[:j] + row[j + 1 :] for row in grid[:i] + grid[i + 1 :]]
     value = determinant(ops, minor)
     return ops.negative(value) if (i + j) % 2 else value
 
 
 def det(ops: Operators, x: Any) -> Any:
-    """Determinant of each matrix, of two to four rows. Raises ValueError for others."""
+    """Return the determinant of each matrix, of two to four rows. Raises ValueError for others."""
     if x.shape[-1] == 1:
         raise ValueError("a single entry is its own determinant")
     return determinant(ops, square(ops, x, LARGEST + 1))
 
 
 def logabsdet(ops: Operators, x: Any) -> Any:
-    """Logarithm of the determinant's size."""
+    """Return the logarithm of the absolute value of the determinant."""
     return ops.log(ops.abs(determinant(ops, square(ops, x))))
 
 
 def logdet(ops: Operators, x: Any) -> Any:
-    """Logarithm of a positive determinant."""
+    """Return the logarithm of a positive determinant."""
     return ops.log(determinant(ops, square(ops, x)))
 
 
 def one_like(ops: Operators, x: Any) -> Any:
-    """Ones that depend on ``x``, as far as graphs are concerned, with the derivative zero."""
+    """Return ones that depend on ``x`` in the graph, with derivative zero."""
     return ops.add(ops.multiply(x, 0.0), 1.0)
 
 
 def column(ops: Operators, x: Any) -> Any:
-    """Give each entry an axis of its own, behind the others."""
+    """Add a last axis of length one."""
     return ops.reshape(x, shape=(*x.shape, 1))
 
 
 def adjugate(ops: Operators, grid: Grid) -> Any:
-    """Transposed cofactors: the inverse times the determinant."""
+    """Return the transposed cofactors: the inverse times the determinant."""
     size = len(grid)
     if size == 1:
         return one_like(ops, matrix(ops, grid))
@@ -148,30 +149,30 @@ def over_determinant(ops: Operators, numerator: Any, grid: Grid) -> Any:
 
 
 def inv(ops: Operators, x: Any) -> Any:
-    """Inverse of each matrix: the adjugate over the determinant."""
+    """Return the inverse of each matrix: the adjugate over the determinant."""
     grid = square(ops, x)
     return over_determinant(ops, adjugate(ops, grid), grid)
 
 
 def solve(ops: Operators, x: Any, y: Any) -> Any:
-    """The matrix that ``x`` carries to ``y``, by Cramer's rule."""
+    """Return the matrix z with x z = y, by Cramer's rule."""
     grid = square(ops, x)
     return over_determinant(ops, ops.matmul(adjugate(ops, grid), y), grid)
 
 
 def solve_vector(ops: Operators, x: Any, y: Any) -> Any:
-    """The vector that ``x`` carries to ``y``, by Cramer's rule."""
+    """Return the vector z with x z = y, by Cramer's rule."""
     return ops.reshape(solve(ops, x, ops.reshape(y, shape=(*y.shape, 1))), shape=y.shape)
 
 
 def spread_solve_vector(ops: Operators, x: Any, y: Any) -> Any:
-    """The same as :func:`solve_vector`, in reflected coordinates."""
+    """Return :func:`solve_vector`, computed in reflected coordinates."""
     right = reflected(ops, ops.reshape(y, shape=(*y.shape, 1)), -2)
     return ops.reshape(reflected(ops, solve(ops, reflected(ops, x), right), -2), shape=y.shape)
 
 
 def solve_triangular(ops: Operators, x: Any, y: Any, *, upper: bool, unitriangular: bool) -> Any:
-    """The matrix that a triangle of ``x`` carries to ``y``, by substitution; with ones on its diagonal where asked."""
+    """Return z with T z = y by substitution; T is a triangle of ``x``, with ones as diagonal if ``unitriangular``."""
     grid = square(ops, x)
     size, before = len(grid), (slice(None),) * (len(y.shape) - 2)
     rows: dict[int, Any] = {}
@@ -184,7 +185,7 @@ def solve_triangular(ops: Operators, x: Any, y: Any, *, upper: bool, unitriangul
 
 
 def matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
-    """Product of a matrix with itself, or of its inverse."""
+    """Return the ``n``-th power of a matrix, which is a power of its inverse if ``n`` is negative."""
     if not x.shape[-1]:
         raise ValueError("matrices have no entries")
     if n < 0:
@@ -198,12 +199,12 @@ def matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
 
 
 def spread_matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
-    """The same as :func:`matrix_power`, that of an inverse in reflected coordinates."""
+    """Return :func:`matrix_power`, computed in reflected coordinates if ``n`` is negative."""
     return reflected(ops, matrix_power(ops, reflected(ops, x), n=n)) if n < 0 else matrix_power(ops, x, n=n)
 
 
 def pinv(ops: Operators, x: Any) -> Any:
-    """Pseudoinverse of matrices of full rank: (xᵀ x)⁻¹ xᵀ, or that of the transposed matrix, transposed."""
+    """Return the pseudoinverse of matrices of full rank: (xᵀ x)⁻¹ xᵀ, or xᵀ (x xᵀ)⁻¹ for more columns than rows."""
     if x.shape[-1] > x.shape[-2]:
         return swapped(ops, pinv(ops, swapped(ops, x)))
     entries(ops, x)
@@ -211,7 +212,7 @@ def pinv(ops: Operators, x: Any) -> Any:
 
 
 def lstsq(ops: Operators, x: Any, y: Any) -> Any:
-    """Least squares by the normal equations. Raises ValueError where there are more unknowns than equations."""
+    """Solve least squares by the normal equations. Raises ValueError for more unknowns than equations."""
     if x.shape[-1] > x.shape[-2]:
         raise ValueError("more unknowns than equations")
     entries(ops, x)
@@ -219,7 +220,7 @@ def lstsq(ops: Operators, x: Any, y: Any) -> Any:
 
 
 def trace(ops: Operators, x: Any, *, offset: int, axes: tuple[int, int]) -> Any:
-    """Sum of a diagonal of two axes, or of one beside it."""
+    """Return the sum of a diagonal of two axes; ``offset`` selects one off the main diagonal."""
     return ops.sum(ops.diagonal(x, offset=offset, axes=axes), axis=-1)
 
 
