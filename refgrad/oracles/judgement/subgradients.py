@@ -40,7 +40,7 @@ One random direction in a null space detects whatever lies outside of its comple
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A direction along which a gradient says what no legal choice does: its rate of change, and the legal interval."""
+    """A direction along which a gradient has a rate of change that no legal choice has, with both rates."""
 
     direction: Mapping[str, Floats]
     rate: float
@@ -94,7 +94,7 @@ def violation(
 
 
 def smooth_directions(scenario: Scenario, contributions: Contributions, places: Places, shapes: Shapes) -> Floats:
-    """Return, as columns, a basis of the directions of these entries in which both sides of every kink move alike."""
+    """Return a basis, as columns, of the directions of these entries with equal slopes on both sides of each kink."""
     total = sum(int(np.prod(shape)) for shape in shapes.values())
     units = (np.where(np.arange(total) == place, 1.0, 0.0) for place in places)
     gaps = np.array([gaps_at_kinks(scenario, contributions, _split(unit, shapes)) for unit in units]).T

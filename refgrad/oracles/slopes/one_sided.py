@@ -65,7 +65,10 @@ def _promising(samples: Samples) -> Booleans:
 
 
 def _alone(samples: Samples) -> list[Booleans]:
-    """Return masks for the right and left side: the other side has no values, and this one the middle's branches."""
+    """Return masks of the curves that exist on the right side only, and on the left side only.
+
+    The points of that side must take the branches of the middle.
+    """
     return [
         _same(samples, side, lambda middle, near: middle == near) & ~np.isfinite(samples.values[other]).any(axis=0)
         for side, other in ((RIGHT, LEFT), (LEFT, RIGHT))
