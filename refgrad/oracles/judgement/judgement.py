@@ -36,7 +36,7 @@ gradient has by a mistake.
 """
 
 VAGUE_ABOVE = 1e-6
-"""Fraction of max(1, |truth|) above which a budget says nothing about a float64: a kink or a pole is too near.
+"""Fraction of max(1, |truth|) above which a budget is too large to judge a float64: a kink or a pole is too near.
 
 The same fraction distinguishes intervals in which any element is legal from numbers. The truth is computed with a
 hundred bits or more, whatever the engine's format is, so this use does not depend on the format.
@@ -44,10 +44,10 @@ hundred bits or more, whatever the engine's format is, so this use does not depe
 
 
 def vague_above(form: Format) -> float:
-    """Return the fraction of max(1, |truth|) above which a budget in this format says nothing about the engine.
+    """Return the fraction of max(1, |truth|) above which a budget in this format is too large to judge the engine.
 
     It is the same share of the format's digits as 1e-6 is of float64's: if rounding may take more than five eighths of
-    an entry, the entry says little about how it was computed. The fraction is 2e-3 for float32, 6e-2 for float16 and
+    an entry, the entry is no evidence of how it was computed. The fraction is 2e-3 for float32, 6e-2 for float16 and
     0.12 for bfloat16, or some 30,000, 100 and 30 roundings.
     """
     return _same_share(VAGUE_ABOVE, form)

@@ -109,7 +109,7 @@ def _directions(offset: Floats, middle: Floats, places: Places, smooth: Floats) 
     """Yield directions that move only entries at kinks, first those along which the output is smooth.
 
     Along these the rate is one number, e.g. where all entries that tie move alike. The others are the engine's own
-    offset from the middle of the interval, for kinks whose choices leave no room at others, and some at random.
+    offset from the middle of the interval, and some at random.
     """
     random = np.random.default_rng(0)
     sign = np.where(middle[places] < 0, -1.0, 1.0)

@@ -36,7 +36,7 @@ STRAIGHTENING = 8.0
 """Smallest factor by which a sixteenth of the step must bring the mean of both sides nearer to the middle.
 
 The factor is 256 where the function is smooth, 16 at a kink, and less across a jump or a pole, where the differences
-say nothing.
+determine no slope.
 """
 
 
