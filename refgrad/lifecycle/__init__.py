@@ -1,4 +1,4 @@
-"""The lifecycle model: what each step of a scenario must show, before any engine has run it."""
+"""The lifecycle model: predictions of what each step of a scenario must show, made before an engine runs it."""
 
 from refgrad.lifecycle.model import Lowered, lower, predict
 from refgrad.lifecycle.policy import Policy

@@ -1,4 +1,4 @@
-"""The tensors that the vjps of an application read: those that a rule saves, and those that it varies with."""
+"""The tensors that the vjps of an application depend on: those that a rule saves, and those it is nonlinear in."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ AGREED: Final = frozenset({
     "add", "cos", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sigmoid", "sin", "subtract", "sum",
     "tanh",
 })  # fmt: skip
-"""Operators of which all engines that save references save the same: what the row's rule needs, and nothing besides."""
+"""Operators for which all engines that save references save the same tensors: only those that the row's rule needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vjp:
-    """The vjp of an application by one of its operands: the names of the tensors that it depends on.
+    """The vjp of an application with respect to one operand, as the names of the tensors that it depends on.
 
-    ``saved`` is what the row's rule keeps for it, ``nonlinear_in`` what of that is more than a choice between branches.
-    One that is ``always_zero`` may be sent as zeros that depend on nothing, the cotangent included.
+    ``saved`` are the tensors that the row's rule keeps for it, ``nonlinear_in`` those of them that do more than choose
+    between branches. A vjp that is ``always_zero`` may be sent as zeros that depend on nothing, not even the cotangent.
     """
 
     parent: str
@@ -47,5 +47,5 @@ def vjps_of(step: Apply) -> tuple[Vjp, ...]:
 
 
 def saves_agree(step: Apply) -> bool:
-    """Whether all engines save the same for an application."""
+    """Return True if all engines save the same tensors for an application."""
     return step.operator in AGREED

@@ -1,4 +1,4 @@
-"""The rules of steps that let tensors require grad, have hooks, and keep their gradients."""
+"""The rules of steps that set requires_grad, add hooks, and retain gradients."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from refgrad.scenario import Hook as HookStep
 
 
 class FlagRules(State):
-    """The rules of steps that change what a tensor's gradient does, and not its value."""
+    """The rules of steps that affect the gradient of a tensor, but not its value."""
 
     def require(self, tensor: Tensor) -> Prediction:
-        """Let a constant require grad."""
+        """Make a constant require grad."""
         if self.may_be_constant(tensor.node):
             self.unknown.add(tensor.name)
             return Open()
@@ -29,7 +29,7 @@ class FlagRules(State):
         return Succeeds()
 
     def stop_requiring(self, tensor: Tensor) -> Prediction:
-        """Make a constant of a leaf."""
+        """Make a leaf a constant."""
         if self.may_be_constant(tensor.node):
             self.unknown.add(tensor.name)
             return Open()
@@ -41,7 +41,7 @@ class FlagRules(State):
         return Succeeds()
 
     def hook(self, step: HookStep) -> Prediction:
-        """Hook into the gradient of a tensor."""
+        """Add a hook to the gradient of a tensor."""
         tensor = self.tensors[step.tensor]
         if tensor.node is None:
             return Fails("hook-on-constant")
@@ -53,7 +53,7 @@ class FlagRules(State):
         return Succeeds()
 
     def retain(self, tensor: Tensor) -> Prediction:
-        """Let a computed tensor keep its gradient."""
+        """Make a computed tensor retain its gradient."""
         if tensor.node is None:
             return Fails("retain-grad-on-constant")
         if self.may_be_constant(tensor.node):

@@ -1,9 +1,9 @@
-"""Scenarios in which tensors change, written as ones in which every value has a name of its own.
+"""Scenarios in which tensors change, rewritten so that every value has a name of its own.
 
-What oracles understand are leaves, applications, recorded gradients, and values that are cut off (``detach``). The rest
-is put into those terms: a write makes a new version of a name; what is computed without recording is cut off; a value
-that is changed behind its graph's back is y + stop(new - y), which has the new value and the old derivative; and a
-tensor that begins to require grad is its value, cut off, plus a leaf of zeros.
+Oracles support leaves, applications, recorded gradients, and constants that are cut off the graph (``detach``). All
+else is expressed by these. A write creates a new version of a name. A value that is computed without recording is cut
+off. A value that is changed without recording is y + stop(new - y), which has the new value and the old derivative. A
+tensor that starts to require grad is its value, cut off, plus a leaf of zeros.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class FunctionalSteps:
     """The steps of the lowered scenario so far."""
 
     def __init__(self, given: Scenario) -> None:
-        """Begin without steps; new names will not clash with those of ``given``."""
+        """Start without steps. New names will not clash with those of ``given``."""
         self.steps: list[Step] = []
         self._count = 0
         self._mark = "_v"
@@ -32,12 +32,12 @@ class FunctionalSteps:
             self._mark += "_"
 
     def fresh(self, name: str) -> str:
-        """Return a name that nothing has yet."""
+        """Return an unused name derived from ``name``."""
         self._count += 1
         return f"{name.partition(self._mark)[0]}{self._mark}{self._count}"
 
     def add(self, step: Step) -> None:
-        """Take a step over as it is."""
+        """Add a step unchanged."""
         self.steps.append(step)
 
     def apply(
@@ -52,16 +52,16 @@ class FunctionalSteps:
         return name
 
     def cut(self, name: str, value: str) -> str:
-        """Add a value that is constant, and return its name."""
+        """Add a value cut off the graph, which makes it a constant, and return its name."""
         self.steps.append(Detach(name, value))
         return name
 
     def marked(self, name: str, value: str, shape: Shape, dtype: str) -> str:
-        """Add the same value as one where cotangents arrive that arrive nowhere else, at constant entries too."""
+        """Add the value plus a leaf of zeros, which receives only the cotangents of this name, also at constants."""
         return self.apply(name, "add", [value, self.root(name, shape, dtype)])
 
     def changed(self, base: str, value: str) -> str:
-        """Add a name with this value, and with the derivative of ``base``."""
+        """Add a value with the derivative of ``base``, and return its name."""
         difference = self.apply(self.fresh(base), "subtract", [value, base])
         return self.apply(self.fresh(base), "add", [base, self.cut(self.fresh(base), difference)])
 
@@ -72,11 +72,11 @@ class FunctionalSteps:
         return self.steps[-1].defines or ""
 
     def rooted(self, name: str, value: str, root: str) -> str:
-        """Add a name with this value whose derivative is that of a leaf of zeros."""
+        """Add a value whose derivative is that of a leaf of zeros, and return its name."""
         return self.apply(self.fresh(name), "add", [self.cut(self.fresh(name), value), root])
 
     def written(self, name: str, action: str, operand: str, index: AttributeValue, shape: Shape) -> str:
-        """Add the value that a write gives to ``name``; ``shape`` is that of the part which is written to."""
+        """Add the value that ``name`` has after a write, and return its name; ``shape`` is that of the written part."""
         at = (("index", index),)
         part = name if index is None else self.apply(self.fresh(name), "index", [name], at)
         if action == "copy":

@@ -1,7 +1,7 @@
-"""The recorded graph of a scenario: its nodes, which of them are freed, and which need what was overwritten.
+"""The recorded graph of a scenario: its nodes, which of them are freed, and which need overwritten memory.
 
-Engines may record and save more than they must. So each set of names comes twice: what a backward may reach, under
-some engine, and what it must reach, under every one.
+Engines may record and save more than they must. So each set of names has two versions: what a backward may reach, in
+some engine, and what it must reach, in every one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from refgrad.operators.structure import Shape
 
 @dataclass(slots=True)
 class Node:
-    """A recorded application, write or gradient: what it depends on, and whether what it saved is still there.
+    """A recorded application, write or gradient: what it depends on, and whether what it saved still exists.
 
-    ``vjps`` say, for every parent that it sends a cotangent to, what that depends on. An engine may record all of
-    ``parents``, and must record ``must_parents``. ``freed`` is None where an engine may have freed it. What is
-    ``composite`` is several applications, or an engine's own one: nobody knows what that saves. ``must_need`` are the
-    pieces of memory that it needs as they were under every engine; under some, it needs those of ``may_need`` too. What
-    ``overwrites`` may pass nothing on.
+    ``vjps`` state, for every parent that it sends a cotangent to, what that cotangent depends on. An engine may record
+    all of ``parents``, and must record ``must_parents``. ``freed`` is None where an engine may have freed it. A
+    ``composite`` is several applications, or a single one of the engine's own, so it is unknown what it saves.
+    ``must_need`` are the pieces of memory that every engine needs unchanged; some engines need those of ``may_need``
+    too. A node that ``overwrites`` may pass no cotangent on.
     """
 
     parents: tuple[str, ...]
@@ -36,21 +36,21 @@ class Node:
     must_need: tuple[Place, ...] = ()
     may_need: tuple[Place, ...] = ()
     operands: tuple[tuple[str, bool], ...] = ()
-    """The tensors that it was made of, and whether each required grad then."""
+    """Names of its operands, and whether each required grad when the node was recorded."""
     may_be_constant: bool = False
-    """Whether it is the engine's own affair that anything was recorded."""
+    """True if an engine may record nothing for it."""
     may_be_stale: bool = False
-    """Whether an unknown write may have changed memory that this node needs."""
+    """True if a write of unknown effect may have changed memory that this node needs."""
 
     @property
     def is_gradient(self) -> bool:
-        """Whether this is a recorded gradient."""
+        """Return True if this is a recorded gradient."""
         return not self.vjps
 
 
 @dataclass(slots=True)
 class Graph:
-    """Nodes by name, and the leaves that require grad where they end."""
+    """Nodes by name, and the names of leaves that require grad."""
 
     memory: Memory
     shapes: dict[str, Shape] = field(default_factory=dict)
@@ -58,15 +58,18 @@ class Graph:
     leaves: set[str] = field(default_factory=set)
 
     def may_reach(self, output: str) -> set[str]:
-        """All names that a backward from ``output`` reaches under some engine, itself included."""
+        """Return all names that a backward from ``output`` reaches in some engine, itself included."""
         return _closure([output], self._parents)
 
     def must_reach(self, output: str) -> set[str]:
-        """All names that a backward from ``output`` reaches under every engine, itself included."""
+        """Return all names that a backward from ``output`` reaches in every engine, itself included."""
         return _closure([output], self._must_parents)
 
     def _may_pass_nothing(self, name: str) -> bool:
-        """Whether an operator on the way to a name may pass nothing on: all of an operand may have been overwritten."""
+        """Return True if an operator on the way to a name may pass no cotangent on.
+
+        It may have overwritten all entries of an operand.
+        """
         return any(node.overwrites for node in map(self.nodes.get, self.may_reach(name)) if node is not None)
 
     def _parents(self, name: str) -> tuple[str, ...]:
@@ -76,22 +79,25 @@ class Graph:
         return self.nodes[name].must_parents if name in self.nodes else ()
 
     def behind_gradients(self, names: Iterable[str]) -> set[str]:
-        """The names that are reached by way of recorded gradients, those not included."""
+        """Return the names that are reached through recorded gradients.
+
+        A recorded gradient is among them only if it is reached through another one.
+        """
         gradients = [name for name in names if name in self.nodes and self.nodes[name].is_gradient]
         return _closure([parent for name in gradients for parent in self._parents(name)], self._parents)
 
     def before_gradients(self, output: str) -> set[str]:
-        """The names that a backward meets before, or at, a recorded gradient."""
+        """Return the names that a backward reaches up to and including the first recorded gradient on each path."""
         return _closure(
             [output], lambda name: () if name in self.nodes and self.nodes[name].is_gradient else self._parents(name)
         )
 
     def leading_to(self, leaf: str, names: set[str]) -> set[str]:
-        """Those of these names, with all their ancestors, that depend on a leaf."""
+        """Return those of these names that depend on a leaf, itself included."""
         return {name for name in names if leaf in self.may_reach(name)}
 
     def refusal(self, may_visit: set[str], must_visit: set[str]) -> Fails | Open | None:
-        """The error of a backward if something that a node saved is gone: due, possible (Open), or None."""
+        """Return the error of a backward that needs freed or overwritten memory: expected, possible (Open), or None."""
         due: set[ErrorKind] = set()
         possible: set[ErrorKind] = set()
         for name in may_visit & self.nodes.keys():
@@ -109,10 +115,10 @@ class Graph:
         return Open() if possible else None
 
     def derivative(self, between: set[str], leaf: str) -> Node:
-        """The node of a recorded gradient, which came about by the rules of these nodes.
+        """Return the node of a gradient that is recorded by the rules of these nodes.
 
-        No parent must be recorded by way of arrays without entries: torch.cat leaves them out, and records nothing for
-        them; nor by way of vjps that are always zero.
+        A parent need not be recorded if it is reached only through arrays without entries, which torch.cat leaves out,
+        or only through vjps that are always zero.
         """
         nodes = [self.nodes[name] for name in between if name in self.nodes]
         vjps = [vjp for node in nodes for vjp in node.vjps if vjp.parent in between]
@@ -127,11 +133,11 @@ class Graph:
         return Node(parents, bool(parents), must, may_need=read, may_be_constant=not must)
 
     def tracked(self, name: str | None) -> bool:
-        """Whether gradients flow to a name."""
+        """Return True if gradients flow to a name."""
         return name in self.leaves or name in self.nodes
 
     def _contributing(self, between: set[str], leaf: str) -> set[str]:
-        """Those of these names whose cotangent must change what the leaf receives, but for a product with zero."""
+        """Return those of these names from which a cotangent reaches the leaf without a vjp that is always zero."""
         vjps = {name: self.nodes[name].vjps for name in between if name in self.nodes}
         if not any(vjp.always_zero for found in vjps.values() for vjp in found):
             return between
@@ -147,9 +153,9 @@ class Graph:
         return contributing
 
     def free(self, may_visit: Iterable[str], must_visit: Collection[str], frees: str) -> None:
-        """Free what a backward must visit, and all that is connected if that is freed too.
+        """Free what a backward must visit and, if ``frees`` is ``connected``, what is connected to it.
 
-        Of what it only may visit, nobody knows whether it is freed.
+        For nodes that it only may visit, it becomes unknown whether they are freed.
         """
         may, must = set(may_visit), set(must_visit)
         if frees == "connected":

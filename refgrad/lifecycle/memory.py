@@ -1,4 +1,4 @@
-"""The memory of tensors: which pieces may overlap, and how often each was written to."""
+"""The memory of tensors: which pieces may overlap, and how many times each was written to."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from refgrad.operators import operator_table
 from refgrad.scenario import Apply
 
 COMPUTING_FAMILIES = frozenset({"reductions", "products"})
-"""Families of structural operators whose results are computed entry by entry, rather than picked."""
+"""Families of structural operators that compute the entries of their results instead of selecting them."""
 
 Place = tuple[int, int]
-"""A piece of memory, and how often it had been written to."""
+"""A piece of memory, and the number of writes to it at some time."""
 
 
 class Memory:
-    """Pieces of memory, by number, in groups of those that may overlap: engines differ in what is a view."""
+    """Numbered pieces of memory, in groups of those that may overlap, since engines differ in what is a view."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without any."""
         self._versions: list[int] = []
         self._groups: list[int] = []
 
     def new(self, near: Iterable[int] = ()) -> int:
-        """Return a new piece, which may overlap with those in ``near``."""
+        """Return the number of a new piece, which may overlap with those in ``near``."""
         number = len(self._versions)
         self._versions.append(0)
         joined = {self._groups[other] for other in near}
@@ -37,20 +37,20 @@ class Memory:
         return {n for n, group in enumerate(self._groups) if group == self._groups[number] and n != number}
 
     def now(self, number: int) -> Place:
-        """Return the piece as it is now."""
+        """Return the piece with its current number of writes."""
         return number, self._versions[number]
 
     def write(self, number: int) -> None:
-        """Note that the piece was written to."""
+        """Count a write to the piece."""
         self._versions[number] += 1
 
     def stale(self, places: Iterable[Place]) -> bool:
-        """Whether one of these was written to since."""
+        """Return True if one of these pieces has been written to since."""
         return any(self._versions[number] != version for number, version in places)
 
 
 def may_share(step: Apply) -> bool:
-    """Whether some engine's result may have the memory of an operand: it is a view, or the operand itself."""
+    """Return True if the result may share memory with an operand in some engine: as a view, or the operand itself."""
     operator = operator_table()[step.operator]
     if operator.formula is not None:
         return isinstance(operator.formula.tree, ast.Name)

@@ -1,16 +1,16 @@
-"""The lifecycle model of define-by-run differentiation: it predicts what every step of a scenario must show.
+"""The lifecycle model of define-by-run differentiation: predictions of what every step of a scenario must show.
 
-The rules are PyTorch's (its autograd mechanics note): running operators records nodes on the way to leaves that require
-grad; a backward sends seed · Jacobian to every such leaf, where it is added to what is there; a backward without
-``retain_graph`` frees the saved buffers of all nodes that it visits; a later backward that meets such a node is an
-error, while nodes that saved nothing may be walked again; so is one that meets a node whose saved value was
-overwritten. A :class:`Policy` states where an engine differs by design.
+The rules are PyTorch's (its autograd mechanics note). Running operators records nodes on the way to leaves that require
+grad. A backward sends seed · Jacobian to every such leaf, where it is added to the gradient. A backward without
+``retain_graph`` frees the saved buffers of all nodes that it visits. A later backward that visits such a node is an
+error, while nodes that saved nothing may be visited again. A backward that visits a node whose saved value was
+overwritten is an error too. A :class:`Policy` states where an engine differs by design.
 
-A recorded gradient keeps the graph, and is a node itself: it depends on what the rules on the way from its output to
-its leaf have saved. What an engine saves is its own affair, so where only that decides whether something is recorded,
-freed or overwritten, nothing is promised; the numbers that are read in the end are.
+A recorded gradient keeps the graph, and is a node itself: it depends on what the rules between its output and its leaf
+have saved. What an engine saves is not specified, so where only that decides whether something is recorded, freed or
+overwritten, nothing is predicted; the numbers that are read in the end are.
 
-The predictions speak of a lowered scenario, in which no tensor ever changes: see :mod:`refgrad.lifecycle.functional`.
+The predictions refer to a lowered scenario, in which no tensor ever changes: see :mod:`refgrad.lifecycle.functional`.
 """
 
 from __future__ import annotations
@@ -52,26 +52,27 @@ from refgrad.scenario import (
 from refgrad.scenario import Hook as HookStep
 
 OVERWRITING = "scattering"
-"""The family of operators that put entries into an array: where none of its own is left, engines may not record it."""
+"""Family of operators that write entries into an array. If they overwrite all of it, engines may not record it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A scenario in which no tensor changes, and what each step of the given one must show, in its terms."""
+    """A scenario in which no tensor changes, and the prediction for each step of the original one in terms of it."""
 
     scenario: Scenario
     predictions: tuple[Prediction, ...]
 
 
 def predict(scenario: Scenario, policy: Policy | None = None) -> tuple[Prediction, ...]:
-    """Return what each step of the scenario must show under a policy (PyTorch's, if none is given)."""
+    """Return what each step of the scenario must show under a policy (PyTorch's if None)."""
     return lower(scenario, policy).predictions
 
 
 def lower(scenario: Scenario, policy: Policy | None = None) -> Lowered:
-    """Return the scenario without any change of a tensor, and what each step must show in terms of it.
+    """Return the scenario without changes of tensors, and what each step of the original one must show in terms of it.
 
-    A scenario that changes none is its own. Raises ScenarioEvaluationError where an operator refuses its arguments.
+    A scenario without such changes is returned as it is. Raises ScenarioEvaluationError where an operator rejects its
+    arguments.
     """
     model = Model(scenario, policy or Policy())
     predictions = tuple(model.step(step) for step in scenario.steps)
@@ -81,13 +82,13 @@ def lower(scenario: Scenario, policy: Policy | None = None) -> Lowered:
 
 
 class Model(FlagRules):
-    """The rules: what each step shows, and how it changes the state."""
+    """The rules of all steps: what each must show, and how it changes the state."""
 
     def step(self, step: Step) -> Prediction:  # noqa: C901, PLR0911, PLR0912 (one case for each kind of step)
-        """Take one step, and return what it must show."""
+        """Process one step, and return what it must show."""
         if self.policy.unrecorded_views == "open":
             self.forget_unrecorded_views()
-        if not self.unknown.isdisjoint(step.uses):  # of a gradient that could not be recorded, or overlapping memory
+        if not self.unknown.isdisjoint(step.uses):  # a gradient that could not be recorded, or memory that may overlap
             return self.open_step(step)
         match step:
             case Leaf():
@@ -133,7 +134,7 @@ class Model(FlagRules):
         return Succeeds()
 
     def open_step(self, step: Step) -> Prediction:
-        """Take a step that uses a tensor of which nothing is known, so nothing is promised of it."""
+        """Process a step that uses an unknown tensor, and predict nothing."""
         if step.defines is not None:
             self.unknown.add(step.defines)
         match step:
@@ -150,7 +151,7 @@ class Model(FlagRules):
         return Open()
 
     def make(self, step: Leaf) -> Prediction:
-        """Make a leaf."""
+        """Create a leaf."""
         self.functional.add(step)
         tensor = Tensor(step.name, step.name, self.graph.memory.new(), step.value.dtype)
         self.tensors[step.name] = tensor
@@ -183,13 +184,16 @@ class Model(FlagRules):
         return Succeeds()
 
     def used(self, tensors: Iterable[Tensor], *, by_view: bool = False) -> None:
-        """Note that these are used in a recorded operation; if it makes a view, nobody knows whether it counts."""
+        """Reset the gradients of tensors that a recorded operation uses, if the policy does so.
+
+        If the operation makes a view, the gradients are unknown: engines may or may not count it as a use.
+        """
         for tensor in tensors if self.policy.accumulates == "replaces" else ():
             tensor.reset(to_zeros=False)
             tensor.gradient_unknown = by_view
 
     def record(self, step: Apply, tensors: list[Tensor]) -> None:
-        """Record an application to all of the tensors but the last, which is its result."""
+        """Record an application. The last of the tensors is its result, the others are its operands."""
         nodes = {tensor.name: tensor.node or tensor.value for tensor in tensors}
         memories = {nodes[tensor.name]: self.graph.memory.now(tensor.memory) for tensor in tensors}
         given = [vjp for vjp in vjps_of(step) if self.tensors[vjp.parent].node is not None]
@@ -212,7 +216,7 @@ class Model(FlagRules):
         )
 
     def detach(self, step: Detach) -> Prediction:
-        """Make a constant of the same memory."""
+        """Create a constant that shares the memory of its source."""
         source = self.tensors[step.source]
         self.functional.cut(step.name, source.value)
         self.tensors[step.name] = Tensor(step.name, step.name, source.memory, source.dtype)
@@ -233,9 +237,9 @@ class Model(FlagRules):
         return Succeeds()
 
     def push_forward(self, step: Jvp) -> Prediction:
-        """Make a tangent: nothing is recorded, freed or added to.
+        """Create a tangent. Nothing is recorded or freed, and no gradient changes.
 
-        Through recorded gradients, and where tensors change, forward mode is an engine's own affair.
+        Nothing is predicted for forward mode through recorded gradients, or in scenarios that change tensors.
         """
         output = self.tensors[step.output]
         if self.changes or any(self.is_gradient(name) for name in self.graph.may_reach(output.node or output.value)):
@@ -264,7 +268,7 @@ class Model(FlagRules):
         return Succeeds()
 
     def overwrite(self, step: Write, target: Tensor, operand: Tensor, extent: Extent) -> None:
-        """Give a tensor its new value, and a node of its own if the write is recorded."""
+        """Give a tensor its new value, and a new node if the write is recorded."""
         before, saved = target.node, self.graph.memory.now(operand.memory)
         new = self.functional.written(target.value, step.action, operand.value, step.index, extent.part)
         recorded = self.recording and (target.node is not None or operand.node is not None)
@@ -290,7 +294,7 @@ class Model(FlagRules):
         self.graph.nodes[new] = node
 
     def is_own_affair(self, tensor: Tensor) -> bool:
-        """Whether the policy leaves it to the engine which gradient a tensor has."""
+        """Return True if the policy leaves it to the engine which gradient a tensor has."""
         match self.policy.keeps:
             case "leaves":
                 return False
@@ -299,8 +303,8 @@ class Model(FlagRules):
             case "open":
                 return tensor.node is None or not tensor.is_leaf
 
-    def read(self, step: Read) -> Prediction:  # noqa: PLR0911 (one return for each thing that can be read)
-        """Show something."""
+    def read(self, step: Read) -> Prediction:  # noqa: PLR0911 (one return for each kind of reading)
+        """Return what reading a value, a gradient, a flag or the calls of a hook must show."""
         if step.what == "hook":
             hook = self.hooks.get(step.name)
             return Open() if hook is None or hook.calls_unknown else Seen(hook.name, hook.tensor, tuple(hook.calls))

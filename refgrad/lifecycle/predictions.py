@@ -1,4 +1,4 @@
-"""Predictions: what a step of a scenario must show."""
+"""Predictions of what a step of a scenario must show."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ErrorKind = Literal[
 ]  # fmt: skip
 
 Scales = tuple[tuple[str, float], ...]
-"""By what hooks multiply the cotangents of names on the way."""
+"""Names, with the factors by which hooks multiply their cotangents."""
 
 Contribution = tuple[str, Constant | None] | tuple[str, Constant | None, Scales, str]
-"""An output and its seed; where hooks or retained gradients matter also the scales, and the name that is looked at."""
+"""An output and its seed; where hooks or retained gradients matter, also the scales and the name of the cotangent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,15 @@ class Succeeds:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Nothing is promised here, e.g. for gradients after a backward that failed half-way."""
+    """Nothing is predicted for the step, e.g. for gradients after a backward that failed half-way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fails:
-    """The step must fail with an error of this kind, or of another that is due too; carrying on silently is a fault."""
+    """The step must fail with an error of this kind or of one of ``others``.
+
+    Success without an error is a failure.
+    """
 
     kind: ErrorKind
     others: tuple[ErrorKind, ...] = ()
@@ -39,27 +42,27 @@ class Fails:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The step shows the value of ``name``: in the lowered scenario, that of ``version``, if it has one."""
+    """The step shows the value of ``name``, which in the lowered scenario is that of ``version`` if it has one."""
 
     name: str
     version: str = ""
 
     @property
     def lowered(self) -> str:
-        """The name that has this value in the lowered scenario."""
+        """Name that has this value in the lowered scenario."""
         return self.version or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The step shows whether something is so."""
+    """The step shows a flag with this value."""
 
     holds: bool
 
 
 @dataclass(frozen=True, slots=True)
 class NoGradient:
-    """The step shows that ``leaf`` has no gradient: none at all, or zeros where an engine has no notion of none."""
+    """The step shows that ``leaf`` has no gradient, or zeros if the engine cannot express that there is none."""
 
     leaf: str
 
@@ -68,8 +71,8 @@ class NoGradient:
 class Gradient:
     """The step shows the sum over ``contributions`` (output, seed) of seed · ∂output/∂leaf, in the lowered scenario.
 
-    Without contributions that is zeros. Unless it is ``certain`` that the outputs were recorded as depending on the
-    leaf, none at all stands for zeros.
+    The sum of no contributions is zeros. ``certain`` is True if every engine must have recorded that the outputs depend
+    on the leaf. If it is False, no gradient is accepted in place of zeros.
     """
 
     leaf: str
@@ -79,7 +82,7 @@ class Gradient:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The step shows the gradients of ``tensor`` that ``hook`` saw, one for each of ``calls``, along a first axis."""
+    """The step shows the gradients of ``tensor`` that ``hook`` received: one for each of ``calls``, on a first axis."""
 
     hook: str
     tensor: str

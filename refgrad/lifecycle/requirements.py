@@ -38,13 +38,13 @@ NEEDED_BY: Final[Mapping[type[Step], str]] = MappingProxyType({
     StopRequiringGrad: "set_requires_grad",
     Unhook: "unhook",
 })
-"""The features of steps that need one whatever they say."""
+"""Feature that each kind of step needs, whatever its fields are."""
 
 FLAGS: Final = frozenset({"requires_grad", "is_leaf", "recorded"})
 
 
 def required_features(scenario: Scenario) -> frozenset[str]:
-    """Return the features that the scenario uses; an engine that lacks one is not graded on it."""
+    """Return the features that the scenario uses. An engine that lacks one is not graded on it."""
     predictions = predict(scenario)
     features = {f"error:{kind}" for p in predictions if isinstance(p, Fails) for kind in (p.kind, *p.others)}
     features.update(feature for step in scenario.steps for feature in _needed_by(step))
@@ -58,7 +58,7 @@ def required_features(scenario: Scenario) -> frozenset[str]:
 
 
 def _walks_again(scenario: Scenario, predictions: Sequence[Prediction]) -> bool:
-    """Return True if a backward rightly goes through a result again that an earlier one has been through."""
+    """Return True if a backward that must not fail visits a result that an earlier one has visited."""
     behind, through = dict[str, set[str]](), list[str]()
     for step, prediction in zip(scenario.steps, predictions, strict=True):
         if isinstance(step, Apply):

@@ -1,4 +1,4 @@
-"""Backward passes over the recorded graph: what each must show, and what it changes."""
+"""Backward passes over the recorded graph: what each must show, and what each changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refgrad.scenario import Backward, Constant, Grad
 
 
 class ReverseMode:
-    """Backward passes over the graph of some tensors, which deliver to their gradients and hooks."""
+    """Backward passes over the graph of some tensors. They change the gradients of these and the calls of hooks."""
 
     def __init__(
         self,
@@ -25,17 +25,17 @@ class ReverseMode:
         policy: Policy,
         shapes: dict[str, Shape],
     ) -> None:
-        """Share the state of the scenario."""
+        """Share the state of a scenario."""
         self.graph = graph
         self.tensors = tensors
         self.hooks = hooks
         self.policy = policy
         self.shapes = shapes
         self.may_be_rescaled = False
-        """Whether a hook of which nothing is known may change gradients."""
+        """True if a hook on an unknown tensor may change gradients."""
 
     def backward(self, output: Tensor, step: Backward) -> Prediction:
-        """Send the seed to the leaves."""
+        """Send the seed to the leaves, and return what the step must show."""
         refusal: Fails | Open | None = self.refused(output, step.seed)
         if refusal is not None:
             return refusal
@@ -57,7 +57,7 @@ class ReverseMode:
         return Succeeds() if must_visit & self.graph.leaves else Open()
 
     def gradient(self, output: Tensor, leaf: Tensor, step: Grad) -> Node | Fails | Open:
-        """Return the node of a recorded gradient, or what happens in its place."""
+        """Return the node of a recorded gradient, or the prediction where it fails or is not predicted."""
         refusal = self.refused(output, step.seed)
         if refusal is not None:
             return refusal
@@ -81,7 +81,7 @@ class ReverseMode:
         return self.graph.derivative(between, root)
 
     def refused(self, output: Tensor, seed: Constant | None) -> Fails | None:
-        """The error that is due whatever the graph is, if any."""
+        """Return the error that is expected whatever the graph is, or None."""
         shape = self.shapes[output.name]
         misfit = seed is not None and seed.shape != shape
         if output.node is None:
@@ -93,29 +93,35 @@ class ReverseMode:
         return Fails("seed-shape", others) if misfit else None
 
     def leaf_may_be_computed(self, may_visit: set[str]) -> bool:
-        """Whether a leaf among these has been overwritten since by something that was computed."""
+        """Return True if one of these leaves has been, or may have been, overwritten by a computed value."""
         return any(
             tensor.root in may_visit and (tensor.may_be_computed or tensor.node not in {None, tensor.root})
             for tensor in self.tensors.values()
         )
 
     def requires_grad_changed(self, names: set[str]) -> bool:
-        """Whether something that nodes were made of has begun or ceased to require grad since.
+        """Return True if an operand of one of these nodes has started or stopped requiring grad since.
 
-        What was saved of it may do so too, when the rules are recorded.
+        A tensor that was saved of it may have done so too, when the rules are recorded.
         """
         nodes = [self.graph.nodes[name] for name in names if name in self.graph.nodes]
         return any((self.tensors[name].node is not None) is not flag for node in nodes for name, flag in node.operands)
 
     def recorded_gradient_may_be_rescaled(self, may_visit: set[str]) -> bool:
-        """Whether hooks may change what arrives by way of a recorded gradient, where nobody knows what arrives."""
+        """Return True if hooks may change gradients by unknown factors.
+
+        That is so for a hook on an unknown tensor, and for hooks in a backward through a recorded gradient.
+        """
         through = any(name in self.graph.nodes and self.graph.nodes[name].is_gradient for name in may_visit)
         return self.may_be_rescaled or (through and bool(scales_of(self.hooks.values(), may_visit)))
 
     def deliver(
         self, output: Tensor, seed: Constant | None, may_visit: set[str], must_visit: set[str], *, leaves: bool
     ) -> None:
-        """Add what arrives to the gradients of tensors, and to what hooks have seen."""
+        """Add the contribution of a backward to the gradients of tensors, and to the calls of hooks.
+
+        ``leaves`` is True if leaves receive gradients, and not only tensors that retain theirs.
+        """
         hidden = self.graph.behind_gradients(may_visit)
         hooks = list(self.hooks.values())
         scales = scales_of(hooks, may_visit)
@@ -138,11 +144,11 @@ class ReverseMode:
                 hook.calls.append(seen_by(hook, hooks, may_visit, output.value, seed))
 
     def is_frozen(self, hook: Hook) -> bool:
-        """Whether the hook is on a leaf that does not require grad at the moment."""
+        """Return True if the hook is on a leaf that does not currently require grad."""
         return hook.node in self.graph.leaves and all(tensor.node != hook.node for tensor in self.tensors.values())
 
     def forget(self, names: Collection[str], *, frees: bool, grad: bool = False) -> None:
-        """Know nothing more of what a backward over these names may have changed."""
+        """Mark as unknown what a backward over these names may have changed."""
         for tensor in self.tensors.values():
             met = tensor.root in names and not grad
             tensor.gradient_unknown |= met or (tensor.retains and tensor.node in names)

@@ -1,4 +1,4 @@
-"""The state at some point of a scenario: the graph, tensors, hooks and modes."""
+"""The state of a scenario at its current step: the graph, tensors, hooks and modes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CHANGES = Detach | Enter | RequireGrad | StopRequiringGrad | Write | HookStep | 
 
 
 class State:
-    """What there is at some point of a scenario."""
+    """The state of a scenario at its current step."""
 
     def __init__(self, scenario: Scenario, policy: Policy) -> None:
-        """Begin before the first step; shapes are known from the start, since no step changes them."""
+        """Start before the first step. Shapes are known from the start, since no step changes them."""
         self.policy = policy
         self.shapes = {name: value.shape for name, value in float64_values(scenario).items()}
         self.functional = FunctionalSteps(scenario)
@@ -31,7 +31,7 @@ class State:
         made = {step.name for step in scenario.leaves}
         read = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "grad"}
         self.kept = read - made if policy.keeps == "all" else set()
-        """The computed tensors that keep their gradients without being told to, as far as these are looked at."""
+        """Names of computed tensors that keep their gradients by default and whose gradients the scenario reads."""
         self.changes = bool(self.kept) or any(isinstance(step, CHANGES) for step in scenario.steps)
         hooked = {step.tensor for step in scenario.steps if isinstance(step, HookStep)}
         self.watched = hooked | {s.name for s in scenario.steps if isinstance(s, RetainGrad)} | self.kept
@@ -39,26 +39,26 @@ class State:
 
     @property
     def recording(self) -> bool:
-        """Whether operators are recorded."""
+        """Return True if operators are recorded."""
         return self.regions[-1]
 
     def may_be_constant(self, node: str | None) -> bool:
-        """Whether an engine may treat what a node computed as a constant."""
+        """Return True if an engine may treat the result of a node as a constant."""
         return node in self.graph.nodes and self.graph.nodes[node].may_be_constant
 
     def is_gradient(self, node: str) -> bool:
-        """Whether a node is a recorded gradient."""
+        """Return True if a node is a recorded gradient."""
         return node in self.graph.nodes and self.graph.nodes[node].is_gradient
 
     def forget_unrecorded_views(self) -> None:
-        """Know nothing more of unrecorded views of something that requires grad."""
+        """Mark unrecorded views as unknown that may share memory with a tensor that requires grad."""
         tracked = {tensor.memory for tensor in self.tensors.values() if tensor.node is not None}
         for tensor in self.tensors.values():
             if tensor.view and tensor.node is None and tracked & self.graph.memory.may_overlap(tensor.memory):
                 self.unknown.add(tensor.name)
 
     def forget(self, name: str) -> None:
-        """Know nothing more of a tensor, of those that may share its memory, and of what was saved of them."""
+        """Mark a tensor as unknown, with those that may share its memory and the nodes that saved any of them."""
         if name not in self.tensors:
             return
         memory = self.tensors[name].memory
@@ -71,7 +71,7 @@ class State:
             node.may_be_stale |= not lost.isdisjoint(place for place, _ in (*node.must_need, *node.may_need))
 
     def with_value(self, tensor: Tensor, new: str) -> str:
-        """Return the name of a value with the derivative that the tensor has."""
+        """Add a value with the derivative that the tensor has, and return its name."""
         if tensor.node is None:
             return self.functional.cut(self.functional.fresh(tensor.name), new)
         return self.functional.changed(tensor.value, new)

@@ -1,4 +1,4 @@
-"""The tensors and hooks of a scenario, and what is known of each while it goes on."""
+"""The tensors and hooks of a scenario, and what is known of each at the current step."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from refgrad.scenario import Constant
 
 @dataclass(slots=True)
 class Tensor:
-    """A tensor: which name has its value in the lowered scenario, and where cotangents for it arrive.
+    """A tensor: the name of its value in the lowered scenario, and the node that receives its cotangents.
 
     ``node`` is the name of its node or, if it is a leaf that requires grad, of its ``root``; None for a constant. A
-    root is kept for good, since a leaf that stops to require grad may start again.
+    root is never dropped, since a leaf that stops requiring grad may start again.
     """
 
     name: str
@@ -26,18 +26,18 @@ class Tensor:
     retains: bool = False
     view: bool = False
     may_be_computed: bool = False
-    """Whether it may have become something that was computed, without anybody knowing."""
+    """True if a write of unknown effect may have made it a computed tensor."""
     gradient: tuple[Contribution, ...] | None = None
     certain: bool = True
     gradient_unknown: bool = False
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it was made rather than computed by a recorded operation."""
+        """Return True if the tensor is not the result of a recorded operation."""
         return self.node is None or self.node == self.root
 
     def receive(self, contribution: Contribution, *, must: bool, replace: bool = False) -> None:
-        """Add to the gradient, or ``replace`` it; ``must`` says whether every engine does so."""
+        """Add a contribution to the gradient, or ``replace`` the gradient; ``must`` is True if every engine does so."""
         if replace:
             self.reset(to_zeros=False)
         if must:
@@ -47,14 +47,14 @@ class Tensor:
         self.gradient = (*(self.gradient or ()), contribution)
 
     def reset(self, *, to_zeros: bool) -> None:
-        """Forget the gradient, or make it zeros if there is one."""
+        """Remove the gradient, or set it to zeros if there is one."""
         if not to_zeros:
             self.gradient, self.certain, self.gradient_unknown = None, True, False
         elif self.gradient is not None:
             self.gradient = ()
 
     def shown(self) -> Prediction:
-        """What reading the gradient must show."""
+        """Return what reading the gradient must show."""
         if self.gradient_unknown:
             return Open()
         if self.gradient is None:
@@ -64,7 +64,7 @@ class Tensor:
 
 @dataclass(slots=True)
 class Hook:
-    """A hook on the node of a tensor: what it multiplies with, if anything, and the contributions that it has seen."""
+    """A hook on the node of a tensor: its factor, if any, and the contributions that it has received."""
 
     name: str
     tensor: str
@@ -76,7 +76,7 @@ class Hook:
 
 
 def scales_of(hooks: Iterable[Hook], may_visit: set[str]) -> Scales:
-    """Return by what the cotangents of the visited names are multiplied."""
+    """Return the factors by which hooks multiply the cotangents of the visited names."""
     scales: dict[str, float] = {}
     for hook in hooks:
         if hook.active and hook.factor is not None and hook.node in may_visit:
@@ -85,7 +85,10 @@ def scales_of(hooks: Iterable[Hook], may_visit: set[str]) -> Scales:
 
 
 def seen_by(hook: Hook, hooks: Iterable[Hook], may_visit: set[str], output: str, seed: Constant | None) -> Contribution:
-    """Return what a hook sees: all hooks that are before it on the same name, and those on other names, come first."""
+    """Return the contribution that a hook receives.
+
+    It is scaled by the hooks before it on the same name, and by all hooks on other names.
+    """
     earlier = []
     for other in hooks:
         if other is hook:

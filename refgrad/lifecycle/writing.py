@@ -1,4 +1,4 @@
-"""Writes: the part of a tensor that one reaches, and the node that it leaves in the graph."""
+"""Writes: the part of a tensor that each changes, and the node that it adds to the graph."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from refgrad.scenario import Slice, Write
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The shape of the part that is written to, how many entries it leaves, and whether the operand fits.
+    """The shape of the part that is written to, the number of other entries, and whether the operand fits.
 
-    Whether an operand of more axes than the part is ``refused`` or has its leading axes dropped differs.
+    ``refused`` is True if every engine must reject the operand. Engines differ where the operand has more axes than the
+    part and the first has length 1: some drop leading axes.
     """
 
     part: Shape
@@ -27,7 +28,7 @@ class Extent:
     refused: bool
 
     def node(self, step: Write, before: str, operand: str, saved: Place, graph: Graph) -> Node:
-        """Return the node of a recorded write to the node ``before``."""
+        """Return the node of a recorded write to a tensor whose node was ``before``."""
         product = step.action == "multiply"
         replaced = step.action == "copy" and self.left == 0
         vjps = []
@@ -42,12 +43,12 @@ class Extent:
         if replaced and graph.tracked(operand):
             must_parents = (operand,)
         must_need = (saved,) if product and graph.tracked(before) else ()
-        masked = step.action == "copy" or step.index is not None  # which some engines save a mask for
+        masked = step.action == "copy" or step.index is not None  # some engines save a mask for these
         return Node(parents, product or masked, must_parents, tuple(vjps), composite=masked, must_need=must_need)
 
 
 def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:
-    """Return what a write to a tensor of this shape reaches; None where the index does not fit."""
+    """Return the extent of a write to a tensor of this shape; None where the index does not fit."""
     entries = np.arange(int(np.prod(shape))).reshape(shape)
     try:
         part = entries if step.index is None else entries[_native(step.index)]

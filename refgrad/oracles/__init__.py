@@ -1,4 +1,4 @@
-"""The true derivative, found independently of every engine."""
+"""True derivatives of scenarios, computed independently of every engine, and judgements of observed numbers."""
 
 from refgrad.oracles.certified.certified import Certified, CertifiedOracle
 from refgrad.oracles.certified.directional import directional_derivative

@@ -6,7 +6,7 @@ from refgrad.scenario import Scenario
 
 
 def leading_to(scenario: Scenario, outputs: set[str]) -> Scenario:
-    """Return the steps that define what the outputs depend on, themselves included, in order."""
+    """Return a scenario of the steps that define the outputs and everything that these depend on, in order."""
     needed = set(outputs)
     found = []
     for step in reversed(scenario.steps):

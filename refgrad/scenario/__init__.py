@@ -1,4 +1,4 @@
-"""Scenarios: what they consist of, and how they are written down."""
+"""Scenarios: steps, constants and attributes, and their text and JSON forms."""
 
 from refgrad.scenario.attributes import AttributeValue, Slice
 from refgrad.scenario.constants import Constant

@@ -44,7 +44,7 @@ class Slice:
 
     @classmethod
     def of(cls, native: slice) -> Slice:
-        """Return the same slice as Python's own."""
+        """Return the slice that equals one of Python's own."""
         return cls(native.start, native.stop, native.step)
 
     def to_native(self) -> slice:
@@ -52,13 +52,13 @@ class Slice:
         return slice(self.start, self.stop, self.step)
 
     def to_text(self) -> str:
-        """Return the spelling of Python: 1:5:2, ::-1, `:`."""
+        """Return the slice as Python spells it: 1:5:2, ::-1, `:`."""
         words = ["" if part is None else str(part) for part in (self.start, self.stop, self.step)]
         return ":".join(words if words[2] else words[:2])
 
 
 def check_value(value: object, depth: int = 0) -> None:
-    """Refuse what is not an attribute value, tuples nested deeper than MAXIMUM_DEPTH included."""
+    """Raise ScenarioError for what is not an attribute value, and for tuples nested deeper than MAXIMUM_DEPTH."""
     if type(value) is tuple:
         if depth == MAXIMUM_DEPTH:
             raise ScenarioError(f"tuples are nested more than {MAXIMUM_DEPTH} deep")
@@ -81,19 +81,19 @@ def encode_value(value: AttributeValue) -> Any:
 
 
 def decode_value(encoded: Any) -> AttributeValue:
-    """Read what `encode_value` returns; the schema has already admitted its form."""
+    """Read the JSON form that `encode_value` returns, which must satisfy the schema."""
     if isinstance(encoded, list):
         return tuple(decode_value(item) for item in encoded)
     if isinstance(encoded, dict):
         return read_float(encoded["float"]) if "float" in encoded else Slice(*encoded["slice"])
-    if isinstance(encoded, float):  # JSON Schema holds that 2.0 is an integer
+    if isinstance(encoded, float):  # JSON Schema accepts 2.0 as an integer
         raise ScenarioError(f'a float is written {{"float": "{write_float(encoded)}"}}, not {quoted(encoded)}')
     value: AttributeValue = encoded
     return value
 
 
 def read_value(cursor: Cursor, depth: int = 0) -> AttributeValue:
-    """Read what `write_value` writes; numbers may be decimal, where a point or exponent makes a float."""
+    """Read the text that `write_value` returns. Decimal numbers are allowed: a point or an exponent makes a float."""
     if cursor.accept("("):
         return _read_tuple(cursor, depth)
     first = None if cursor.peek() == ":" else _read_word(cursor.take("a value"))
@@ -149,7 +149,7 @@ def _read_string(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """How values of one type are written as text and as JSON."""
+    """The text and JSON forms of values of one type."""
 
     to_text: Callable[[Any], str]
     to_json: Callable[[Any], Any]

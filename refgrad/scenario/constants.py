@@ -1,4 +1,4 @@
-"""Constants: the numbers of a leaf, a seed or a tangent, to the bit."""
+"""Constants: the numbers of a leaf, a seed or a tangent, exact to the bit."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from refgrad.scenario.numerals import (
 from refgrad.scenario.tokens import Cursor
 
 MAXIMUM_DIMENSIONS: Final = 32
-# Lengths other than 0 multiply to at most this, so that numpy can make every array, empty ones too.
+# Largest product of the lengths other than 0, so that NumPy can create every array, empty ones too.
 MAXIMUM_SIZE: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """How the elements of one dtype are packed (a format of `struct`, little-endian), read and written."""
+    """The format of the elements of one dtype: packed (a code of `struct`, little-endian) and as text."""
 
     code: str
     size: int
@@ -57,8 +57,8 @@ ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType(
 class Constant:
     """An array: dtype (one of ELEMENT_TYPES), shape, and little-endian bytes in C order.
 
-    Equality is to the bit: NaN equals itself and -0.0 differs from 0.0. There is one NaN: the payload and the sign
-    of a NaN are not kept, since engines do not keep them either.
+    Constants are equal if all their bits are: NaN equals itself and -0.0 differs from 0.0. There is only one NaN: the
+    payload and the sign of a NaN are not kept, since engines do not keep them either.
     """
 
     dtype: str
@@ -78,7 +78,7 @@ class Constant:
     )
 
     def __post_init__(self) -> None:
-        """Check that dtype, shape and bytes fit together, and make every NaN the same."""
+        """Check that dtype, shape and bytes match, and replace every NaN by the same one."""
         element = _element_type(self.dtype)
         _check_shape(self.shape)
         check_type("data", self.data, bytes)
@@ -91,20 +91,20 @@ class Constant:
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def type_text(self) -> str:
-        """Dtype and shape: float64[2]."""
+        """Dtype and shape, e.g. float64[2]."""
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
     @classmethod
     def of(cls, array: NDArray[Any], dtype: str | None = None) -> Constant:
-        """Return the constant that holds an array, rounded to ``dtype`` if given and not the array's own.
+        """Return the constant that holds an array, rounded to ``dtype`` if that is not None or the array's own.
 
-        The dtype must be one of ELEMENT_TYPES; the byte order does not matter. Raises ScenarioError where a finite
-        number is too large.
+        The dtype must be one of ELEMENT_TYPES; any byte order is accepted. Raises ScenarioError where a finite number
+        is too large.
         """
         own = array.dtype.name
         dtype = own if dtype is None else dtype
@@ -116,20 +116,20 @@ class Constant:
         return cls(dtype, array.shape, array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
 
     def to_numpy(self) -> NDArray[Any]:
-        """Return a new array, writable, of this shape and dtype; of float32 for bfloat16, which numpy lacks."""
+        """Return a new, writable array of this shape and dtype, which is float32 for bfloat16 (NumPy lacks it)."""
         if self.dtype == "bfloat16":
             return _numbers(self).reshape(self.shape)
         stored = np.dtype(self.dtype).newbyteorder("<")
         return np.ndarray(self.shape, stored, bytearray(self.data)).astype(self.dtype, copy=False)
 
     def words(self) -> list[str]:
-        """Return the spelling of every element, in C order."""
+        """Return the text of every element, in C order."""
         element = _element_type(self.dtype)
         return [element.write(number) for number in struct.unpack(f"<{self.size}{element.code}", self.data)]
 
     @classmethod
     def from_words(cls, dtype: str, shape: tuple[int, ...], words: Sequence[str]) -> Constant:
-        """Return the constant whose elements are spelled so; each is rounded to the nearest of its dtype."""
+        """Return the constant with elements of these texts, each rounded to the nearest number of the dtype."""
         element = _element_type(dtype)
         _check_shape(shape)
         size = math.prod(shape)
@@ -138,12 +138,12 @@ class Constant:
         return cls(dtype, shape, _pack(dtype, [element.read(word) for word in words]))
 
     def to_text(self) -> str:
-        """Return dtype, shape and values: float64[2] {0x1p+0 nan}."""
+        """Return dtype, shape and values, e.g. float64[2] {0x1p+0 nan}."""
         return f"{self.type_text} {{{' '.join(self.words())}}}"
 
     @classmethod
     def from_text(cls, cursor: Cursor) -> Constant:
-        """Read what `to_text` writes."""
+        """Read the text that `to_text` returns."""
         dtype = cursor.take("a dtype")
         _element_type(dtype)
         cursor.expect("[")
@@ -152,12 +152,12 @@ class Constant:
         return cls.from_words(dtype, shape, cursor.take_until("}"))
 
     def to_json(self) -> dict[str, Any]:
-        """Return dtype, shape, and the values spelled as in the text form."""
+        """Return dtype, shape, and the values as in the text form."""
         return {"dtype": self.dtype, "shape": list(self.shape), "values": self.words()}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Constant:
-        """Read what `to_json` writes."""
+        """Read the members that `to_json` returns."""
         return cls.from_words(fields["dtype"], tuple(fields["shape"]), fields["values"])
 
 
@@ -195,7 +195,7 @@ def _unify_nans(constant: Constant) -> None:
 
 
 def _numbers(constant: Constant) -> NDArray[Any]:
-    """Return the elements in a row, read-only; bfloat16 is widened to float32 by sixteen zeros."""
+    """Return the elements as a read-only 1-d array; bfloat16 is widened to float32 by sixteen zero bits."""
     if constant.dtype == "bfloat16":
         return (np.frombuffer(constant.data, "<u2").astype(np.uint32) << 16).view(np.float32)
     return np.frombuffer(constant.data, np.dtype(constant.dtype).newbyteorder("<"))

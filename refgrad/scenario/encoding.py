@@ -11,7 +11,7 @@ from refgrad.scenario.steps.step import Step
 
 
 def encode_steps(steps: Iterable[Step]) -> dict[str, Any]:
-    """Return the JSON form; numbers are strings, spelled as in the text form."""
+    """Return the JSON form of steps. Numbers are strings, as in the text form."""
     return {"schema": SCHEMA_NAME, "steps": [{"step": step.form.tag, **step.to_json()} for step in steps]}
 
 

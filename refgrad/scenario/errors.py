@@ -9,17 +9,17 @@ from refgrad.errors import UserError, shortened
 
 
 class ScenarioError(UserError):
-    """One broken rule, and where: the line of a text, or the number of a step, both counted from 1."""
+    """A violated rule, and its position: the line of a text, or the number of a step, both counted from 1."""
 
     def __init__(self, rule: str, step: int | None = None, line: int | None = None) -> None:
-        """Say which rule was broken, and where if that is known."""
+        """Set the violated rule, and its position if known."""
         super().__init__(rule, step, line)
         self.rule = rule
         self.step = step
         self.line = line
 
     def __str__(self) -> str:
-        """Give the place, then the rule."""
+        """Return the position, then the rule."""
         if self.line is not None:
             return f"line {self.line}: {self.rule}"
         if self.step is not None:
@@ -28,12 +28,12 @@ class ScenarioError(UserError):
 
 
 def quoted(value: object) -> str:
-    """Return a value as it is shown in a message: its repr, cut when long."""
+    """Return the repr of a value for a message, shortened if long."""
     if isinstance(value, str):
         return repr(shortened(value))
     try:
         return shortened(repr(value))
-    except (ValueError, RecursionError):  # an integer of more than 4300 digits, or lists within lists without end
+    except (ValueError, RecursionError):  # an integer of more than 4300 digits, or lists nested too deeply
         return f"a {type(value).__name__} too long to show"
 
 
@@ -44,7 +44,7 @@ def alternatives(words: Sequence[str]) -> str:
 
 
 def check_type(what: str, value: object, *kinds: type) -> None:
-    """Refuse a value whose type is none of these; a bool is no int."""
+    """Raise ScenarioError if the type of a value is none of these; a bool is not an int."""
     if type(value) not in kinds:
         names = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
         raise ScenarioError(f"{what} must be {names}, not {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""The floating formats: how precise, how large and how small the numbers of a dtype are."""
+"""Floating-point formats: the precision and the range of the numbers of a dtype."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import numpy.typing as npt
 class Format:
     """A binary floating-point format.
 
-    ``bits`` is its precision, the leading bit included. Finite numbers are at most ``largest`` in magnitude. From
-    ``smallest_normal`` upwards they have all their bits; below they are multiples of ``smallest_subnormal``.
-    ``underflow`` is how far a result may be from the truth because it is small: a subnormal, or all of it where
-    hardware flushes subnormals to zero.
+    ``bits`` is its precision, the leading bit included. Finite numbers are at most ``largest`` in magnitude. Numbers
+    from ``smallest_normal`` upwards have all their bits; numbers below are multiples of ``smallest_subnormal``.
+    ``underflow`` is the largest error of a result that is caused by its small size: a subnormal, or the whole result
+    where hardware flushes subnormals to zero.
     """
 
     bits: int
@@ -30,12 +30,12 @@ class Format:
 
     @property
     def unit(self) -> float:
-        """The unit roundoff: rounding to nearest changes a number by this part of itself at most."""
+        """Unit roundoff: the largest relative error of rounding a number to nearest."""
         return 2.0**-self.bits
 
 
 def _format(bits: int, exponent: int, *, flushed: bool = True) -> Format:
-    """Return the format laid out as IEEE 754 has it, whose largest exponent is this one."""
+    """Return the format with the layout of IEEE 754 whose largest exponent is ``exponent``."""
     epsilon, normal = 2.0 ** (1 - bits), 2.0 ** (1 - exponent)
     return Format(
         bits, (2 - epsilon) * 2.0**exponent, normal, normal * epsilon, normal if flushed else normal * epsilon
@@ -48,7 +48,7 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType({
     "float16": _format(11, 15, flushed=False),
     "bfloat16": _format(8, 127),
 })
-"""IEEE 754 binary64, binary32 and binary16, and bfloat16: binary32 with the last 16 bits left out.
+"""IEEE 754 binary64, binary32 and binary16, and bfloat16: binary32 without the last 16 bits.
 
 Results of float16 are float32 rounded once more, on processors and in software, so they lose bits but are not flushed.
 """
@@ -57,9 +57,9 @@ FLOAT64: Final = FORMATS["float64"]
 
 
 def coarsest(dtypes: Iterable[str]) -> Format:
-    """Return the format that is as coarse as each of these dtypes; those that are not floating do not count.
+    """Return the format that is as coarse as each of these dtypes; dtypes that are not floating are ignored.
 
-    float16 and bfloat16 together have 8 bits and the range of float16. Without any it is float64.
+    float16 and bfloat16 together have 8 bits and the range of float16. Without any floating dtype it is float64.
     """
     return _coarsest(frozenset(FORMATS.keys() & set(dtypes)))
 
@@ -77,12 +77,12 @@ def _coarsest(dtypes: frozenset[str]) -> Format:
 
 
 def least_precise(dtypes: Iterable[str]) -> str:
-    """Return which of these dtypes has the fewest digits; those that are not floating do not count, float64 is last."""
+    """Return the dtype with the fewest digits, or float64 if none is floating. Others are ignored."""
     return min(FORMATS.keys() & set(dtypes), key=lambda dtype: FORMATS[dtype].bits, default="float64")
 
 
 def rounded(numbers: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
-    """Return the numbers (float64) rounded to the nearest of a dtype, ties to even; what is too large is infinite."""
+    """Return the numbers (float64) rounded to the nearest of a dtype, ties to even; infinite where too large."""
     array = np.asarray(numbers, dtype=np.float64)
     if dtype == "float64":
         return array
@@ -96,5 +96,5 @@ def rounded(numbers: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
 
 @cache
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """Return numpy's dtype that holds all numbers of a dtype: its own, but float32 for bfloat16, which numpy lacks."""
+    """Return the NumPy dtype that holds all numbers of a dtype: its own, or float32 for bfloat16, which NumPy lacks."""
     return np.dtype("float32" if dtype == "bfloat16" else dtype)

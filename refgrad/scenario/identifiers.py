@@ -10,9 +10,10 @@ IDENTIFIER_PATTERN = "^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 def check_identifier(name: object) -> None:
-    """Refuse what is not an ASCII Python identifier, or is a keyword of Python.
+    """Raise ScenarioError unless the name is an ASCII Python identifier and no keyword of Python.
 
-    ASCII, since Python takes several spellings of one letter for the same name and other languages do not.
+    Only ASCII is allowed, since Python takes several spellings of one letter for the same name and other languages do
+    not.
     """
     if not isinstance(name, str) or not (name.isascii() and name.isidentifier()):
         raise ScenarioError(f"{quoted(name)} is not an identifier")

@@ -1,4 +1,4 @@
-"""The spelling of one number, from which it comes back bit for bit."""
+"""The text of a single number, which preserves every bit."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _BOOLEANS = ("false", "true")
 
 
 def write_float(number: float) -> str:
-    """Return the shortest hex form: 1.5 is 0x1.8p+0; nan, inf and -inf are words."""
+    """Return the shortest hex text of a number: 0x1.8p+0 for 1.5; nan, inf and -inf are words."""
     mantissa, point, exponent = number.hex().partition("p")
     return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}" if point else mantissa
 
 
 def is_float(word: str) -> bool:
-    """Tell whether a word spells a float, in hex or in decimal."""
+    """Return True if a word is a float, in hex or in decimal."""
     return _FLOAT.fullmatch(word) is not None
 
 
 def read_float(word: str) -> float:
-    """Return the float64 nearest to a hex or decimal number; a finite number too large for it is an error."""
+    """Return the float64 nearest to a hex or decimal number. Raises ScenarioError if a finite number is too large."""
     if not is_float(word):
         raise ScenarioError(f"{quoted(word)} is not a float")
     try:
@@ -44,7 +44,7 @@ def read_float(word: str) -> float:
 
 
 def read_bfloat16(word: str) -> int:
-    """Return the 16 bits of the bfloat16 nearest to a number: the leading half of a float32's."""
+    """Return the 16 bits of the bfloat16 nearest to a number, which are the leading half of a float32's bits."""
     number = read_float(word)
     nearest = float(rounded(number, "bfloat16"))
     if math.isinf(nearest) and math.isfinite(number):
@@ -53,17 +53,17 @@ def read_bfloat16(word: str) -> int:
 
 
 def write_bfloat16(bits: int) -> str:
-    """Return the spelling of the bfloat16 with these bits."""
+    """Return the text of the bfloat16 with these bits."""
     return write_float(struct.unpack("<f", (bits << 16).to_bytes(4, "little"))[0])
 
 
 def is_integer(word: str) -> bool:
-    """Tell whether a word spells an integer, of any size."""
+    """Return True if a word is an integer, of any size."""
     return _INTEGER.fullmatch(word) is not None
 
 
 def read_integer(word: str) -> int:
-    """Return the integer of 64 bits that a word spells in decimal."""
+    """Return the 64-bit integer of a decimal word. Raises ScenarioError if it is not one."""
     if not is_integer(word):
         raise ScenarioError(f"{quoted(word)} is not an integer")
     if len(word) > _LONGEST_INTEGER:
@@ -72,7 +72,7 @@ def read_integer(word: str) -> int:
 
 
 def checked_integer(number: object) -> int:
-    """Return the number if it is a Python int (not a bool) of 64 bits."""
+    """Return the number. Raises ScenarioError if it is not a Python int (a bool is not) of 64 bits."""
     if type(number) is not int:
         raise ScenarioError(f"{quoted(number)} is not an integer")
     if not SMALLEST_INTEGER <= number <= LARGEST_INTEGER:
@@ -81,12 +81,12 @@ def checked_integer(number: object) -> int:
 
 
 def write_boolean(truth: bool) -> str:  # noqa: FBT001 - the value itself, not a switch
-    """Return true or false."""
+    """Return "true" or "false"."""
     return _BOOLEANS[truth]
 
 
 def read_boolean(word: str) -> bool:
-    """Return the truth value of the word true or false."""
+    """Return the boolean of the word "true" or "false"."""
     if word not in _BOOLEANS:
         raise ScenarioError(f"{quoted(word)} is not true or false")
     return word == "true"

@@ -1,4 +1,4 @@
-"""The floating dtypes of the leaves that a value is made of, and the dtype of the value."""
+"""The floating dtypes of the leaves that a value depends on, and the dtype of the value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refgrad.scenario.steps.kinds import Detach, Grad, Jvp, Leaf
 def floating_dtypes(scenario: Scenario) -> dict[str, frozenset[str]]:
     """Return, for every name, the floating dtypes of the leaves that it depends on.
 
-    A gradient has its leaf's, a directional derivative its output's.
+    A gradient has those of its leaf, a directional derivative those of its output.
     """
     found: dict[str, frozenset[str]] = {}
     for name, step in scenario.definitions.items():
@@ -30,9 +30,9 @@ def floating_dtypes(scenario: Scenario) -> dict[str, frozenset[str]]:
 
 
 def promoted(dtypes: Collection[str]) -> str:
-    """Return the dtype of a result of operands of these dtypes: the narrowest that holds all their numbers.
+    """Return the dtype of a result of operands of these dtypes: the narrowest that represents all their numbers.
 
-    That is what numpy, PyTorch and JAX do where no operand is a scalar; float16 and bfloat16 make float32.
+    That is the rule of NumPy, PyTorch and JAX where no operand is a scalar; float16 and bfloat16 give float32.
     """
     widest = max(dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
     return "float32" if widest == "float16" and "bfloat16" in dtypes else widest

@@ -23,7 +23,7 @@ class Scenario:
 
     Names are unique and defined before use; every region that is entered is left; operators are in the table and get
     the number of arguments and the attributes that they take. Otherwise the constructor raises ScenarioError naming the
-    step, counted from 1. Whether shapes and dtypes fit is for the interpreter to say. `table` defaults to
+    step, counted from 1. The interpreter checks whether shapes and dtypes match. `table` defaults to
     `operator_table()`.
     """
 
@@ -33,7 +33,7 @@ class Scenario:
     _hash: int | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self, table: Mapping[str, Operator] | None) -> None:
-        """Check every step where it stands."""
+        """Check every step in its scope."""
         object.__setattr__(self, "steps", tuple(self.steps))
         scope = Scope(operator_table() if table is None else table)
         for number, step in enumerate(self.steps, start=1):
@@ -45,18 +45,18 @@ class Scenario:
             raise ScenarioError("a region is entered that is never left", step=len(self.steps))
 
     def __hash__(self) -> int:
-        """Return the hash of the steps, computed once: caches ask for it several times for each scenario."""
+        """Return the hash of the steps, computed only once: caches use it several times for each scenario."""
         if self._hash is None:
             object.__setattr__(self, "_hash", hash(self.steps))
         return self._hash or 0
 
     def __repr__(self) -> str:
-        """Return an expression that can be pasted."""
+        """Return an expression that evaluates to the scenario and can be pasted into code."""
         plain = "\\" not in self.text and '"""' not in self.text
         return f'parse("""\n{self.text}""")' if plain else f"parse({self.text!r})"
 
     def _repr_pretty_(self, printer: Any, cycle: object) -> None:  # noqa: ARG002 (the protocol of IPython)
-        """Print the expression where hypothesis and IPython would list the fields of every step."""
+        """Print the expression. Hypothesis and IPython would otherwise list the fields of every step."""
         first, *others = repr(self).split("\n")
         printer.text(first)
         for line in others:
@@ -65,58 +65,58 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """The canonical text: one line a step, each with its end."""
+        """Canonical text, with one line for each step, newlines included."""
         if self._text is None:
             object.__setattr__(self, "_text", write_steps(self.steps))
         return self._text or ""
 
     @property
     def id(self) -> str:
-        """The first 16 hex digits of the sha256 of the text."""
+        """First 16 hex digits of the sha256 of the text."""
         return sha256(self.text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form, which specs/schema/scenario.schema.json describes."""
+        """Return the JSON form, as specified in specs/schema/scenario.schema.json."""
         return encode_steps(self.steps)
 
     @classmethod
     def from_json(cls, document: object, table: Mapping[str, Operator] | None = None) -> Scenario:
-        """Read a JSON form. Raises ScenarioError naming the step."""
+        """Return the scenario of a JSON form. Raises ScenarioError naming the step."""
         return cls(decode_steps(document), table)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves, in order."""
+        """Leaves, in order."""
         return tuple(step for step in self.steps if isinstance(step, Leaf))
 
     @property
     def applications(self) -> tuple[Apply, ...]:
-        """The applied operators, in order."""
+        """Applied operators, in order."""
         return tuple(step for step in self.steps if isinstance(step, Apply))
 
     @property
     def definitions(self) -> Mapping[str, Definition]:
-        """The step that makes each name, in order."""
+        """The step that creates each name, in order."""
         return MappingProxyType({step.name: step for step in self.steps if isinstance(step, Definition)})
 
     @property
     def gradients(self) -> tuple[Grad, ...]:
-        """The recorded gradients, in order."""
+        """Recorded gradients, in order."""
         return tuple(step for step in self.steps if isinstance(step, Grad))
 
     @property
     def jvps(self) -> tuple[Jvp, ...]:
-        """The directional derivatives, in order."""
+        """Directional derivatives, in order."""
         return tuple(step for step in self.steps if isinstance(step, Jvp))
 
     @property
     def backwards(self) -> tuple[tuple[int, Backward], ...]:
-        """Each backward with its index in `steps`, in order."""
+        """Backward steps with their indices in `steps`, in order."""
         return tuple((index, step) for index, step in enumerate(self.steps) if isinstance(step, Backward))
 
     @property
     def operators(self) -> frozenset[str]:
-        """The names of the operators that are applied."""
+        """Names of the operators that are applied."""
         return frozenset(step.operator for step in self.steps if isinstance(step, Apply))
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of a scenario, and the check of a document against it."""
+"""The JSON Schema of a scenario, and the validation of documents."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return what specs/schema/scenario.schema.json holds, for other languages to read."""
+    """Return the content of specs/schema/scenario.schema.json, which other languages can read."""
     return json.dumps(scenario_schema(), indent=2) + "\n"
 
 
 def check_document(document: object) -> None:
-    """Refuse what is not a document of this schema, steps aside."""
+    """Raise ScenarioError if a document does not satisfy the schema. Steps are not checked."""
     _check_nesting(document)
     if not isinstance(document, dict) or set(document) != {"schema", "steps"}:
         raise ScenarioError("a scenario in JSON is an object with the members 'schema' and 'steps'")
@@ -54,7 +54,7 @@ def check_document(document: object) -> None:
 
 
 def kind_of_step(step: object) -> type[Step]:
-    """Return the kind of a step in JSON, whose members must satisfy its schema."""
+    """Return the kind of a step in JSON. Raises ScenarioError if its members do not satisfy the schema of that kind."""
     tag = step.get("step") if isinstance(step, dict) else None
     if not isinstance(tag, str):
         raise ScenarioError("a step in JSON is an object whose member 'step' is a string")

@@ -1,4 +1,4 @@
-"""The text form of a list of steps: one line a step."""
+"""The text form of a list of steps, with one line for each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write_steps(steps: Iterable[Step]) -> str:
 def read_steps(text: str) -> list[tuple[int, Step]]:
     """Return the steps of a text, each with the number of its line, counted from 1.
 
-    `#` starts a comment; blank lines are passed over. Raises ScenarioError naming the line.
+    `#` starts a comment; blank lines are skipped. Raises ScenarioError naming the line.
     """
     numbered: list[tuple[int, Step]] = []
     for number, line in enumerate(text.split("\n"), start=1):

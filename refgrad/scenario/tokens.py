@@ -7,14 +7,14 @@ import re
 from refgrad.scenario.errors import ScenarioError, alternatives, quoted
 from refgrad.scenario.identifiers import check_identifier
 
-# A quote that never closes takes the rest of the line, so that reading stays linear.
+# An unclosed quote matches the rest of the line, so that reading takes linear time.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[=\[\](){},:]|#.*|[^\s=\[\](){},:"#]+|".*')
 _CLOSED_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _END = ""
 
 
 def tokenize(line: str) -> list[str]:
-    """Return the tokens of a line, without its comment; an unclosed string is an error."""
+    """Return the tokens of a line without its comment. Raises ScenarioError if a string is not closed."""
     tokens: list[str] = _TOKEN.findall(line)
     if tokens and tokens[-1].startswith("#"):
         del tokens[-1]
@@ -24,39 +24,39 @@ def tokenize(line: str) -> list[str]:
 
 
 class Cursor:
-    """A place in the tokens of one line; a step reads itself from it."""
+    """A position in the tokens of one line, from which a step is read."""
 
     __slots__ = ("_position", "_tokens")
 
     def __init__(self, tokens: list[str]) -> None:
-        """Stand before the first token."""
+        """Start at the first token."""
         self._tokens = tokens
         self._position = 0
 
     def peek(self, ahead: int = 0) -> str:
-        """Return a token without moving; past the end it is empty."""
+        """Return a token without moving; an empty string past the end."""
         place = self._position + ahead
         return self._tokens[place] if place < len(self._tokens) else _END
 
     def at_end(self) -> bool:
-        """Tell whether all was read."""
+        """Return True if all tokens have been read."""
         return self._position >= len(self._tokens)
 
     def take(self, wanted: str) -> str:
-        """Return the next token; `wanted` says in the error what is missing when there is none."""
+        """Return the next token. If there is none, raise ScenarioError, which names ``wanted`` as missing."""
         if self.at_end():
             raise ScenarioError(f"the line ends where {wanted} should be")
         self._position += 1
         return self._tokens[self._position - 1]
 
     def accept(self, token: str) -> bool:
-        """Pass over the next token if it is this one, and tell whether it was."""
+        """Skip the next token if it is this one, and return True if it was."""
         found = self.peek() == token
         self._position += found
         return found
 
     def expect(self, *tokens: str) -> None:
-        """Pass over one of these tokens; anything else is an error."""
+        """Skip the next token. Raises ScenarioError if it is none of these."""
         wanted = alternatives([repr(token) for token in tokens])
         found = self.take(wanted)
         if found not in tokens:
@@ -69,7 +69,7 @@ class Cursor:
         return name
 
     def take_until(self, token: str) -> list[str]:
-        """Return all tokens before this one and pass over it."""
+        """Return all tokens before this one, and skip it. Raises ScenarioError if there is none."""
         try:
             end = self._tokens.index(token, self._position)
         except ValueError:
@@ -79,6 +79,6 @@ class Cursor:
         return taken
 
     def finish(self) -> None:
-        """Refuse what is left on the line."""
+        """Raise ScenarioError if tokens are left on the line."""
         if not self.at_end():
             raise ScenarioError(f"{quoted(self.peek())} follows what should be the end of the line")

@@ -1,4 +1,4 @@
-"""The kinds of step, found by a word."""
+"""The kinds of step by tag and keyword."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from refgrad.scenario.steps.step import Step
 
 
 class Vocabulary:
-    """Kinds of step, found by the tag of their JSON form and by the keyword of their line."""
+    """Kinds of step by the tag of their JSON form and by the keyword of their line."""
 
     __slots__ = ("actions", "assignments", "by_tag", "steps")
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: of scenarios, for tests of an engine, and of points at which functions are checked."""
+"""Hypothesis strategies for scenarios, to test an engine, and for points at which functions are checked."""
 
 from refgrad.generation import GenerationError, Profile, lifecycle_profile, shrink
 from refgrad.strategies.points import points

@@ -1,7 +1,7 @@
-"""Scenarios of drawn bytes: a seed, and answers to the questions that the shrinker asks.
+"""Scenarios made from drawn bytes: a seed, and answers to the questions of the shrinker.
 
 Hypothesis shrinks bytes one by one from the left, and tries 0, then 1, for each. Here 0 is a yes and 1 a no, so that it
-asks the questions of :func:`refgrad.generation.shrink` in their order, and what it accepts is what that would take.
+asks the questions of :func:`refgrad.generation.shrink` in their order, and accepts what that would accept.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from refgrad.scenario import Scenario
 Make: TypeAlias = Callable[[int, Profile], Scenario]
 
 SEED_BYTES: Final = 4
-"""So many bytes are the seed: among ten thousand examples hardly two are the same, and few bytes are soon shrunk."""
+"""Number of bytes of the seed. Ten thousand examples hardly ever repeat a seed, and few bytes are shrunk quickly."""
 
 DRAWN_BYTES: Final = 100
-"""As many as three times the answers of a usual shrink need."""
+"""Number of bytes that are drawn: three times those that the answers of a usual shrink need."""
 
 YES, NO, LAST_NO = 0, 1, 3
-"""The meaning of bytes: the first is a yes, the others up to the last are a no, and answers end before all others."""
+"""Bytes for a yes, for a no, and the largest one that is a no; larger ones end the answers."""
 
 VOID: Final = 2
-"""After a no that is larger than :data:`NO`, so many yeses have no meaning."""
+"""Number of yeses that are ignored after a no that is larger than :data:`NO`."""
 
 CHECKED: Final = 3
-"""The first byte of so many is no answer but must be the check bit of all bytes before it."""
+"""Number of bytes in a group. The first of each group is not an answer but the check bit of all bytes before it."""
 
 STRAY: Final = 5
-"""Behind the last answer, at most so many bytes could be answers: one drawing of 200 has more."""
+"""Largest number of bytes after the last answer that could be answers. One of 200 draws has more."""
 
 REMEMBERED: Final = 16
-"""Descents of so many seeds are remembered, since hypothesis tries one again and again while it shrinks."""
+"""Number of seeds whose descents are cached, since hypothesis tries one again and again while it shrinks."""
 
 
 def scenario_of(drawn: bytes, make: Make, profile: Profile) -> Scenario | None:
-    """Return the scenario of a seed, simplified as far as the answers say, or None where the bytes are not valid.
+    """Return the scenario of a seed, simplified according to the answers, or None if the bytes are not valid.
 
     Raises GenerationError where ``make`` does.
     """
@@ -54,11 +54,11 @@ def scenario_of(drawn: bytes, make: Make, profile: Profile) -> Scenario | None:
 
 
 def answers_in(drawn: bytes) -> list[bool] | None:
-    """Return the answers behind the seed, or None where a check bit is wrong, or bytes behind the answers are stray.
+    """Return the answers after the seed, or None if a check bit is wrong or too many bytes after them could be answers.
 
-    Random bytes almost never hold an answer. Check bits refuse other seeds and changed answers at once, which would
-    otherwise cost a descent each. A void takes back what hypothesis did to several bytes at once, before it came to
-    the first of them.
+    Random bytes almost never contain an answer. Check bits reject other seeds and changed answers at once, which would
+    otherwise cost a descent each. A no above ``NO`` undoes what hypothesis did to several bytes at once, before it
+    reached the first of them.
     """
     answers: list[bool] = []
     void = 0

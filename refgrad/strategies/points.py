@@ -1,4 +1,4 @@
-"""Strategies of arrays that functions are checked at: ordinary numbers, edges of operators and what is beside them."""
+"""Strategies for arrays at which functions are checked: ordinary numbers, edges of operators, and numbers nearby."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from hypothesis import strategies as st
 from refgrad.operators import operator_table
 
 BESIDE = 2.0**-20
-"""How far beside an edge, relatively to 1, numbers are drawn on purpose."""
+"""Distance from an edge of the numbers that are drawn next to it."""
 
 ORDINARY = 4.0
-"""Most numbers are no larger than this."""
+"""Largest magnitude of numbers of an ordinary size."""
 
 LARGEST_EXPONENT = 8
-"""The others are no larger or smaller than two to this power, but of any order of magnitude between."""
+"""Largest magnitude of the binary exponents of numbers of other sizes."""
 
 POOL = 3
-"""Some arrays have so many different numbers at most: their entries tie."""
+"""Largest number of different numbers in arrays that are drawn to have ties."""
 
 
 def points(
     shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str] = ("float64",)
 ) -> st.SearchStrategy[tuple[npt.NDArray[Any], ...]]:
-    """Draw a tuple of numpy arrays, one for each shape, all of one of the dtypes.
+    """Return a strategy for tuples of NumPy arrays, one for each shape, all of one of the dtypes.
 
-    Entries are zero, edges of the operators of the table and numbers right beside them, equal to each other, or any
-    number of an ordinary size.
+    Entries are zero, edges of the operators of the table and numbers next to them, equal to each other, or any number
+    of an ordinary size.
     """
     return st.sampled_from(sorted(dtypes)).flatmap(lambda dtype: st.tuples(*(_arrays(s, dtype) for s in shapes)))
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of random graphs and of lifecycles."""
+"""Hypothesis strategies for random graphs and for lifecycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refgrad.scenario import Scenario
 from refgrad.strategies.drawn_answers import DRAWN_BYTES, Make, scenario_of
 
 SHORT: Final = Profile(length=(1, 8))
-"""What is drawn unless told otherwise: short scenarios, of which a test runs many."""
+"""Default profile: short scenarios, since a test runs many."""
 
 
 def scenarios(profile: Profile = SHORT) -> st.SearchStrategy[Scenario]:
@@ -24,15 +24,15 @@ def scenarios(profile: Profile = SHORT) -> st.SearchStrategy[Scenario]:
         @given(scenarios(Profile(operators=frozenset({"add", "tanh"}), seeds=False)))
         def test_my_engine_agrees(scenario): ...
 
-    A failing example is shrunk to what :func:`refgrad.strategies.shrink` makes of it, and shown as
-    ``parse(...)`` of its text, which can be pasted into ``@example``. What is shrunk need not be within the profile: it
-    may have fewer reads and shorter arrays.
+    A failing example is shrunk as :func:`refgrad.strategies.shrink` does it, and printed as ``parse(...)`` of its text,
+    which can be pasted into ``@example``. The shrunk example need not be within the profile: it may have fewer reads
+    and shorter arrays.
     """
     return _drawn(random_scenario, profile)
 
 
 def lifecycles(profile: Profile = LIFECYCLE) -> st.SearchStrategy[Scenario]:
-    """Return a hypothesis strategy for lifecycles within a profile, which are shrunk and shown as scenarios are."""
+    """Return a hypothesis strategy for lifecycles within a profile. They are shrunk and printed as scenarios are."""
     return _drawn(lifecycle_scenario, profile)
 
 

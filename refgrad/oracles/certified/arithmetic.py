@@ -1,4 +1,4 @@
-"""The scalars of the tape: exact, or rounded as engines round; numbers, or series along directions."""
+"""Scalar arithmetic of the tape: true or rounded as in engines; in balls, or in power series along directions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ Derivative = Callable[..., tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """How the tape computes: ``truth`` with the rows' formulas, ``rounding`` the way engines do, leaves inflated.
+    """Arithmetic of the tape, in balls.
 
+    ``purpose`` is ``truth`` for the rows' formulas, or ``rounding`` for the way engines compute, with inflated leaves.
     ``bits`` is the precision of the balls; with ``rounding`` it is the engine's own (53 for float64, 24 for float32).
     """
 
@@ -32,7 +33,7 @@ class Arithmetic:
     bits: int
 
     number: ClassVar[type[Any]] = arb
-    """The type of a scalar."""
+    """Type of a scalar."""
 
     def derivative(self, operator: Operator) -> Derivative:
         """Return the scalar function that gives an operator's value and partials."""
@@ -40,21 +41,24 @@ class Arithmetic:
         return compiled(operator, self.bits)
 
     def enter(self, number: float) -> Any:
-        """Return the ball of a given number: 0 and infinities exact, others half an ulp wide where engines round."""
+        """Return the ball of a number.
+
+        It is exact for ``truth``, for 0 and for infinities; else its relative radius is one unit roundoff.
+        """
         if self.purpose == "truth" or number == 0 or isinf(number):
             return arb(number)
         return arb(number, abs(number) * 2.0**-self.bits)
 
-    def leaf(self, name: str, numbers: list[float]) -> list[Any]:  # noqa: ARG002 (which leaf it is matters to series)
+    def leaf(self, name: str, numbers: list[float]) -> list[Any]:  # noqa: ARG002 (only series depend on the leaf)
         """Return the scalars of a leaf's entries."""
         return [self.enter(number) for number in numbers]
 
     def is_finite(self, value: Any) -> bool:
-        """Whether a scalar has a value."""
+        """Return True if a scalar has a finite value."""
         return bool(value.is_finite())
 
     def still(self, value: Any) -> Any:
-        """Return a scalar that moves along no direction."""
+        """Return the scalar as a constant, which changes along no direction."""
         return value
 
     def context(self) -> AbstractContextManager[None]:
@@ -62,20 +66,21 @@ class Arithmetic:
         return precision(self.bits)
 
     def allows_quotients(self) -> bool:
-        """Whether derivatives of products may have been found by dividing the product."""
+        """Return True if slopes of products need the rounding noise of engines that divide the product by a factor."""
         return False
 
     def along(self, leaf: str, direction: list[Any]) -> SeriesArithmetic:
-        """Return the same with one more infinitesimal, in which a leaf moves along a direction, entry by entry."""
+        """Return the arithmetic with one more infinitesimal, along which a leaf changes by ``direction``, per entry."""
         return SeriesArithmetic(self.purpose, self.bits, ((leaf, tuple(parts(speed, 0) for speed in direction)),))
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesArithmetic(Arithmetic):
-    """The same with infinitesimals, held by power series: along each of ``directions`` a leaf moves by one of them.
+    """Arithmetic of numbers with infinitesimals, as power series of balls.
 
-    A direction has, for each entry of its leaf, the coefficients of a number with the infinitesimals before it. On the
-    tape the coefficient of an infinitesimal in a cotangent is the derivative of that cotangent along its direction.
+    Each of ``directions`` belongs to one infinitesimal, by which it changes a leaf. It has, for each entry of the leaf,
+    the coefficients of a number with the infinitesimals before it. On the tape the coefficient of an infinitesimal in a
+    cotangent is the derivative of that cotangent along its direction.
     """
 
     directions: tuple[tuple[str, tuple[tuple[arb, ...], ...]], ...] = ()
@@ -84,7 +89,7 @@ class SeriesArithmetic(Arithmetic):
 
     @property
     def order(self) -> int:
-        """How many infinitesimals there are."""
+        """Number of infinitesimals."""
         return len(self.directions)
 
     def derivative(self, operator: Operator) -> Derivative:
@@ -94,11 +99,11 @@ class SeriesArithmetic(Arithmetic):
         return usual_series(operator, self.bits, self.order)
 
     def enter(self, number: float) -> Any:
-        """Return a given number as a constant series."""
+        """Return a number as a constant series."""
         return arb_series([Arithmetic.enter(self, number)])
 
     def leaf(self, name: str, numbers: list[float]) -> list[Any]:
-        """Return a leaf's entries, moving in the directions that there are for them."""
+        """Return the entries of a leaf as series that change along the leaf's directions."""
         speeds = [(2**place, direction) for place, (leaf, direction) in enumerate(self.directions) if leaf == name]
         if not speeds:
             return [self.enter(number) for number in numbers]
@@ -111,24 +116,24 @@ class SeriesArithmetic(Arithmetic):
         return entries
 
     def is_finite(self, value: Any) -> bool:
-        """Whether the series has a value where all infinitesimals are 0."""
+        """Return True if the series has a finite value at the point where all infinitesimals are 0."""
         return bool(value[0].is_finite())
 
     def still(self, value: Any) -> Any:
-        """Return the series' value where all infinitesimals are 0, as a constant series."""
+        """Return the value at the point where all infinitesimals are 0, as a constant series."""
         return arb_series([value[0]])
 
     def allows_quotients(self) -> bool:
-        """Whether it matters that derivatives of products may have been found by dividing the product."""
+        """Return True if slopes of products need the rounding noise of engines that divide the product by a factor."""
         return self.purpose == "rounding"
 
     def along(self, leaf: str, direction: list[Any]) -> SeriesArithmetic:
-        """Return the same with one more infinitesimal, which does not change what the leaf does by the others."""
+        """Return the arithmetic with one more infinitesimal. The leaf changes along it in addition to the others."""
         another = (leaf, tuple(parts(speed, self.order) for speed in direction))
         return SeriesArithmetic(self.purpose, self.bits, (*self.directions, another))
 
     def slope(self, number: Any) -> Any:
-        """Return what the last infinitesimal is multiplied with: a ball, or a number with the infinitesimals before."""
+        """Return the coefficient of the last infinitesimal: a ball, or a number with the infinitesimals before it."""
         return assembled(parts(number, self.order)[2 ** (self.order - 1) :])
 
     def context(self) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""The value and the partials of an elementwise operator in FLINT balls: by its formula, and as engines compute them."""
+"""Values and partials of elementwise operators in FLINT balls: by formula, and as engines compute them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refgrad.operators.functions.balls import ball_functions, hull
 
 @cache
 def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
-    """Compile the row's ``formula`` to value and partials, differentiated mechanically: what is true."""
+    """Compile the row's ``formula`` to the true value and partials, by mechanical differentiation."""
     assert operator.formula is not None
     functions = ball_functions(bits)
     derivative = differentiate(operator.formula, operator.argument_names, operator.attribute_names, functions)
@@ -24,13 +24,13 @@ def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, .
 
 @cache
 def usual_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
-    """Compile the row's ``rounding`` and ``partials``: how an engine computes, hence how it rounds."""
+    """Compile the row's ``rounding`` and ``partials`` to value and partials that round as an engine's do."""
     functions = ball_functions(bits)
     return continued(operator, rule(operator, functions), functions)
 
 
 def rule(operator: Operator, functions: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
-    """Compile the row's ``rounding`` and ``partials`` over the functions of a number system."""
+    """Compile the row's ``rounding`` and ``partials`` with the functions of a number system."""
     assert operator.rounding is not None
     signature = ", ".join([*operator.argument_names, *operator.attribute_names])
     partials = [operator.partials[name].calls if name in operator.partials else "0" for name in operator.argument_names]
@@ -46,9 +46,10 @@ def rule(operator: Operator, functions: Mapping[str, Any]) -> Callable[..., tupl
 def continued(
     operator: Operator, derivative: Callable[..., tuple[Any, ...]], functions: Mapping[str, Any]
 ) -> Callable[..., tuple[Any, ...]]:
-    """Return the function with the row's limits where the formula has no value: sin(x) / x is 1 at 0.
+    """Extend a derivative by the row's limits where the formula has no value, e.g. sin(x) / x is 1 at 0.
 
-    Where the operands may lie on a kink, a slope that the formula does not give is one of those that the kink has.
+    Where the operands may lie on a kink, a partial that the formula leaves undefined is the interval of the kink's
+    slopes.
     """
     parameters = (*operator.argument_names, *operator.attribute_names)
     limits = [
@@ -83,7 +84,7 @@ def _is_finite(number: Any) -> bool:
 
 
 def _limit(operator: Operator, edge: Edge) -> tuple[Any, ...]:
-    """Return the value and the partials that a row states at an edge; one that it does not state is not a number."""
+    """Return the value and the partials that a row states at an edge, with NaN for those that it does not state."""
     stated = [edge.subdifferential.get(name) for name in operator.argument_names]
     return (
         arb.nan() if edge.value is None else arb(edge.value),

@@ -1,8 +1,8 @@
-"""A scenario's certified gradient: a reverse sweep over scalar operations in FLINT balls.
+"""Certified gradients of scenarios, by a reverse sweep over scalar operations in FLINT balls.
 
-The ordinary forward interpreter runs on object arrays of :class:`Ball`; each scalar operation that a ball goes through
-is recorded with its local partials. The sweep back over that tape knows nothing of arrays, so it shares no rule for
-broadcasting, reducing or indexing with any engine. Cost: linear in the number of scalar operations.
+The ordinary forward interpreter runs on object arrays of :class:`Ball`. Each scalar operation on a ball is recorded
+with its local partials. The reverse sweep over that tape handles scalars only, so it shares no rule for broadcasting,
+reducing or indexing with any engine. Cost: linear in the number of scalar operations.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ ONE = 1
 
 
 class Ball:
-    """A scalar that records what happens to it: a FLINT ball, or a series of them, and its place on the tape.
+    """A scalar that records the operations on it: a FLINT ball, or a series of them, and its slot on the tape.
 
-    The place of a constant is -1.
+    The slot of a constant is -1.
     """
 
     __slots__ = ("slot", "tape", "value")
 
     def __init__(self, value: arb, slot: int, tape: list[Edges]) -> None:
-        """Wrap a value that stands at ``slot`` of ``tape``."""
+        """Wrap the value of slot ``slot`` of ``tape``."""
         self.value = value
         self.slot = slot
         self.tape = tape
@@ -57,7 +57,7 @@ class Ball:
         return Ball(value, len(self.tape) - 1, self.tape)
 
     def __add__(self, other: Ball | int) -> Ball:
-        """Sum; integers come from numpy's neutral elements."""
+        """Return the sum. Integers come from NumPy's neutral elements."""
         if type(other) is not Ball:
             return Ball(self.value + other, self.slot, self.tape)
         return self._joined(other, self.value + other.value, ONE, ONE)
@@ -65,7 +65,7 @@ class Ball:
     __radd__ = __add__
 
     def __mul__(self, other: Ball | int) -> Ball:
-        """Product."""
+        """Return the product."""
         if type(other) is not Ball:
             return self._scaled(self.value * other, other)
         return self._joined(other, self.value * other.value, other.value, self.value)
@@ -73,7 +73,7 @@ class Ball:
     __rmul__ = __mul__
 
     def __truediv__(self, count: int) -> Ball:
-        """Quotient by a whole number, as a mean needs it."""
+        """Return the quotient by an integer, which a mean needs."""
         return self._scaled(self.value / count, 1 / arb(count))
 
 
@@ -81,7 +81,7 @@ class BallTape:
     """The number system of certified evaluation, and the tape that it records."""
 
     def __init__(self, arithmetic: Arithmetic, differentiate: Differentiate) -> None:
-        """Start an empty tape; ``differentiate`` finds the balls of a recorded gradient, given the values so far."""
+        """Start an empty tape. ``differentiate`` returns the balls of a recorded gradient, given the values so far."""
         self.arithmetic = arithmetic
         self.differentiate = differentiate
         self.edges: list[Edges] = []
@@ -90,16 +90,16 @@ class BallTape:
 
     @cached_property
     def maximum(self) -> np.ufunc:
-        """The larger of two balls, reducible as numpy's is."""
+        """Ufunc that returns the larger of two balls and can be reduced."""
         return np.frompyfunc(self._extremum("maximum"), 2, 1)
 
     @cached_property
     def minimum(self) -> np.ufunc:
-        """The smaller of two balls, reducible as numpy's is."""
+        """Ufunc that returns the smaller of two balls and can be reduced."""
         return np.frompyfunc(self._extremum("minimum"), 2, 1)
 
     def leaf(self, leaf: Leaf) -> npt.NDArray[Any]:
-        """Return a leaf's entries as balls; boolean leaves stay plain."""
+        """Return a leaf's entries as balls, or as plain booleans if the leaf is boolean."""
         array = leaf.value.to_numpy()
         if array.dtype == np.bool_:
             return array.astype(object)
@@ -110,16 +110,17 @@ class BallTape:
         return filled(array.shape, self._entered(numbers))
 
     def gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
-        """Return a recorded gradient, which stands on the tape like a leaf: how it came about is no part of it."""
+        """Return a recorded gradient, which enters the tape like a leaf: its computation is not on the tape."""
         balls, number = self.differentiate(step, values), self.arithmetic.number
         self.gradient_slots[step.name] = len(self.edges)
         entries = [x if type(x) is number else number(x) for x in balls.ravel().tolist()]
         return filled(balls.shape, self._entered(entries))
 
     def tangent(self, step: Jvp, values: Mapping[str, Any]) -> ObjectArray:
-        """Return a directional derivative, as constants; it is not a number where the output or what it is made of is.
+        """Return a directional derivative, as constants.
 
-        Nothing is said by way of recorded gradients.
+        An entry is NaN where the output has no value, where a partial that it depends on is NaN, and where it depends
+        on a recorded gradient.
         """
         starts: dict[int, Any] = {
             slot: arb.nan()
@@ -151,7 +152,7 @@ class BallTape:
         return [Ball(number, slot, tape) for slot, number in enumerate(numbers, start)]
 
     def detached(self, value: ObjectArray) -> ObjectArray:
-        """Return the same balls as constants."""
+        """Return the balls as constants."""
         still = self.arithmetic.still
         entries = value.ravel().tolist()
         balls = [Ball(still(x.value), CONSTANT, self.edges) if type(x) is Ball else x for x in entries]
@@ -171,7 +172,7 @@ class BallTape:
             return filled(x.shape, self._unary(derivative, x.ravel().tolist()))
         shape = np.broadcast_shapes(*(a.shape for a in arguments))
         columns = [(a if a.shape == shape else np.broadcast_to(a, shape)).ravel().tolist() for a in arguments]
-        if len(columns) == 2:  # noqa: PLR2004 (the common case, without the general one's packing)
+        if len(columns) == 2:  # noqa: PLR2004 (the common case, without packing tuples)
             return filled(shape, self._binary(derivative, *columns))
         return filled(shape, [self._many(derivative, balls) for balls in zip(*columns, strict=True)])
 
@@ -219,7 +220,7 @@ class BallTape:
         return lambda x, y: self._many(derivative, (x, y))
 
     def _lifted(self, array: ObjectArray) -> ObjectArray:
-        """Turn the plain numbers that numpy puts in (neutral elements of empty sums, zeros) into constants."""
+        """Convert the plain numbers that NumPy inserts (neutral elements of empty sums, zeros) to constants."""
         flat = array.ravel()
         if all(type(entry) is Ball for entry in flat):
             return array
@@ -229,7 +230,7 @@ class BallTape:
         )
 
     def push(self, starts: Mapping[int, Any]) -> list[Any]:
-        """Return the tangent of every slot (None for those that stand still), given those of some slots."""
+        """Return the tangent of every slot, given those of some slots; None for slots that do not depend on these."""
         tangents: list[Any] = [None] * len(self.edges)
         for slot, value in starts.items():
             tangents[slot] = value
@@ -243,9 +244,9 @@ class BallTape:
         return tangents
 
     def sweep(self, outputs: Mapping[int, arb], factors: Mapping[int, arb] | None = None) -> list[Any]:
-        """Return the cotangent of every slot (None for untouched ones), given those of some slots.
+        """Return the cotangent of every slot, given those of some slots; None for slots that receive none.
 
-        Once all has arrived at a slot that has a factor, the total is multiplied by it.
+        If a slot has a factor, its total cotangent is multiplied by that.
         """
         cotangents: list[Any] = [None] * len(self.edges)
         for slot, value in outputs.items():
@@ -265,7 +266,7 @@ class BallTape:
 
 
 def filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
-    """Return an array of objects that has these entries, row by row."""
+    """Return an object array of this shape with these entries, row by row."""
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
     return array.reshape(shape)

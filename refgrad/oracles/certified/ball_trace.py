@@ -1,4 +1,4 @@
-"""What an output sends to each leaf: a scenario is evaluated in balls once, and swept as often as is asked."""
+"""Scenarios that are evaluated once in balls, and gradients of their outputs by sweeps over the tape."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Scales = tuple[tuple[str, float], ...]
 
 
 class BallTrace:
-    """A scenario's forward part, evaluated once in balls; gradients of any of its outputs follow by sweeps."""
+    """The forward part of a scenario, evaluated once in balls. Sweeps compute the gradients of its outputs."""
 
     def __init__(self, scenario: Scenario, arithmetic: Arithmetic) -> None:
-        """Evaluate the forward part; raises ScenarioEvaluationError where shapes do not fit."""
+        """Evaluate the forward part. Raises ScenarioEvaluationError where shapes do not match."""
         self.scenario = scenario
         self.arithmetic = arithmetic
         self.tape = BallTape(arithmetic, self._gradient)
@@ -30,23 +30,24 @@ class BallTrace:
             self.values = evaluate(scenario, self.tape)
 
     def value(self, name: str) -> ObjectArray:
-        """Return the balls of a named value, in its shape; a truth value is 1 or 0."""
+        """Return the balls of a named value, in its shape. A boolean is 1 or 0."""
         entries = self.values[name].ravel().tolist()
         balls = [entry.value if type(entry) is Ball else arb(int(entry)) for entry in entries]
         return filled(self.values[name].shape, balls)
 
     def vjp(self, contributions: tuple[Contribution, ...]) -> dict[str, ObjectArray]:
-        """Return, for each leaf, the sum over (output, seed) of what the seed (ones if None) sends to it.
+        """Return, for each leaf, the sum over (output, seed) of the cotangent that the seed (ones if None) contributes.
 
-        An output that has no value, as a logarithm of -1, has no derivative either, whatever 1 / x is there.
+        An output without a value, such as a logarithm of -1, has no derivative either, although 1 / x has a value
+        there.
         """
         with self.arithmetic.context():
             return self._pulled(self.values, contributions)
 
     def pushed(self, leaf: str, contributions: tuple[Contribution, ...]) -> ObjectArray:
-        """Return what arrives at a leaf as an engine finds it that carries tangents forward from each of its entries.
+        """Return the gradient of a leaf as an engine computes it that pushes a tangent forward from each entry.
 
-        Nothing is said by way of recorded gradients.
+        Contributions through recorded gradients are not included.
         """
         start, values = self.tape.leaf_slots[leaf], self.values[leaf]
         with self.arithmetic.context():
@@ -58,7 +59,10 @@ class BallTrace:
         return sum((weight * tangents[slot] for slot, weight in weights.items() if tangents[slot] is not None), arb(0))
 
     def reaches(self, output: str, leaf: str) -> bool:
-        """Whether any entry of an output is made of one of a leaf, or of a recorded gradient, which may be."""
+        """Return True if any entry of an output depends on one of a leaf or of a recorded gradient.
+
+        The latter counts because a recorded gradient may depend on the leaf.
+        """
         with self.arithmetic.context():
             cotangents = self.tape.sweep(self._starts(self.values, ((output, None),)))
         starts = {**self.tape.gradient_slots, leaf: self.tape.leaf_slots[leaf]}
@@ -66,7 +70,10 @@ class BallTrace:
         return any(cotangents[slot] is not None for slot in slots)
 
     def arriving(self, at: str, contributions: tuple[Contribution, ...], scales: Scales) -> ObjectArray:
-        """Return what arrives at a name whose entries no other shares, with the cotangents of names multiplied."""
+        """Return the cotangent of a name whose entries no other name shares.
+
+        Each of ``scales`` multiplies the cotangent of a name on the way.
+        """
         with self.arithmetic.context():
             factors = self._factors(scales)
             if at in self.tape.leaf_slots:
@@ -79,7 +86,7 @@ class BallTrace:
         return {ball.slot: arb(factor) for name, factor in scales for ball in self.values[name].ravel().tolist()}
 
     def _gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
-        """Return the gradient that a step records; it is not a number where the step cannot but fail."""
+        """Return the gradient that a step records; NaN where the shape of its seed makes the step fail."""
         shape = values[step.leaf].shape
         if step.seed is not None and step.seed.shape != values[step.output].shape:
             return filled(shape, [arb.nan()] * values[step.leaf].size)

@@ -1,14 +1,15 @@
-"""The certified oracle: a scenario's true gradient, and how far from it a correct engine may be.
+"""The certified oracle: a scenario's true gradient, and the largest error that a correct engine may have.
 
-Two sweeps answer: one in exact arithmetic of high precision (the truth, an interval), one in balls of the engine's own
-precision with leaves and cotangents half an ulp wide (the rounding budget: how far rounding alone can carry each
-entry).
+Two sweeps compute them: one in balls of high precision (the truth, an interval), one in balls of the engine's own
+precision with leaves and cotangents half an ulp wide (the rounding budget: the largest error of each entry that
+rounding alone can cause).
 
-That precision is the scenario's: the coarsest of the engine's dtype and those of all leaves. An engine that mixes
-float32 with float64 computes in the wider one after promotion, but what is made of the float32 leaves alone, and the
-gradients that return to them, are rounded to float32, and they reach everything behind. A result is never promised
-more bits than the least precise number on its way; which of them those are depends on an engine's rules of promotion
-(whether a 0-d array counts, for one), and no entry is called wrong for such a rule.
+The precision of the second sweep is the coarsest of the engine's dtype and the dtypes of all leaves of the scenario. An
+engine that mixes float32 with float64 computes in the wider one after promotion. But values that depend on float32
+leaves only, and the gradients of those leaves, are rounded to float32, and all values that depend on them have that
+error. A result is never expected to have more bits than the least precise number that it depends on. Which numbers
+those are depends on an engine's rules of promotion (for example, whether a 0-d array counts), and no entry is judged
+wrong because of such a rule.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ Floats = npt.NDArray[np.float64]
 Arrival = Contribution | tuple[str, Constant | None, Scales, str]
 
 TRUTH_BITS = 128
-"""Precision of the first attempt at the truth; intervals are some 20 digits narrower than a float64's ulp."""
+"""Bits of precision of the first attempt at the truth. Intervals are some 20 digits narrower than a float64's ulp."""
 
 HIGHEST_BITS = 2048
-"""Precision at which the search for a narrow interval is given up: what is wide then sits on a kink or a pole."""
+"""Precision at which the search for a narrow interval ends: one that is still wide lies at a kink or a pole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +47,8 @@ class Certified:
     """An array of certified intervals with the rounding budget of each entry.
 
     ``balls`` holds FLINT balls; ``midpoint`` and ``radius`` are the same rounded to float64 (outwards for the radius).
-    ``rounding`` gives the balls whose radii are the budget; it is asked only if an answer is not right to the last few
-    bits. ``form`` is the format in which the engine computes.
+    ``rounding`` returns the balls whose radii are the budget. It is called only if an answer is not right to the last
+    few bits. ``form`` is the format in which the engine computes.
     """
 
     balls: ObjectArray
@@ -58,22 +59,22 @@ class Certified:
 
     @cached_property
     def budget(self) -> Floats:
-        """What rounding in the engine's precision can do to each entry, in the units of the entry."""
+        """Largest absolute error of each entry that rounding in the engine's precision can cause."""
         return _radii(self.rounding())
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the value or gradient."""
+        """Shape of the value or gradient."""
         return self.balls.shape
 
     @property
     def is_zero(self) -> bool:
-        """Whether every entry is exactly 0, which no higher precision changes."""
+        """Return True if every entry is exactly 0, which no higher precision changes."""
         return all(ball.is_zero() for ball in self.balls.ravel())
 
     @property
     def is_finite(self) -> bool:
-        """Whether every entry has a value."""
+        """Return True if every entry has a finite value."""
         return all(ball.is_finite() for ball in self.balls.ravel())
 
 
@@ -81,7 +82,7 @@ class CertifiedOracle:
     """Certified values and gradients of one scenario."""
 
     def __init__(self, scenario: Scenario, dtype: str = "float64") -> None:
-        """Judge an engine that computes in ``dtype``, or in what coarser dtypes the scenario's leaves are of."""
+        """Certify for an engine that computes in ``dtype``, or in the coarsest dtype of the leaves if it is coarser."""
         self.given = scenario
         self.scenario = expanded(scenario)
         self.form = coarsest((dtype, *(leaf.value.dtype for leaf in scenario.leaves)))
@@ -90,14 +91,14 @@ class CertifiedOracle:
 
     @cached_property
     def dtypes(self) -> dict[str, frozenset[str]]:
-        """For each name, the floating dtypes of the leaves that it depends on."""
+        """Floating dtypes of the leaves that each name depends on."""
         return floating_dtypes(self.given)
 
     @cached_property
     def _rounding(self) -> BallTrace:
-        """The way engines compute.
+        """Trace of the scenario with rounding error tracked per operation.
 
-        The range of float64 is left out of account, and that of other formats where gradients are recorded.
+        The range of float64 is ignored, and that of other formats if gradients are recorded.
         """
         bits = self.form.bits
         if self.form == FLOAT64 or self.scenario.gradients:
@@ -118,9 +119,10 @@ class CertifiedOracle:
     ) -> Certified:
         """Return the certified sum, over (output, seed) pairs, of seed · ∂output/∂leaf, in the leaf's shape.
 
-        A contribution may also be (output, seed, scales, name): what arrives at a name, the entries of which no other
+        A contribution may also be (output, seed, scales, name): the cotangent of a name whose entries no other name
         shares, where each of the scales multiplies the cotangent of a name on the way. With ``forward`` the budget is
-        that of tangents which are carried from the leaf, as far as no gradient is recorded.
+        that of an engine that pushes tangents from the leaf, unless gradients are recorded or a contribution has
+        scales.
         """
         truth = self._arrived(self._truth(bits), leaf, contributions)
         plain = tuple(c for c in contributions if len(c) == 2)  # noqa: PLR2004 (an output and its seed)
@@ -129,21 +131,25 @@ class CertifiedOracle:
         return _certified(truth, lambda: self._arrived(self._rounding, leaf, contributions), self.form)
 
     def reaches(self, output: str, leaf: str) -> bool:
-        """Whether a way leads from a leaf to an output, or may by a recorded gradient, whatever the slope is."""
+        """Return True if an output depends on a leaf, or may through a recorded gradient, whatever the slope is."""
         return self._truth(TRUTH_BITS).reaches(output, leaf)
 
     def narrowest_gradient(self, leaf: str, contributions: tuple[Arrival, ...], *, forward: bool = False) -> Certified:
-        """Raise the precision until the intervals are narrower than the budget, or until it no longer helps."""
+        """Return the gradient, with the precision raised until the intervals are narrower than the budget.
+
+        The precision is at most ``HIGHEST_BITS``.
+        """
         return _narrowest(lambda bits: self.gradient(leaf, contributions, bits, forward=forward))
 
     def narrowest_value(self, name: str) -> Certified:
-        """Raise the precision for a value, or a directional derivative, likewise."""
+        """Return a value or a directional derivative, with the precision raised likewise."""
         return _narrowest(lambda bits: self.value(name, bits))
 
     def _arrived(self, trace: BallTrace, at: str, contributions: tuple[Arrival, ...]) -> ObjectArray:
-        """Return the sum of what arrives at a leaf; rounded one by one, as what backward calls add up in a leaf is.
+        """Return the sum of the contributions to a leaf.
 
-        Of two that cancel in the end, each has been rounded.
+        For the budget each contribution is rounded separately, as backward calls accumulate gradients in a leaf: if two
+        of them cancel in the sum, each has been rounded.
         """
         if not contributions:
             return np.full(trace.values[at].shape, arb(0), dtype=object)
@@ -181,5 +187,5 @@ def _radii(balls: ObjectArray) -> Floats:
 
 
 def _radius(ball: arb) -> float:
-    """The radius rounded up; infinite for a ball that is not finite."""
+    """Return the radius rounded up; infinity for a ball that is not finite."""
     return float(ball.rad()) * (1 + 2.0**-52) if ball.is_finite() else float("inf")

@@ -1,9 +1,9 @@
 """The certified derivative of a scenario's output along a direction, for every legal choice at kinks.
 
-Values and their speeds are carried forward together, in balls. Where a branch is open, at a kink, the result is the
-hull of what the two sides would do, speed and value together. So the weights that a tie gives its operands are never
-negative and always sum to one, which intervals of single partial derivatives cannot say: along a direction in which
-tied entries move alike the speed is one number. No tape and no reverse sweep is involved.
+Values and their tangents are carried forward together, in balls. Where a branch is undecided, at a kink, the result is
+the hull of the results of both sides, value and tangent together. So the weights that a tie gives its operands are
+never negative and always sum to one. Intervals of single partial derivatives cannot express that: along a direction in
+which tied entries change alike, the tangent is one number. No tape and no reverse sweep is involved.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Contributions = tuple[tuple[str, Constant | None], ...]
 
 
 class Moving:
-    """A scalar on the move: a ball, and the ball of its speed."""
+    """A scalar with its tangent, both balls."""
 
     __slots__ = ("speed", "value")
 
     def __init__(self, value: arb, speed: arb) -> None:
-        """Move through a value at a speed."""
+        """Set the value and its tangent."""
         self.value = value
         self.speed = speed
 
     def __add__(self, other: Moving | int) -> Moving:
-        """Sum; integers come from numpy's neutral elements."""
+        """Return the sum. Integers come from NumPy's neutral elements."""
         if type(other) is not Moving:
             return Moving(self.value + other, self.speed)
         return Moving(self.value + other.value, self.speed + other.speed)
@@ -49,7 +49,7 @@ class Moving:
     __radd__ = __add__
 
     def __mul__(self, other: Moving | int) -> Moving:
-        """Product."""
+        """Return the product."""
         if type(other) is not Moving:
             return Moving(self.value * other, self.speed * other)
         return Moving(self.value * other.value, self.speed * other.value + self.value * other.speed)
@@ -57,30 +57,30 @@ class Moving:
     __rmul__ = __mul__
 
     def __truediv__(self, count: int) -> Moving:
-        """Quotient by a whole number, as a mean needs it."""
+        """Return the quotient by an integer, which a mean needs."""
         return Moving(self.value / count, self.speed / count)
 
 
 class MovingBalls:
-    """The number system of values that move along a direction: ``directions[name]`` has the leaf's shape."""
+    """The number system of values with tangents: ``directions[name]`` is a leaf's tangent, in the leaf's shape."""
 
     def __init__(self, directions: Mapping[str, Floats], bits: int) -> None:
-        """Take the leaves that move; the others stand still."""
+        """Set the tangents of leaves. Leaves without one have tangent 0."""
         self.directions = directions
         self.bits = bits
 
     @cached_property
     def maximum(self) -> Any:
-        """The larger of two, reducible as numpy's is."""
+        """Ufunc that returns the larger of two scalars and can be reduced."""
         return np.frompyfunc(self._scalar(operator_table()["maximum"], {}), 2, 1)
 
     @cached_property
     def minimum(self) -> Any:
-        """The smaller of two, reducible as numpy's is."""
+        """Ufunc that returns the smaller of two scalars and can be reduced."""
         return np.frompyfunc(self._scalar(operator_table()["minimum"], {}), 2, 1)
 
     def leaf(self, leaf: Leaf) -> npt.NDArray[Any]:
-        """Return a leaf's entries and speeds; boolean leaves stay plain."""
+        """Return a leaf's entries with their tangents, or plain booleans if the leaf is boolean."""
         array = leaf.value.to_numpy()
         if array.dtype == np.bool_:
             return array.astype(object)
@@ -89,7 +89,7 @@ class MovingBalls:
         return _filled(array.shape, [Moving(arb(x), arb(v)) for x, v in zip(numbers, speeds, strict=True)])
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
-        """Apply an operator to arrays that move."""
+        """Apply an operator to arrays of scalars with tangents."""
         if operator.structure is not None:
             result = np.asarray(operator.structure.forward(self, *arguments, **attributes), dtype=object)
             return _filled(result.shape, [_lifted(entry) for entry in result.ravel()])
@@ -99,7 +99,7 @@ class MovingBalls:
         return _filled(shape, [function(*entries) for entries in zip(*columns, strict=True)])
 
     def tangent(self, step: Jvp, values: Mapping[str, Any]) -> ObjectArray:
-        """Return numbers that are not known, in the output's shape: they are constants, and nothing is said of them."""
+        """Return constants of unknown value (NaN with tangent 0), in the output's shape."""
         output = values[step.output]
         return _filled(output.shape, [Moving(arb.nan(), arb(0))] * output.size)
 
@@ -124,9 +124,9 @@ class MovingBalls:
 def directional_derivative(
     scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = 128
 ) -> arb:
-    """Return a ball around the sum, over (output, seed), of seed · (speed of the output), for every legal choice.
+    """Return a ball that contains the sum over (output, seed) of seed · tangent of the output, for every legal choice.
 
-    Raises ScenarioEvaluationError where shapes do not fit, or where the scenario records gradients.
+    Raises ScenarioEvaluationError where shapes do not match, or where the scenario records gradients.
     """
     with precision(bits):
         values = evaluate(expanded(scenario), MovingBalls(directions, bits))
@@ -140,16 +140,17 @@ def directional_derivative(
 
 
 _gaps: ContextVar[list[float] | None] = ContextVar("gaps", default=None)
-"""Where the gaps at open branches go while somebody asks for them."""
+"""List to which gaps at undecided branches are appended; None outside of :func:`gaps_at_kinks`."""
 
 
 def gaps_at_kinks(
     scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = 128
 ) -> list[float]:
-    """Return, for each branch that is open, how much faster one side moves along a direction than the other does.
+    """Return, for each undecided branch, the difference between the tangents of its two sides along a direction.
 
-    The branches and their order do not depend on the direction, and the gaps are linear in it. So those of a basis are
-    a matrix whose null space holds the directions in which the output is smooth. Raises as directional_derivative.
+    The branches and their order do not depend on the direction, and the gaps are linear in it. So the gaps of a basis
+    form a matrix whose null space contains the directions in which the output is smooth. Raises as
+    directional_derivative.
     """
     token = _gaps.set([])
     try:
@@ -160,7 +161,7 @@ def gaps_at_kinks(
 
 
 def _choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, ...]:
-    """Return one side's value and speed, or the hulls over both, noting by how much the speeds differ."""
+    """Return the value and tangent of one side, or the hulls over both sides, and record the gap of the tangents."""
     if condition is None:
         gaps = _gaps.get()
         if gaps is not None:
@@ -171,7 +172,7 @@ def _choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, 
 
 @cache
 def _along(operator: Operator, bits: int) -> Callable[..., tuple[Any, Any]]:
-    """Compile the row's formula to value and speed; attributes follow the arguments."""
+    """Compile the row's formula to value and tangent; attributes follow the arguments."""
     assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)
     functions = {**ball_functions(bits), "choose": _choose}
@@ -179,7 +180,7 @@ def _along(operator: Operator, bits: int) -> Callable[..., tuple[Any, Any]]:
 
 
 def _lifted(entry: Any) -> Moving:
-    """Turn the plain numbers that numpy puts in (neutral elements of empty sums, zeros) into constants."""
+    """Convert the plain numbers that NumPy inserts (neutral elements of empty sums, zeros) to constants."""
     return entry if type(entry) is Moving else Moving(arb(int(entry or 0)), arb(0))
 
 

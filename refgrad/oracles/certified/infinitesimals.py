@@ -1,12 +1,13 @@
 """Numbers with several infinitesimals, each of which squares to zero, as one power series in t.
 
-A number with infinitesimals e₁ … eₙ has a coefficient for each product of some of them, as mixed derivatives need. With
-eᵢ = t to a whole power aᵢ, FLINT's series compute with such numbers, provided that the exponent of each product of
-different infinitesimals is the sum of no other collection of the aᵢ: then whatever squares, and the powers of t that
-stand for nothing, never come into a coefficient that counts (L. Kronecker's substitution, with gaps).
+A number with infinitesimals e₁ … eₙ has a coefficient for each product of some of them, as mixed derivatives need. Let
+eᵢ be t to the power of an integer aᵢ. FLINT's series compute with such numbers, provided that the exponent of each
+product of different infinitesimals is the sum of no other collection of the aᵢ. Then squares of infinitesimals, and
+powers of t that represent no product, never contribute to a coefficient that is read (L. Kronecker's substitution, with
+gaps).
 
-Collections of j of the numbers m + 2ⁱ (i < n) sum to j m and j powers of two; if m is large that sum tells j, and j
-powers of two have a sum with j binary ones only if they differ. So some m will do, and the least one is taken.
+Collections of j of the numbers m + 2ⁱ (i < n) sum to j m and j powers of two. If m is large, that sum determines j, and
+j powers of two have a sum with j binary ones only if they differ. So some m has the property, and the least is used.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flint import arb, arb_series
 
 @cache
 def places(count: int) -> tuple[int, ...]:
-    """Return the exponent of t that stands for each product of infinitesimals: bit i of its number says if eᵢ is in it.
+    """Return the exponent of t of each product of infinitesimals: bit i of a product's index is set if it contains eᵢ.
 
     One infinitesimal is t itself; two are t² and t³, and their product is t⁵.
     """
@@ -33,7 +34,7 @@ def _sums(offset: int, count: int) -> tuple[int, ...]:
 
 
 def _each_in_one_way(sums: tuple[int, ...], count: int) -> bool:
-    """Whether each of the sums is that of one collection only, repetitions being allowed."""
+    """Return True if each of the sums is the sum of one collection only, with repetitions allowed."""
     ways = [1] + [0] * sums[-1]
     for exponent in (sums[2**i] for i in range(count)):
         for total in range(exponent, len(ways)):
@@ -42,12 +43,12 @@ def _each_in_one_way(sums: tuple[int, ...], count: int) -> bool:
 
 
 def length(count: int) -> int:
-    """Return how many coefficients a series needs to hold so many infinitesimals."""
+    """Return the number of coefficients of a series that holds ``count`` infinitesimals."""
     return places(count)[-1] + 1
 
 
 def parts(number: Any, count: int) -> tuple[Any, ...]:
-    """Return the coefficient of each product of infinitesimals; not numbers where the series knows too few."""
+    """Return the coefficient of each product of infinitesimals; NaN where the series knows too few coefficients."""
     if type(number) is not arb_series:
         return (arb(number), *[arb(0)] * (2**count - 1))
     known = number.prec
@@ -55,7 +56,7 @@ def parts(number: Any, count: int) -> tuple[Any, ...]:
 
 
 def assembled(coefficients: Sequence[Any]) -> Any:
-    """Return the number with these coefficients: a ball if there is one of them, else a series."""
+    """Return the number with these coefficients: a ball if there is only one, else a series."""
     if len(coefficients) == 1:
         return coefficients[0]
     where = places(len(coefficients).bit_length() - 1)

@@ -1,8 +1,8 @@
-"""Rounding of the derivative of a product that an engine finds by dividing it.
+"""Rounding of the derivative of a product that an engine computes by dividing the product.
 
 The slope of a product by one of its factors is the product of the others. Engines divide the product by the factor
-instead (PyTorch, HIPS autograd), which differentiates to terms that cancel: of d²(a b) / da² = b / a - a b / a² = 0 is
-left what rounding makes of b / a. So each change of a slope is off by that much in the budget.
+instead (PyTorch, HIPS autograd), which differentiates to terms that cancel: d²(a b) / da² = b / a - a b / a² = 0 is
+computed as the rounding error of b / a. So the budget of each change of a slope includes that error.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ class Tape(Protocol):
 
 
 def is_product(operator: Operator) -> bool:
-    """Whether an array's entries are multiplied with each other: their slopes depend on themselves, by no choice."""
+    """Return True if a structural operator multiplies entries of an array with each other.
+
+    Its slopes by an argument depend on that argument, and it has no kinks.
+    """
     saves = {} if operator.structure is None else operator.structure.saves
     return not operator.kinks and any(name in saved for name, saved in saves.items())
 
 
 def with_quotient_noise(tape: Tape, arguments: list[ObjectArray], products: ObjectArray) -> ObjectArray:
-    """Return the same products, whose slopes by their factors change by a little more or less."""
+    """Return the same products, with rounding noise in the changes of their slopes by their factors."""
     factors = {ball.slot: ball.value for array in arguments for ball in array.ravel().tolist() if ball.slot >= 0}
     noisy = np.empty(products.size, dtype=object)
     noisy[:] = [_noisy(tape, factors, product) for product in products.ravel().tolist()]

@@ -1,8 +1,8 @@
 """Balls in a format with a largest and a smallest number: overflow, and small numbers that lose bits.
 
-Balls know no largest and no smallest number. Here every operation, those inside of an operator's own formula included,
-is held against the format: what an engine might not be able to represent is not a number, so that nothing is said of
-what depends on it, and what may be smaller than the smallest normal number is off by what underflow does to it.
+Balls know no largest and no smallest number. Here every operation, including those inside an operator's own formula, is
+checked against the format. A result that an engine might not be able to represent becomes NaN, so that nothing is
+judged that depends on it. A result that may be smaller than the smallest normal number gets the error of underflow.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from refgrad.oracles.certified.ball_derivatives import continued, rule
 from refgrad.scenario.formats import FLOAT64, Format
 
 HEADROOM: Final = 4.0
-"""An engine may sum in another order, or scale elsewhere: it may overflow with results this much smaller."""
+"""Factor by which a result may be below the largest number and yet overflow in an engine.
+
+Engines may sum in another order, or scale elsewhere.
+"""
 
 _format: ContextVar[Format] = ContextVar("_format", default=FLOAT64)
-"""The format of the numbers that are being computed, as FLINT's precision is."""
+"""Format of the current computation. It is context state, like FLINT's precision."""
 
 
 class Ranged:
@@ -35,11 +38,11 @@ class Ranged:
     __slots__ = ("ball",)
 
     def __init__(self, number: Any) -> None:
-        """Fit a ball, or a number, into the format."""
+        """Restrict a ball, or a number, to the range of the format."""
         self.ball = _fitted(arb(_plain(number)))
 
     def is_finite(self) -> bool:
-        """Whether it is certain that an engine has a number here."""
+        """Return True if an engine certainly has a finite number here."""
         return bool(self.ball.is_finite())
 
     def __neg__(self) -> Ranged:
@@ -57,7 +60,7 @@ class Ranged:
         return Ranged(self.ball - _plain(other))
 
     def __rsub__(self, other: Any) -> Ranged:
-        """Subtract from another."""
+        """Subtract from another number."""
         return Ranged(_plain(other) - self.ball)
 
     def __mul__(self, other: Any) -> Ranged:
@@ -71,7 +74,7 @@ class Ranged:
         return Ranged(self.ball / _plain(other))
 
     def __rtruediv__(self, other: Any) -> Ranged:
-        """Divide another."""
+        """Divide another number by this one."""
         return Ranged(_plain(other) / self.ball)
 
     def __pow__(self, other: Any) -> Ranged:
@@ -79,13 +82,13 @@ class Ranged:
         return Ranged(self.ball ** _plain(other))
 
     def __rpow__(self, other: Any) -> Ranged:
-        """Raise another to this power."""
+        """Raise another number to this power."""
         return Ranged(arb(_plain(other)) ** self.ball)
 
 
 @dataclass(frozen=True, slots=True)
 class RangedArithmetic(Arithmetic):
-    """How engines round in a format; gradients of gradients are not for it."""
+    """Arithmetic that rounds as engines do in a format. It is not used for gradients of gradients."""
 
     form: Format = FLOAT64
 
@@ -96,7 +99,7 @@ class RangedArithmetic(Arithmetic):
         return _derivative(operator, self.bits)
 
     def enter(self, number: float) -> Ranged:
-        """Return the ball of a given number, half an ulp wide."""
+        """Return the ball of a number, with a relative radius of one unit roundoff unless it is 0 or infinite."""
         return Ranged(Arithmetic.enter(self, number))
 
     def context(self) -> AbstractContextManager[None]:
@@ -105,7 +108,7 @@ class RangedArithmetic(Arithmetic):
 
 
 def plain_ball(number: Any) -> arb:
-    """Return the ball of a number of any arithmetic without infinitesimals."""
+    """Convert a number of any arithmetic without infinitesimals to a ball."""
     return cast("arb", _plain(number))
 
 
@@ -114,7 +117,7 @@ def _plain(number: Any) -> Any:
 
 
 def _fitted(ball: arb) -> arb:
-    """Return the ball, widened by underflow, or what is not a number if it may be too large."""
+    """Return the ball, widened by the error of underflow, or NaN if it may be too large."""
     if not ball.is_finite() or ball.is_zero():
         return ball
     form, middle, radius = _format.get(), abs(float(ball.mid())), float(ball.rad())
@@ -140,7 +143,7 @@ def _derivative(operator: Operator, bits: int) -> Derivative:
 
 
 def _in_range(function: Any) -> Any:
-    """Return a function of balls as one of numbers in range; decisions stay what they are, and so do constants."""
+    """Wrap a function of balls for :class:`Ranged` numbers. Decisions stay unchanged, as do constants."""
     if not callable(function):
         return function
 

@@ -1,12 +1,12 @@
-"""What a cotangent that arrives at a recorded gradient sends on to the leaves, certified.
+"""Certified contributions of a cotangent of a recorded gradient to the leaves.
 
-Let h = seed · ∂l/∂x. What a cotangent u of h sends to a leaf y is ∂(u · h)/∂y, and second derivatives are symmetric
-(Schwarz): it is the coefficient of e in seed · ∂l/∂y, taken at x + e u, where e² = 0. So the tape runs once more with
-one more infinitesimal, and the sweep's coefficients of it are the answer, with no rule for second derivatives at all
-(B. A. Pearlmutter, Fast exact multiplication by the Hessian, Neural Computation 1994).
+Let h = seed · ∂l/∂x. A cotangent u of h contributes ∂(u · h)/∂y to a leaf y. Second derivatives are symmetric
+(Schwarz), so that is the coefficient of e in seed · ∂l/∂y, taken at x + e u, where e² = 0. The tape therefore runs once
+more with one more infinitesimal, and its coefficients in the cotangents are the result. No rule for second derivatives
+is needed (B. A. Pearlmutter, Fast exact multiplication by the Hessian, Neural Computation 1994).
 
-Nothing in this asks what the scalars are. Where l depends on recorded gradients itself, cotangents arrive at those with
-an infinitesimal in them, and the tape runs with a second one: a gradient of order n is found with n - 1 of them.
+The scalars may be of any kind. If l depends on recorded gradients itself, these receive cotangents with an
+infinitesimal, and the tape runs with a second one: a gradient of order n needs n - 1 of them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ObjectArray = npt.NDArray[np.object_]
 
 
 class Trace(Protocol):
-    """A scenario's forward part on a tape."""
+    """The forward part of a scenario on a tape."""
 
     def vjp(self, contributions: tuple[tuple[str, Constant | None], ...]) -> dict[str, ObjectArray]:
-        """Return what seeds of outputs send to each leaf."""
+        """Return the cotangent that seeds of outputs contribute to each leaf."""
 
 
 def sent_through(
@@ -37,7 +37,7 @@ def sent_through(
     arithmetic: Arithmetic,
     trace: Callable[[Scenario, Arithmetic], Trace],
 ) -> Mapping[str, ObjectArray]:
-    """Return what a cotangent of the recorded gradient ``name`` sends to each leaf that the gradient depends on."""
+    """Return the contribution of a cotangent of the recorded gradient ``name`` to each leaf that it depends on."""
     step = scenario.definitions[name]
     assert isinstance(step, Grad)
     moving = arithmetic.along(step.leaf, cotangent)
@@ -46,7 +46,7 @@ def sent_through(
 
 
 def leading_to(scenario: Scenario, output: str) -> tuple[Step, ...]:
-    """Return the leaves, applications and recorded gradients that an output depends on, itself included, in order."""
+    """Return the leaves, applications and recorded gradients that define an output and what it depends on, in order."""
     needed = {output}
     found: list[Step] = []
     for step in reversed(tuple(scenario.definitions.values())):

@@ -1,4 +1,4 @@
-"""The value and the partials of an elementwise operator in power series: by its formula, never a wrong interval."""
+"""Values and partials of elementwise operators in power series, by formula. Undecided results are unknown (NaN)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Derivative = Callable[..., tuple[Any, ...]]
 
 
 def guarded(derivative: Derivative, results: int) -> Derivative:
-    """Return the function, with answers of which nothing is known where FLINT refuses or knows too few coefficients."""
+    """Wrap a derivative to return unknown results where FLINT raises an error or knows too few coefficients."""
 
     def answered(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         try:
             found = derivative(*numbers, **attributes)
-        except (ValueError, ZeroDivisionError):  # a divisor whose constant may be zero
+        except (ValueError, ZeroDivisionError):  # a divisor whose constant term may be zero
             return (unknown(),) * results
         short = any(type(number) is arb_series and number.prec < ctx.cap for number in found)
         return (unknown(),) * results if short else found
@@ -33,7 +33,7 @@ def guarded(derivative: Derivative, results: int) -> Derivative:
 
 @cache
 def true_series(operator: Operator, bits: int) -> Derivative:
-    """Compile the row's ``formula`` to value and partials in series, differentiated mechanically: what is true."""
+    """Compile the row's ``formula`` to the true value and partials in series, by mechanical differentiation."""
     assert operator.formula is not None
     derivative = differentiate(
         operator.formula, operator.argument_names, operator.attribute_names, series_functions(bits)
@@ -43,9 +43,9 @@ def true_series(operator: Operator, bits: int) -> Derivative:
 
 @cache
 def series_value(operator: Operator, bits: int) -> Derivative:
-    """Compile the row's ``formula`` to its value alone; FLINT's composition is all that differentiates.
+    """Compile the row's ``formula`` to its value. Derivatives come from FLINT's composition of series only.
 
-    It returns partials of 0, which nothing asks for: in series alone no number stands on a tape.
+    The partials that it returns are 0 and are not used, as no tape is recorded.
     """
     assert operator.formula is not None
     value = operator.formula.function((*operator.argument_names, *operator.attribute_names), series_functions(bits))
@@ -55,9 +55,9 @@ def series_value(operator: Operator, bits: int) -> Derivative:
 
 
 def _without_poles(operator: Operator, derivative: Derivative) -> Derivative:
-    """Return the function without what FLINT says of a series 0 to a power: 0, even where the power is negative.
+    """Wrap a derivative to return unknown results where a power may have base 0 and an exponent of at most 1.
 
-    Only where the exponent is above 1 that is so of the slope too.
+    FLINT returns 0 for a series 0 to any power, even a negative one. Value and slope are 0 only for exponents above 1.
     """
     assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)

@@ -1,8 +1,8 @@
-"""The rounding of the derivatives of gradients that an engine recorded, in power series.
+"""Rounding of the derivatives of recorded gradients, in power series.
 
 Derivatives of an engine's rules are the rules of the rules, so the rounding of a higher derivative follows from the
-rows' partials in series. Where an engine may have written a rule as a difference of terms that cancel once they are
-differentiated, the slopes are wider by what rounding makes of those terms.
+rows' partials in series. If an engine may have written a rule as a difference of terms that cancel once they are
+differentiated, the slopes are wider by the rounding error of those terms.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from refgrad.oracles.certified.ball_derivatives import usual_derivative
 from refgrad.oracles.certified.series_derivatives import Derivative, guarded, true_series
 
 ROUNDINGS = 4
-"""Through how many operations a term goes that cancels in the end: a product, two quotients, the cotangent."""
+"""Number of operations that round a term that cancels in the end: a product, two quotients, the cotangent."""
 
 
 @cache
 def usual_series(operator: Operator, bits: int, order: int) -> Derivative:
-    """Compile how an engine rounds the derivatives of recorded gradients, to series with ``order`` infinitesimals.
+    """Compile an engine's rounding of the derivatives of recorded gradients, in series with ``order`` infinitesimals.
 
-    The value's change is that of the row's ``partials``, as an engine would find it, not FLINT's more accurate one: a
-    saturated tanh changes by 1 - y² in the engine's own precision. The partials' change is that of their formulas, and
-    that changes the value once more (E. Picard's iteration; each round settles one more infinitesimal). Where a branch
-    of a smooth operator is open, as that of softplus's maximum(x, 0) is at 0, its ``formula`` serves, which has none.
+    The change of the value is that of the row's ``partials``, as an engine computes it, not FLINT's more accurate one:
+    a saturated tanh changes by 1 - y² in the engine's own precision. The change of the partials is that of their
+    formulas, and it changes the value in turn (E. Picard's iteration; each round settles one more infinitesimal). Where
+    a branch of a smooth operator is undecided, as that of softplus's maximum(x, 0) is at 0, the ``formula`` is used,
+    which has no branch.
     """
     plain = usual_derivative(operator, bits)
     parameters = (*operator.argument_names, *operator.attribute_names, "out")
@@ -55,7 +56,7 @@ def usual_series(operator: Operator, bits: int, order: int) -> Derivative:
 
 
 def _closed(usual: Derivative, smooth: Derivative) -> Derivative:
-    """Return the function that is another one where the first says nothing."""
+    """Return a function that calls ``smooth`` where the result of ``usual`` is unknown."""
 
     def closed(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         found = usual(*numbers, **attributes)
@@ -67,7 +68,7 @@ def _closed(usual: Derivative, smooth: Derivative) -> Derivative:
 
 
 def _usual_tanh(order: int) -> Callable[[Any], Any]:
-    """Return tanh as rules that call it see it: it changes by 1 - y², in the engine's precision, which may cancel."""
+    """Return tanh as rules compute it: its change is 1 - y² in the engine's precision, which may cancel."""
 
     def tanh(number: Any) -> arb_series:
         x = number if type(number) is arb_series else arb_series([arb(number)])
@@ -81,7 +82,7 @@ def _usual_tanh(order: int) -> Callable[[Any], Any]:
 
 
 def _carried(start: Any, numbers: tuple[Any, ...], partials: list[Any]) -> Any:
-    """Return the value that begins with ``start`` and changes as the numbers do, by these partials."""
+    """Return the series with constant term ``start`` and the partial derivatives ``partials`` by ``numbers``."""
     moving = [(x, by) for x, by in zip(numbers, partials, strict=True) if type(x) is arb_series]
     if ctx.cap == 2:  # noqa: PLR2004 (one infinitesimal: the same, without series)
         return arb_series([arb(start), sum((x[1] * constant(by) for x, by in moving), arb(0))])
@@ -91,13 +92,13 @@ def _carried(start: Any, numbers: tuple[Any, ...], partials: list[Any]) -> Any:
 def _differences(
     operator: Operator, rules: list[Expression | None], bits: int
 ) -> Callable[[tuple[Any, ...], list[Any]], list[tuple[int, Any]]]:
-    """Return the function that says which slopes an engine may find as a difference, and what rounding leaves of it.
+    """Return the function that lists the slopes that an engine may compute as a difference, with their rounding noise.
 
-    Where a slope only chooses, an engine may have written the choice as a quotient (HIPS autograd: the slope of |x| is
-    x / |x|) and is left with what rounding makes of 1 / |x| - x² / |x|³. Where it is made of exponentials, an engine
-    may find its change from the slope (PyTorch: that of softplus's slope z is z (1 - z)), which is a small part of it
-    where the slope is near 1, and not small in units of the slope where that is near 0; the operands that such a slope
-    is multiplied with are so many times more (silu: x z).
+    If a slope only makes a choice, an engine may have written the choice as a quotient (HIPS autograd: the slope of |x|
+    is x / |x|), and the rounding error of 1 / |x| - x² / |x|³ remains. If a slope is made of exponentials, an engine
+    may compute its change from the slope (PyTorch: the change of softplus's slope z is z (1 - z)). That change is a
+    small part of the slope where the slope is near 1, and not small in units of the slope where the slope is near 0.
+    Operands that such a slope is multiplied with enlarge the noise by their size (silu: x z).
     """
     choosing = [n for n, name in enumerate(operator.argument_names) if _chooses(operator, name)]
     exponential = [
@@ -117,7 +118,7 @@ def _differences(
 
 
 def _factors(operator: Operator, rule: Expression) -> list[int]:
-    """Return the places of the operands that stand outside of all functions in a rule."""
+    """Return the indices of the operands that a rule uses outside of all function calls."""
     inside = {id(name) for call in ast.walk(rule.tree) if isinstance(call, ast.Call) for name in ast.walk(call)}
     names = {node.id for node in ast.walk(rule.tree) if isinstance(node, ast.Name) and id(node) not in inside}
     return [place for place, name in enumerate(operator.argument_names) if name in names]
@@ -132,22 +133,22 @@ def _still() -> arb_series:
 
 
 def speed(number: Any) -> arb_series:
-    """Return how much a number changes: its coefficients' sizes, without the first."""
+    """Return the magnitudes of a number's coefficients, without the constant term."""
     if type(number) is not arb_series:
         return _still()
     return arb_series([0, *(abs(number[k]) for k in range(1, min(ctx.cap, number.length())))])
 
 
 def relative_change(number: Any) -> arb_series:
-    """Return |x' / x| of a series; 0 where x may be 0, by which nobody divides."""
+    """Return |x' / x| of a series; 0 where x may be 0, as no engine divides by 0."""
     return _still() if type(number) is not arb_series or number[0].contains(0) else speed(number) / abs(number[0])
 
 
 def change_noise(slope: Any, change: arb_series, bits: int) -> arb_series:
-    """Return how far rounding may carry the change of a slope that was found as a difference of terms of this size.
+    """Return the rounding noise in the change of a slope that was computed as a difference of terms of its size.
 
-    ``change`` has the sizes of the relative changes; what is differentiated once more is as large as 1 / (1 - change)
-    has it, the sum of that of all quotients of n factors.
+    ``change`` holds the magnitudes of the relative changes. Higher derivatives are as large as those of 1 / (1 -
+    change), which is the sum over the quotients of n factors, for all n.
     """
     sizes = change if ctx.cap == 2 else change / (1 - change)  # noqa: PLR2004 (the same, but faster)
     scale = abs(arb(slope)) * ROUNDINGS * 2.0**-bits

@@ -1,1 +1,1 @@
-"""Judgements of what an engine showed, given the certified truth, and the points at which nothing can be judged."""
+"""Judgements of observations against the certified truth, and the points at which nothing can be judged."""

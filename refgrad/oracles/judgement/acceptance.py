@@ -1,4 +1,4 @@
-"""The interval of numbers that do not fail for each entry of an array, for judges that have no certified oracle."""
+"""The interval of accepted numbers for each entry of an array, for judges that have no certified oracle."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def accepted(certified: Certified) -> tuple[Floats, Floats]:
-    """Return the least and the largest number that do not fail, rounded outwards, for each entry.
-
-    They are not numbers where nothing can be said of an entry.
-    """
+    """Return the least and the largest number that do not fail, rounded outwards, per entry; NaN where undecided."""
     truth, radius, budget, form = certified.midpoint, certified.radius, certified.budget, certified.form
     with np.errstate(all="ignore"):
         number = radius + ALLOWANCE * (budget + form.unit * np.abs(truth)) + form.underflow

@@ -1,7 +1,7 @@
-"""Values that do not exist on a gradient's way; then nothing is said of an engine whose answer is not a number.
+"""Values that do not exist between a leaf and an output. A gradient that is not a number is then not judged.
 
-Where an operator has no value (a logarithm of -1), its derivative is not a number in floating point either, and zeros
-that arrive there are multiplied by it: what nothing depends on is not a number in every engine.
+Where an operator has no value (a logarithm of -1), its derivative is NaN in floating point too, and zero cotangents
+that arrive there are multiplied by it. So even gradients that do not depend on the value are NaN in every engine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from refgrad.oracles.relevance import leading_to
 
 
 def undefined_between(oracle: CertifiedOracle, leaf: str, outputs: set[str]) -> str | None:
-    """Return the first name between a leaf and the outputs of which some entry has no value, or None."""
+    """Return the first name between a leaf and the outputs that has an entry without a value, or None."""
     reached = {leaf}
     for name, step in leading_to(oracle.scenario, outputs).definitions.items():
         if reached.isdisjoint(step.uses):

@@ -1,9 +1,9 @@
-"""Judgements of observed arrays, given the certified truth: right, inaccurate, wrong, or not to be decided.
+"""Judgements of observed arrays against the certified truth: right, inaccurate, wrong, or not to be decided.
 
-Entries are compared one by one: no tolerance depends on the size of the array that an entry stands in. An entry passes
-within ``ALLOWANCE`` times its rounding budget (and one unit roundoff of its own size). Where the truth itself is an
-interval, at a kink, any element of it is legal. The allowance was measured: over 1,040,314 random graphs (59 of the
-rows) the largest ratio of a correct engine's error to its budget was 1.915.
+Entries are compared one by one: no tolerance depends on the size of the array. An entry passes within ``ALLOWANCE``
+times its rounding budget (plus one unit roundoff of its own size). Where the truth itself is an interval, at a kink,
+any element of it is legal. The allowance was measured: over 1,040,314 random graphs (59 of the rows) the largest ratio
+of a correct engine's error to its budget was 1.915.
 """
 
 from __future__ import annotations
@@ -26,43 +26,43 @@ SEVERITY: tuple[Outcome, ...] = ("wrong", "inaccurate", "convention", "inconclus
 
 ALLOWANCE = 4.0
 INACCURATE_BELOW = 1e-5
-"""Relative error up to which a float64 past its budget still counts as right in its leading digits."""
+"""Largest relative error with which a float64 outside of its budget is ``inaccurate`` instead of ``wrong``."""
 
 NEGLIGIBLE_BELOW = 1e-12
-"""Error, relative to the largest seed, up to which a float64 counts as right where 0 or a subnormal is expected.
+"""Largest error, relative to the largest seed, that is ``inaccurate`` where a float64 of 0 or a subnormal is expected.
 
 It is some 10,000 roundings of that seed: enough for cancellation in a long formula, and far below any slope that a
 gradient has by a mistake.
 """
 
 VAGUE_ABOVE = 1e-6
-"""A budget above this fraction of max(1, |truth|) says nothing about a float64: a kink or a pole is too near.
+"""Fraction of max(1, |truth|) above which a budget is too large to judge a float64: a kink or a pole is too near.
 
-The same fraction tells intervals in which any element is legal from numbers. The truth is found in numbers of a hundred
-bits and more, whatever the engine's are, so that does not depend on the format.
+The same fraction distinguishes intervals in which any element is legal from numbers. The truth is computed with a
+hundred bits or more, whatever the engine's format is, so this use does not depend on the format.
 """
 
 
 def vague_above(form: Format) -> float:
-    """Return the fraction of max(1, |truth|) above which a budget in this format says nothing about the engine.
+    """Return the fraction of max(1, |truth|) above which a budget in this format is too large to judge the engine.
 
-    It stands for the same share of the format's digits as 1e-6 does of float64's: an entry of which rounding may take
-    more than five eighths tells little of how it was found. That is 2e-3 for float32, 6e-2 for float16 and 0.12 for
-    bfloat16, or some 30,000, 100 and 30 roundings.
+    It is the same share of the format's digits as 1e-6 is of float64's: if rounding may take more than five eighths of
+    an entry, the entry is no evidence of how it was computed. The fraction is 2e-3 for float32, 6e-2 for float16 and
+    0.12 for bfloat16, or some 30,000, 100 and 30 roundings.
     """
     return _same_share(VAGUE_ABOVE, form)
 
 
 def inaccurate_below(form: Format) -> float:
-    """Return the relative error up to which an entry past its budget counts as right in its leading digits.
+    """Return the largest relative error with which an entry outside of its budget is ``inaccurate``.
 
-    These are the same share of the format's digits as 1e-5 leaves of float64's: three tenths of them.
+    It leaves the same share of the format's digits as 1e-5 leaves of float64's: three tenths of them.
     """
     return _same_share(INACCURATE_BELOW, form)
 
 
 def negligible_below(form: Format) -> float:
-    """Return the error, relative to the largest seed, up to which an entry counts as right where none is expected."""
+    """Return the largest error, relative to the largest seed, that is ``inaccurate`` where 0 is expected."""
     return _same_share(NEGLIGIBLE_BELOW, form)
 
 
@@ -72,13 +72,16 @@ def last_place(number: float, form: Format) -> float:
 
 
 def _same_share(fraction: float, form: Format) -> float:
-    """Exactly the fraction for float64, whose logarithm grows with the number of bits."""
+    """Return the fraction for a format, given that for float64.
+
+    Its logarithm is proportional to the number of bits.
+    """
     return float(fraction ** (form.bits / FLOAT64.bits))
 
 
 @dataclass(frozen=True, slots=True)
 class EntryError:
-    """The worst entry of an array: where it is, what was observed, and the certified interval it should lie in.
+    """The worst entry of an array: its index, the observed number, and the certified interval that should contain it.
 
     ``scaled_error`` is its error relative to the largest seed, NaN where no seed is known.
     """
@@ -93,11 +96,11 @@ class EntryError:
 
     @property
     def interval(self) -> str:
-        """The truth: a number, or an interval where there are several."""
+        """Text of the truth: a number, or an interval if several numbers are legal."""
         return self.lower if self.lower == self.upper else f"in [{self.lower}, {self.upper}]"
 
     def describe(self) -> str:
-        """Say it in one line, e.g. ``entry (0, 1): 4.0, but the truth is 6.0 (relative error 3.3e-01)``."""
+        """Return one line, e.g. ``entry (0, 1): 4.0, but the truth is 6.0 (relative error 3.3e-01)``."""
         place = f"entry {self.index}: " if self.index else ""
         if np.isnan(self.relative_error):
             return f"{place}{self.observed!r}, but the truth is {self.interval}"
@@ -106,14 +109,14 @@ class EntryError:
         return f"{place}{self.observed!r}, but the truth is {self.interval} {size}"
 
     def describe_choice(self) -> str:
-        """Say what was chosen where several answers are legal, e.g. ``0.5, of the legal answers in [0.0, 1.0]``."""
+        """Return one line for a choice of several legal answers, e.g. ``0.5, of the legal answers in [0.0, 1.0]``."""
         place = f"entry {self.index}: " if self.index else ""
         return f"{place}{self.observed!r}, of the legal answers {self.interval}"
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The outcome for an array, and the entry that decided it where it is not ``passed``."""
+    """The outcome for an array, and the entry or the reason that decided it if it is not ``passed``."""
 
     outcome: Outcome
     entry: EntryError | None = None
@@ -124,7 +127,7 @@ def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float 
     """Compare an observed array with the truth, in the format that the truth was certified for.
 
     A shape other than the certified one is ``wrong``. ``scale`` is the magnitude of the largest seed: where 0 or a
-    subnormal number is expected, an error that is negligible beside it is at most ``inaccurate``.
+    subnormal number is expected, an error that is negligible relative to it is at most ``inaccurate``.
     """
     if observed.shape != certified.shape:
         return Judgement("wrong", reason=f"has the shape {observed.shape}, but it should be {certified.shape}")
@@ -143,7 +146,7 @@ def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float 
 
 
 def _right_to_the_last_bits(observed: npt.NDArray[np.float64], certified: Certified) -> bool:
-    """Whether every entry passes whatever its rounding budget is, so that the budget need not be found."""
+    """Return True if every entry passes whatever its rounding budget is, so that the budget is not needed."""
     with np.errstate(all="ignore"):
         allowed = ALLOWANCE * certified.form.unit * np.abs(certified.midpoint)
         near = np.abs(observed - certified.midpoint) <= allowed
@@ -175,21 +178,21 @@ def _outcomes(
 
 
 def has_choices(certified: Certified) -> npt.NDArray[np.bool_]:
-    """Return where the truth is an interval, any element of which is legal: at a kink."""
+    """Return a mask of the entries at kinks, where the truth is an interval and any element of it is legal."""
     with np.errstate(all="ignore"):
         several: npt.NDArray[np.bool_] = certified.radius > VAGUE_ABOVE * np.maximum(1.0, np.abs(certified.midpoint))
     return several
 
 
 def undecided(certified: Certified) -> npt.NDArray[np.bool_]:
-    """Return where no number is called wrong: the truth is not known, or what rounding may do to it has no bound."""
+    """Return a mask of the entries that are never ``wrong``: the truth is unknown, or rounding has no bound."""
     parts = (certified.radius, certified.budget, certified.midpoint)
     finite: npt.NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(part) for part in parts])
     return ~finite
 
 
 def _infinite(certified: Certified) -> npt.NDArray[np.bool_]:
-    """Which entries are an infinity, as a leaf may hold one: neither unknown, nor merely too large for the format."""
+    """Return a mask of exactly infinite entries, as in leaves; unknown and too large numbers are not among them."""
     found = np.array(np.isinf(certified.midpoint))
     balls = map(plain_ball, certified.balls[found].tolist())
     found[found] = [ball.is_exact() and not ball.is_finite() for ball in balls]
@@ -215,5 +218,5 @@ def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int, s
 
 
 def _decimal(ball: arb) -> str:
-    """Seventeen digits: enough to tell any two float64 numbers apart."""
+    """Return seventeen digits, which suffice to distinguish any two float64 numbers."""
     return str(ball.str(17, radius=False)) if ball.is_finite() else str(float(ball))

@@ -1,4 +1,4 @@
-"""Points of a scenario where the derivative is a limit, though its formula has no value there."""
+"""Points of a scenario where a derivative is a limit because the formula has no value there."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from refgrad.scenario import Scenario
 
 
 def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
-    """Return the edges of kind ``limit`` that the operators of a scenario meet, in order: x = 0 for sinc, for example.
+    """Return the edges of kind ``limit`` that the operators of a scenario meet, in order, e.g. x = 0 for sinc.
 
-    Raises ScenarioEvaluationError where shapes do not fit.
+    Raises ScenarioEvaluationError where shapes do not match.
     """
     plain, table = expanded(scenario), operator_table()
     steps = [step for step in scenario.applications if table[step.operator].composite is not None]
@@ -33,9 +33,9 @@ def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
 
 
 def answered_by_nan(scenario: Scenario, *, at_kink: bool) -> str:
-    """Return why NaN is an answer on purpose at a kink or a limit that a scenario meets; nothing where it is none.
+    """Return the reason why NaN is a deliberate answer at a kink or limit that a scenario meets; empty if it is none.
 
-    Of kinks it is known that one is met, not which: the operators of the scenario are asked for the first.
+    At a kink it is not known which kink is met: the result is the first such reason of the scenario's operators.
     """
     table = operator_table()
     kinks = (edge for name in sorted(scenario.operators) for edge in table[name].edges if edge.kind == "kink")

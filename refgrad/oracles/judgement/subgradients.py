@@ -1,9 +1,10 @@
-"""Whether the elements that an engine chose at kinks belong to one legal choice.
+"""Checks that the elements that an engine chose at kinks belong to one legal choice.
 
-Each entry of a gradient at a kink may lie in the certified interval, but the entries hang together: where x and y tie
-for a maximum, 1 is legal for either of them, not for both. Whatever the legal choice, the gradient's product with a
-direction lies in the certified interval of the directional derivative, in which weights that sum to one do sum to one.
-So it is held against some directions. A legal choice is inside of all of them; hence none is ever called wrong.
+Each entry of a gradient at a kink may lie in its certified interval, but the entries depend on each other: where x and
+y tie for a maximum, 1 is legal for either of them, but not for both. For every legal choice, the product of the
+gradient with a direction lies in the certified interval of the directional derivative, which respects that weights sum
+to one. So the product is compared with that interval for some directions. A legal choice is inside all of these
+intervals, so it is never judged wrong.
 """
 
 from __future__ import annotations
@@ -25,18 +26,21 @@ Places = npt.NDArray[np.intp]
 Shapes = Mapping[str, tuple[int, ...]]
 
 LARGEST_NUMBER = 64
-"""Entries at kinks, at most, that are moved."""
+"""Largest number of entries at kinks that directions move."""
 
 NULL = 1e-9
-"""What is smaller, relative to the largest, is zero."""
+"""Size, relative to the largest number, below which a number counts as zero."""
 
 RANDOM_DIRECTIONS = 4
-"""Of each kind. One random direction in a null space meets whatever lies outside of its complement with certainty."""
+"""Number of random directions of each kind.
+
+One random direction in a null space detects whatever lies outside of its complement with probability one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A direction along which a gradient says what no legal choice does: its rate of change, and the legal interval."""
+    """A direction along which a gradient has a rate of change that no legal choice has, with both rates."""
 
     direction: Mapping[str, Floats]
     rate: float
@@ -44,7 +48,7 @@ class Violation:
     upper: float
 
     def describe(self) -> str:
-        """Say it in one line: which entries move, what the gradient says of it, and what is legal."""
+        """Return one line: which entries move, the rate according to the gradient, and the legal rates."""
         speeds = {name: array for name, array in self.direction.items() if array.any()}
         moving = " and ".join(f"{name} by {_shown(array.tolist())}" for name, array in speeds.items())
         width = self.upper - self.lower
@@ -61,9 +65,9 @@ def violation(
     observed: Mapping[str, Floats],
     certified: Mapping[str, Certified],
 ) -> Violation | None:
-    """Return a direction that shows that gradients observed together are no legal choice, or None.
+    """Return a direction which proves that gradients observed together are not a legal choice, or None.
 
-    ``observed`` and ``certified`` are by leaf, for the same contributions, entries each within their own intervals.
+    ``observed`` and ``certified`` are by leaf, for the same contributions. Each entry must lie in its own interval.
     """
     names = sorted(observed)
     gradient = _joined([observed[name] for name in names])
@@ -90,7 +94,7 @@ def violation(
 
 
 def smooth_directions(scenario: Scenario, contributions: Contributions, places: Places, shapes: Shapes) -> Floats:
-    """Return, as columns, a basis of the directions of these entries in which both sides of every kink move alike."""
+    """Return a basis, as columns, of the directions of these entries with equal slopes on both sides of each kink."""
     total = sum(int(np.prod(shape)) for shape in shapes.values())
     units = (np.where(np.arange(total) == place, 1.0, 0.0) for place in places)
     gaps = np.array([gaps_at_kinks(scenario, contributions, _split(unit, shapes)) for unit in units]).T
@@ -102,10 +106,10 @@ def smooth_directions(scenario: Scenario, contributions: Contributions, places: 
 
 
 def _directions(offset: Floats, middle: Floats, places: Places, smooth: Floats) -> Iterator[Floats]:
-    """Yield directions that move nothing but entries at kinks, first those in which the output is smooth.
+    """Yield directions that move only entries at kinks, first those along which the output is smooth.
 
-    There the rate is one number, e.g. where all entries that tie move alike. The others are: away from the interval's
-    middle, as the engine did, where the choices at other kinks leave no room, and some at random.
+    Along these the rate is one number, e.g. where all entries that tie move alike. The others are the engine's own
+    offset from the middle of the interval, and some at random.
     """
     random = np.random.default_rng(0)
     sign = np.where(middle[places] < 0, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Functions of one variable whose slopes at 0 are asked for, what was found of these, and the noise of their values."""
+"""Functions of one variable, their estimated slopes at 0, and the noise of their values."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Pattern = npt.NDArray[Any]
 Number = TypeVar("Number", np.float64, np.bool_)
 
 ROUNDING_SAFETY = 16.0
-"""Standard deviations of the noise by which a value may be off."""
+"""Number of standard deviations of the noise by which a value may be off."""
 
 NOISE_LINE = np.arange(11.0) - 5
-"""Where on a line, in steps, values are taken to see their noise."""
+"""Positions on a line, in steps, at which values are sampled to estimate their noise."""
 
 NOISE_ORDERS = (4, 6)
-"""Differences of these orders cancel what is smooth; where they do not agree, the smaller is nearer to the noise."""
+"""Orders of differences that cancel the smooth part. If they disagree, the smaller one is nearer to the noise."""
 
 TYPICAL_SIZES = MappingProxyType({1: (0.29, 0.41), 2: (0.49, 0.67)})
-"""The second and the third smallest of seven and of five normal variables, relative to the deviation."""
+"""Second (1) and third (2) smallest magnitudes of seven and of five normal variables, in standard deviations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
     """Values at some distances (first axis) on some curves (last axis).
 
-    ``branches`` are codes of the choices that were made there, with the same two axes last, 0 where one is open; none
-    where choices are not known.
+    ``branches`` are codes of the choices that were made there, with the same two axes last; 0 marks an undecided
+    choice. It is empty where choices are not known.
     """
 
     values: Floats
@@ -43,22 +43,22 @@ class Samples:
 
 
 class Curves(Protocol):
-    """Real functions of a distance. Arrays have an entry for each."""
+    """Real functions of a distance. Arrays have one entry for each function."""
 
     here: Floats
-    """Their values at 0."""
+    """Values of the functions at 0."""
 
     deviation: Floats
-    """The standard deviation of the rounding errors of these."""
+    """Standard deviations of the rounding errors of these values."""
 
     unit: float
-    """The unit roundoff of the precision in which they are computed."""
+    """Unit roundoff of the precision in which the values are computed."""
 
     batch: int
-    """How many are sampled at once."""
+    """Number of functions that are sampled at once."""
 
     def sample(self, places: Places, distances: Floats) -> Samples:
-        """Return what the curves at these places are at distances of their own; those may come out a little changed."""
+        """Return samples of some curves, each at its own distances. The actual distances may differ a little."""
 
     def noise(self, places: Places, samples: Samples) -> Floats:
         """Return the standard deviation of the rounding errors of each sample."""
@@ -68,8 +68,8 @@ class Curves(Protocol):
 class BoundedSlopes:
     """A slope for each curve and a bound of its error, infinite where there is none.
 
-    ``rounding`` is the part of the bound that comes from noise; ``kink`` says whether the bound is as large as it is
-    because slopes on either side differ.
+    ``rounding`` is the part of the bound that comes from noise. ``kink`` is True where the bound is large because the
+    slopes on both sides differ.
     """
 
     value: Floats
@@ -79,13 +79,14 @@ class BoundedSlopes:
 
     @classmethod
     def unknown(cls, count: int) -> BoundedSlopes:
-        """Return slopes of which nothing is known."""
+        """Return unknown slopes, with infinite error bounds."""
         return cls(np.zeros(count), np.full(count, np.inf), np.zeros(count), np.zeros(count, dtype=bool))
 
     def improved(self, places: Places, other: BoundedSlopes) -> BoundedSlopes:
-        """Take over what another attempt, with smaller steps, knows better of the curves at these places.
+        """Return the slopes with those of another attempt, with smaller steps, where its error is smaller.
 
-        A slope that moves with the steps by more than its error, and by more than rounding does, belies that error.
+        A slope that changes with the steps by more than its error plus rounding contradicts that error, which is then
+        raised.
         """
         if len(places) == len(self.error) and np.isinf(self.error).all():
             return other
@@ -112,18 +113,18 @@ def _replaced(array: npt.NDArray[Number], places: Places, entries: npt.NDArray[N
 
 
 def table_noise(values: Floats) -> Floats:
-    """Return the standard deviation of rounding errors, not a number on lines that leave the function's domain.
+    """Return the standard deviation of rounding errors; NaN on lines that leave the function's domain.
 
-    ``values`` were taken along ``NOISE_LINE``, the first axis. Noise of variance 1 leaves differences of an order k a
+    ``values`` were sampled along ``NOISE_LINE``, the first axis. Differences of order k of noise of variance 1 have a
     variance of (2k)! / k!² (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011).
     """
     return np.asarray(np.min([np.sqrt(np.mean(table**2, axis=0)) for table in _tables(values)], axis=0))
 
 
 def table_noise_at_kinks(values: Floats, rank: int) -> Floats:
-    """Return the same where choices change in the middle of the lines, from the differences of that rank by size.
+    """Return the noise where choices change in the middle of the lines, from the difference of that rank by size.
 
-    Of the seven differences of the order four a kink or a jump disturbs four, and two next to each other five.
+    A kink or a jump disturbs four of the seven differences of order four; two next to each other disturb five.
     """
     tables = zip(_tables(values), TYPICAL_SIZES[rank], strict=True)
     typical = [np.sort(np.abs(table), axis=0)[rank] / size for table, size in tables]
@@ -135,5 +136,5 @@ def _tables(values: Floats) -> list[Floats]:
 
 
 def finite(array: Floats) -> Floats:
-    """Return zeros for what is no finite number."""
+    """Return the array with zeros in place of numbers that are not finite."""
     return np.where(np.isfinite(array), array, 0.0)

@@ -1,8 +1,8 @@
-"""Slopes at 0 by values on one side of it, where no stencil may lie across.
+"""Slopes at 0 from values on one side, where a stencil must not reach across.
 
-A leaf on the border of a domain (``x ** 1.5`` at 0) has points on one side alone; there the one-sided derivative is the
-limit that is asked for. Where a choice is open at the point itself, a tie or a corner, both sides are asked, and only
-if they agree is there a derivative: the slope on one side of a kink is never given out.
+A leaf on the border of a domain (``x ** 1.5`` at 0) has points on one side only. There the one-sided derivative is the
+limit that is expected. Where a choice is undecided at the point itself, at a tie or a kink, both sides are sampled, and
+there is a derivative only if they agree: the slope on one side of a kink is never returned.
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ SHIFTS = np.concatenate([[0.0], 0.5 ** np.arange(HALVINGS), -(0.5 ** np.arange(H
 RIGHT, LEFT = slice(1, HALVINGS + 1), slice(HALVINGS + 1, None)
 
 SLOWEST = 0.93
-"""Slopes whose changes shrink by less at each halving, as those of x ** 1.1 at 0 do, are not extrapolated."""
+"""Largest ratio of successive changes of slopes at which the slopes are extrapolated.
+
+Each halving of the distance must shrink the change at least so much. That of x ** 1.1 at 0 does not.
+"""
 
 ROUGHLY = 2.0**-8
-"""Sides whose nearest slopes differ by more than this fraction do not agree to any useful number of digits."""
+"""Largest relative difference of the nearest slopes of two sides that agree to any useful number of digits."""
 
 TRUNCATION_SAFETY = 8.0
 
 
 def one_sided(curves: Curves, places: Places, steps: Floats) -> BoundedSlopes:
-    """Return the slopes of some curves; the error is infinite where two sides do not agree, or cannot be told from."""
+    """Return the slopes of some curves. The error is infinite where two sides disagree or no slope can be found."""
     samples = curves.sample(places, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
         kept = np.flatnonzero(_promising(samples))
@@ -53,7 +56,7 @@ def _only(samples: Samples, kept: Places) -> Samples:
 
 
 def _promising(samples: Samples) -> Booleans:
-    """Whether the noise is worth finding: sides that differ much make a kink, however they are rounded."""
+    """Return True where the noise is worth computing: sides that differ much are a kink, whatever their rounding is."""
     right, left = (
         (samples.values[side] - samples.values[0])[-1] / samples.distances[side][-1] for side in (RIGHT, LEFT)
     )
@@ -62,7 +65,10 @@ def _promising(samples: Samples) -> Booleans:
 
 
 def _alone(samples: Samples) -> list[Booleans]:
-    """Whether the right or the left side is all that there is, and takes the branches of the middle, none open."""
+    """Return masks of the curves that exist on the right side only, and on the left side only.
+
+    The points of that side must take the branches of the middle.
+    """
     return [
         _same(samples, side, lambda middle, near: middle == near) & ~np.isfinite(samples.values[other]).any(axis=0)
         for side, other in ((RIGHT, LEFT), (LEFT, RIGHT))
@@ -70,7 +76,7 @@ def _alone(samples: Samples) -> list[Booleans]:
 
 
 def _between(samples: Samples) -> Booleans:
-    """Whether choices are open in the middle, and the points of each side take the same branches but for these."""
+    """Return True where choices are undecided in the middle, and each side otherwise takes the same branches."""
     result = np.zeros(samples.values.shape[1], dtype=bool)
     for taken in samples.branches:
         result |= np.any(taken[:, 0] == 0, axis=0)
@@ -88,7 +94,7 @@ def _same(samples: Samples, side: slice, fits: Callable[[Pattern, Pattern], Bool
 
 
 def _chosen(samples: Samples, noise: Floats) -> BoundedSlopes:
-    """Take the side beyond which there is nothing, or the middle of two sides that agree."""
+    """Return the slope of the only side that exists, or the mean of two sides that agree."""
     (right, right_error, right_noise), (left, left_error, left_noise) = (
         _side(side, samples, noise) for side in (RIGHT, LEFT)
     )
@@ -105,7 +111,10 @@ def _chosen(samples: Samples, noise: Floats) -> BoundedSlopes:
 
 
 def _side(side: slice, samples: Samples, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """Extrapolate the slopes of one side to a distance of zero (Richardson): the slope, its error, that by rounding."""
+    """Extrapolate the slopes of one side to a distance of zero (Richardson).
+
+    Returns the slope, its error, and the part of the error that is due to rounding.
+    """
     distances = samples.distances[side]
     slopes = (samples.values[side] - samples.values[0]) / distances
     levels = _levels(slopes)
@@ -121,7 +130,7 @@ def _side(side: slice, samples: Samples, noise: Floats) -> tuple[Floats, Floats,
 
 
 def _levels(slopes: Floats) -> list[Floats]:
-    """Return the columns of Richardson's table for errors of the orders 1, 2, 3 and so on."""
+    """Return the columns of Richardson's table for errors of orders 1, 2, 3 and so on."""
     levels = [slopes]
     for order in range(1, len(slopes)):
         levels.append((2.0**order * levels[-1][1:] - levels[-1][:-1]) / (2.0**order - 1))
@@ -129,10 +138,10 @@ def _levels(slopes: Floats) -> list[Floats]:
 
 
 WEIGHTS = _levels(np.eye(HALVINGS))[-1][-1]
-"""What each slope has in the last extrapolation."""
+"""Weight of each slope in the last extrapolation."""
 
 
 def _converge(slopes: Floats, doubt: Floats) -> Booleans:
-    """Whether the changes of the slopes shrink with each halving, as far as rounding lets one see."""
+    """Return True where the changes of the slopes shrink with each halving, up to rounding."""
     changes = np.abs(np.diff(slopes, axis=0))
     return np.asarray(np.all(changes[1:] <= SLOWEST * changes[:-1] + doubt[1:-1] + doubt[2:], axis=0))

@@ -1,10 +1,11 @@
 """Slopes at 0 of functions of one variable by finite differences, with an error bound for each.
 
-Three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice (Richardson; error of order h⁶).
-The last two extrapolations bound the truncation, the noise of the function bounds the rounding. What the slopes to
-either side differ by, extrapolated likewise, is the jump at a kink, which is added: the interval then holds all slopes
-that are legal. Smaller steps are tried while they promise less error. Where a side is outside of the domain, or a
-choice is open at 0, slopes to one side are extrapolated (``one_sided``).
+Values are sampled at three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice
+(Richardson; error of order h⁶). The last two extrapolations bound the truncation error, and the noise of the function
+bounds the rounding error. The difference between the slopes to either side, extrapolated likewise, is the jump at a
+kink. It is added to the error, so that the interval contains all slopes that are legal. Smaller steps are tried while
+they promise less error. Where a side is outside of the domain, or a choice is undecided at 0, slopes to one side are
+extrapolated (``one_sided``).
 """
 
 from __future__ import annotations
@@ -32,19 +33,20 @@ SHIFTS = np.array([1.0, -1.0, 1 / RATIO, -1 / RATIO, 1 / RATIO**2, -1 / RATIO**2
 TRUNCATION_SAFETY = 2.0
 
 STRAIGHTENING = 8.0
-"""A sixteenth of a step brings the mean of both sides nearer to the middle by 256 where all is smooth, by 16 at a kink;
+"""Smallest factor by which a sixteenth of the step must bring the mean of both sides nearer to the middle.
 
-by less across a jump or a pole, where the differences tell nothing.
+The factor is 256 where the function is smooth, 16 at a kink, and less across a jump or a pole, where the differences
+determine no slope.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The steps that suit a precision, from large to small, and those that show the noise.
+    """The steps for a precision, from large to small, and those that measure the noise.
 
-    The latter are thirds of powers of two: a function that computes in float32 inside rounds whole multiples of its
-    spacing the same way each time, but thirds never. Beside a large number a function is a staircase, flat from near:
-    the larger of the two shows its steps.
+    The latter are thirds of powers of two: a function that computes in float32 internally rounds multiples of its
+    spacing the same way each time, but never thirds. If a large number is added, a function is a staircase, flat at
+    small steps: the larger of the two noise steps reveals its stairs.
     """
 
     unit: float
@@ -60,10 +62,10 @@ SCALES: Mapping[str, Scale] = MappingProxyType({
 
 
 def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes | None = None) -> BoundedSlopes:
-    """Return the slope of each curve at 0 with an error bound, infinite where nothing can be told.
+    """Return the slope of each curve at 0 with an error bound, infinite where the slope is unknown.
 
-    ``tries`` have a step for each curve, not a number where there is none. Each is made for the curves of which it
-    promises to tell more than is ``known`` already.
+    ``tries`` have a step for each curve, or NaN where there is none. Each is made for the curves for which it promises
+    a smaller error than that of ``known`` and of the tries before.
     """
     found = known or BoundedSlopes.unknown(len(curves.here))
     for steps in tries:
@@ -73,12 +75,12 @@ def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes
 
 
 def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Places:
-    """Return where the rounding at these steps leaves less of an error than was found."""
+    """Return the indices of the curves for which the rounding error at these steps is less than the error so far."""
     return np.flatnonzero(found.error > _rounding(deviation, steps))
 
 
 def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes) -> BoundedSlopes:
-    """Look at each side by itself where nothing is ``known``, and again while more than rounding makes the error."""
+    """Estimate unknown slopes from each side, and again while the error exceeds twice its rounding part."""
     unknown = np.isinf(known.error)
     if not unknown.any():
         return known
@@ -102,7 +104,7 @@ def _central(curves: Curves, places: Places, steps: Floats) -> BoundedSlopes:
 
 
 def _largest(curves: Curves, places: Places, samples: Samples) -> Floats:
-    """Return the noise at the points of a stencil, where the function may be larger than in the middle."""
+    """Return the noise at the points of a stencil, at which the function may be larger than in the middle."""
     largest = finite(np.abs(samples.values)).max(axis=0)
     return np.asarray(np.maximum(curves.deviation[places], curves.unit * largest))
 
@@ -115,11 +117,11 @@ def _extrapolated(samples: Samples, here: Floats, rounding: Floats, steps: Float
     right, left = samples.values[0::2], samples.values[1::2]
     differences = (right - left) / (samples.distances[0::2] - samples.distances[1::2])
     value, error, spread = _twice(differences, RATIO**2, RATIO**4, RATIO**3)
-    # What is even around a smooth point vanishes with h; at a kink, or within a step of one, the jump remains.
+    # Around a smooth point the even part vanishes with h; at a kink, or within a step of one, the jump remains.
     jumps = ((right - here) - (here - left)) / np.multiply.outer(SHIFTS[0::2], steps)
     jump, jump_error, jump_spread = _twice(jumps, RATIO, RATIO**3, RATIO**2)
     kink = np.abs(jump) > jump_error + 4 * rounding
-    # With a kink between two of the points the extrapolations are of no use, and their spread is the error.
+    # With a kink between two of the points the extrapolations are useless, and their spread is the error.
     half = np.abs(jump) / 2
     error = error + rounding + half + np.where(kink, TRUNCATION_SAFETY * (spread + jump_spread), half)
     bends = np.abs((right - here) - (here - left)) / 2
@@ -131,7 +133,7 @@ def _extrapolated(samples: Samples, here: Floats, rounding: Floats, steps: Float
 def _twice(differences: Floats, first: float, second: float, caution: float) -> tuple[Floats, Floats, Floats]:
     """Extrapolate three differences twice.
 
-    Returns the result, its error (what the last extrapolation still changed) and how far the first ones are apart.
+    Returns the result, its error (the last change by an extrapolation) and the distance between the first two.
     """
     coarse, middle, fine = differences
     one = (first * middle - coarse) / (first - 1)
@@ -142,7 +144,7 @@ def _twice(differences: Floats, first: float, second: float, caution: float) -> 
 
 
 def crossing(samples: Samples) -> Booleans:
-    """Whether the points of a stencil do not all take the same branches."""
+    """Return True where the points of a stencil do not all take the same branches."""
     result = np.zeros(samples.values.shape[1], dtype=bool)
     for taken in samples.branches:
         result |= np.any(taken != taken[:, :1], axis=(0, 1))

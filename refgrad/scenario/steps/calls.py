@@ -1,4 +1,4 @@
-"""The check of an applied operator against its row: that it exists, and takes these arguments and attributes."""
+"""The validation of an applied operator against its row: its name, arguments and attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from refgrad.scenario.steps.sequences import Attributes
 
 
 def check_call(name: str, arguments: int, attributes: Attributes, operators: Mapping[str, Operator]) -> None:
-    """Refuse an operator that is not known, a number of arguments that it does not take, and other attributes."""
+    """Raise ScenarioError for an unknown operator, a wrong number of arguments, and unknown or missing attributes."""
     operator = operators.get(name)
     if operator is None:
         raise ScenarioError(f"unknown operator {quoted(name)}{suggestion(name, operators)}")

@@ -1,4 +1,4 @@
-"""Codecs: how one field of a step is checked, read from a line and written to it, put into JSON, and renamed."""
+"""Codecs: how one field of a step is validated, read from a line and written to it, converted to JSON, and renamed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _same(value: Any) -> Any:
 
 
 def no_names(_value: Any) -> tuple[str, ...]:
-    """Name no tensor."""
+    """Return no names."""
     return ()
 
 
@@ -33,45 +33,45 @@ def _with_no_names(value: Any, _names: Names) -> Any:
 
 
 def no_rule(_scope: Scope, _value: Any) -> None:
-    """Refuse nothing."""
+    """Accept every value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """One kind of field. Text and JSON each hold all of a value."""
+    """The codec of one kind of field. Its text and its JSON each represent all of a value."""
 
     schema: Schema
-    """The JSON Schema of an encoded value."""
+    """JSON Schema of an encoded value."""
     read: Callable[[Cursor], Any]
     """Read the text of a value."""
     write: Callable[[Any], str] = str
     """Return the text of a value."""
     types: tuple[type, ...] = ()
-    """The types that a value may have; none where ``kept`` refuses what is of another type."""
+    """Types that a value may have; empty where ``kept`` rejects values of other types."""
     kept: Callable[[Any], Any] = _same
-    """Return a value as a step keeps it, or raise ScenarioError."""
+    """Return the value that a step stores, or raise ScenarioError."""
     encode: Callable[[Any], Any] = _same
     """Return the JSON form of a value."""
     decode: Callable[[Any], Any] = _same
     """Read a JSON form that satisfies the schema."""
     uses: Callable[[Any], tuple[str, ...]] = no_names
-    """Return the tensors that a value refers to."""
+    """Return the names of the tensors that a value refers to."""
     renamed: Callable[[Any, Names], Any] = _with_no_names
-    """Return a value with other names; a name that is not given stays."""
+    """Return a value with other names. Names that are not in the mapping stay."""
     check: Callable[[Scope, Any], None] = no_rule
-    """Refuse a value that cannot stand in this scope, though the tensors that it uses are there."""
+    """Raise ScenarioError if a value is not valid in a scope in which the tensors that it uses exist."""
     define: Callable[[Scope, Any], None] = no_rule
     """Add the name that a value defines."""
     absent: Any = None
-    """The value of a part of the line that is left out."""
+    """Value of a part of the line that is left out."""
     required: bool = True
-    """Whether the JSON form has the member even where the value is ``absent``."""
+    """True if the JSON form has the member even where the value is ``absent``."""
     members: Mapping[str, Schema] | None = None
-    """The members that an encoded value consists of, if they stand in the step itself and not in one member."""
+    """Members of an encoded value if they are members of the step itself, or None if the value is one member."""
 
 
 def or_none(codec: Codec) -> Codec:
-    """Return the codec of the same values, and of None for a part of the line that is left out."""
+    """Return the codec that also accepts None, for a part of the line that is left out."""
 
     def unless_none(function: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
         return lambda value, *rest: otherwise if value is None else function(value, *rest)
@@ -90,12 +90,12 @@ def or_none(codec: Codec) -> Codec:
 
 
 def called(codec: Codec, wanted: str) -> Codec:
-    """Return the codec of a name that is called ``wanted`` where the line ends before it."""
+    """Return the codec of a name that an error message calls ``wanted`` if the line ends before it."""
     return replace(codec, read=lambda cursor: cursor.take_identifier(wanted))
 
 
 def one_of(noun: str, words: Sequence[str]) -> Codec:
-    """Return the codec of a choice among words; the noun says what each of them is."""
+    """Return the codec of a choice among words. ``noun`` describes them in error messages."""
 
     def chosen(word: Any) -> Any:
         if word not in words:
@@ -117,7 +117,7 @@ def _finite(number: Any) -> Any:
 
 
 WORD: Final = Codec({"$ref": "#/$defs/name"}, read=lambda cursor: cursor.take_identifier("a name"), kept=_identifier)
-"""An identifier that names no tensor and no hook."""
+"""Codec of an identifier that is the name of no tensor and no hook."""
 NAME: Final = replace(WORD, renamed=lambda name, names: names.get(name, name))
 TENSOR: Final = replace(NAME, uses=lambda name: (name,))
 LEAF: Final = replace(TENSOR, check=Scope.require_leaf)
@@ -126,9 +126,9 @@ HOOK: Final = replace(NAME, check=Scope.use_hook)
 NEW_HOOK: Final = replace(NAME, define=Scope.define_hook)
 
 FLAG: Final = Codec({"type": "boolean"}, read=lambda _: True, write=lambda _: "", types=(bool,), absent=False)
-"""Whether a part of the line is there, whose words say it all."""
+"""Codec of a part of the line that consists of words only: True if it is present."""
 TRUE_FLAG: Final = replace(FLAG, schema={"const": True}, required=False)
-"""A flag that the JSON form has only where it is true."""
+"""Codec of a flag that the JSON form has only if it is True."""
 
 CONSTANT: Final = Codec(
     {"$ref": "#/$defs/constant"},
@@ -139,7 +139,7 @@ CONSTANT: Final = Codec(
     decode=Constant.from_json,
 )
 CONSTANT_BESIDE: Final = replace(CONSTANT, members=Constant.fields)
-"""A constant whose dtype, shape and values are members of the step itself."""
+"""Codec of a constant whose dtype, shape and values are members of the step itself."""
 FACTOR: Final = Codec(
     {"$ref": "#/$defs/number"},
     read=lambda cursor: read_float(cursor.take("a factor")),

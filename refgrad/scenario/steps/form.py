@@ -1,16 +1,16 @@
-"""The form of a step: one line that says how every step of its kind is written, read and put into JSON.
+"""The form of a step: one line that defines the text and the JSON of every step of its kind.
 
     backward OUTPUT [seed SEED] [retain_graph]
     NAME = leaf VALUE [requires_grad]
     hook NAME on TENSOR [scale FACTOR | observe]
 
-Words stand for themselves. A field is in capitals; its codec says how its value is spelled. A part in brackets is
-optional: where it is left out, its field has the value that the codec calls absent, and the line has what follows `|`.
-A part in brackets without capitals is a flag, which its words name: [by error] is the flag ``by_error``. The field
-before `=` is the name of the tensor that the step makes.
+Words are literal. A field is in capitals; its codec defines the text of its value. A part in brackets is optional: if
+it is left out, its field has the value ``absent`` of the codec, and the line has the words after `|`. A part in
+brackets without capitals is a flag, named by its words: [by error] is the flag ``by_error``. The field before `=` is
+the name of the tensor that the step creates.
 
-In JSON the fields are members in the order of the form. The member "step" comes before them; it is the first words of
-the form, "zero_grad" for `zero grad NAME [to zeros]`.
+In JSON the fields are members in the order of the form. The member "step" comes before them. It consists of the first
+words of the form: "zero_grad" for `zero grad NAME [to zeros]`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PART: Final = re.compile(r"\[[^]]+\]|[^][A-Z]*[A-Z]+|[^][A-Z]+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Words, and the field that follows them; a part may have only the one or only the other."""
+    """Words and the field that follows them. A part may have only words, or only a field."""
 
     prefix: str
     words: tuple[str, ...]
@@ -54,7 +54,7 @@ class Part:
         return cls(prefix, words, flag, codecs.get(flag, FLAG), optional, otherwise)
 
     def write(self, step: object) -> str:
-        """Return what the line of a step has in this place."""
+        """Return the text of this part in the line of a step."""
         if not self.field:
             return self.prefix
         value = getattr(step, self.field)
@@ -63,7 +63,7 @@ class Part:
         return self.prefix + self.codec.write(value)
 
     def read(self, cursor: Cursor) -> dict[str, Any]:
-        """Read what `write` writes; return the field with its value."""
+        """Read the text that `write` returns, and return the field with its value."""
         if self.optional and cursor.peek() != self.words[0]:
             if self.otherwise:
                 cursor.expect(self.words[0], self.otherwise)
@@ -75,21 +75,21 @@ class Part:
 
 @dataclass(frozen=True)
 class Form:
-    """What is the same in all steps of one kind."""
+    """The properties that all steps of one kind share."""
 
     tag: str
-    """The member "step" of the JSON form."""
+    """Member "step" of the JSON form."""
     keyword: str
-    """The word that begins the line, or that follows `NAME =` where the step assigns; "" for any other word there."""
+    """Word that begins the line, or that follows `NAME =` where the step assigns; "" for any other word there."""
     target: str
-    """The field before `=`, or "" for a step that makes no tensor."""
+    """Field before `=`, or "" for a step that creates no tensor."""
     parts: tuple[Part, ...]
     fields: Mapping[str, Codec]
-    """The codec of every field, in order."""
+    """Codec of every field, in order."""
 
     @classmethod
     def of(cls, text: str, tag: str = "", **codecs: Codec) -> Self:
-        """Return the form that a line describes, by the codecs of its fields.
+        """Return the form that a line describes, with the codecs of its fields.
 
         ``tag`` is needed where the form has no words of its own; flags, and the name before `=`, need no codec.
         """
@@ -103,24 +103,24 @@ class Form:
 
     @cached_property
     def checks(self) -> tuple[tuple[str, tuple[type, ...], Callable[[Any], Any]], ...]:
-        """The fields, each with the types that it may have and with what keeps or refuses its value."""
+        """Fields, each with the types that it may have and the function that validates and converts its value."""
         return tuple((field, codec.types, codec.kept) for field, codec in self.fields.items())
 
     @cached_property
     def users(self) -> tuple[tuple[str, Callable[[Any], Sequence[str]]], ...]:
-        """The fields that use tensors, each with what tells which."""
+        """Fields that use tensors, each with the function that returns their names."""
         return tuple((field, codec.uses) for field, codec in self.fields.items() if codec.uses is not no_names)
 
     @cached_property
     def rules(self) -> tuple[tuple[str, Callable[[Scope, Any], None]], ...]:
-        """The fields that have a rule, each with the rule; and then those that define a name."""
+        """Fields that have a rule, each with the rule, then those that define a name."""
         checks = [(field, codec.check) for field, codec in self.fields.items()]
         checks += [(field, codec.define) for field, codec in self.fields.items()]
         return tuple((field, rule) for field, rule in checks if rule is not no_rule)
 
     @property
     def members(self) -> Mapping[str, Schema]:
-        """The JSON Schemas of all members but "step"."""
+        """JSON Schemas of all members except "step"."""
         found: dict[str, Schema] = {}
         for field, codec in self.fields.items():
             found |= {field: codec.schema} if codec.members is None else codec.members
@@ -128,15 +128,15 @@ class Form:
 
     @property
     def optional(self) -> frozenset[str]:
-        """The members that the JSON form need not have."""
+        """Members that the JSON form may lack."""
         return frozenset(field for field, codec in self.fields.items() if not codec.required)
 
     def write(self, step: object) -> str:
-        """Return the line of a step, without its end."""
+        """Return the line of a step, without a newline."""
         return " ".join(filter(None, (part.write(step) for part in self.parts)))
 
     def read(self, cursor: Cursor) -> dict[str, Any]:
-        """Read the whole line that `write` writes; return the fields."""
+        """Read the whole line that `write` returns, and return the fields."""
         found: dict[str, Any] = {}
         for part in self.parts:
             found |= part.read(cursor)
@@ -153,7 +153,7 @@ class Form:
         return found
 
     def decode(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what `encode` returns; it already satisfies the schema. Return the fields."""
+        """Return the fields for the members that `encode` returns, which must satisfy the schema."""
         return dict(self._decoded(members))
 
     def _decoded(self, members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

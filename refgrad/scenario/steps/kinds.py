@@ -1,4 +1,4 @@
-"""The table of steps: one class a kind, with its form, its fields and what else it asks of its scope."""
+"""The table of steps: one class for each kind, with its form, its fields and further checks of its scope."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ OUTPUT: Final = called(TENSOR, "the output's name")
 Readable: TypeAlias = Literal["grad", "value", "requires_grad", "is_leaf", "recorded", "hook"]
 Action: TypeAlias = Literal["add", "multiply", "copy"]
 WRITES: Final[tuple[Action, ...]] = get_args(Action)
-"""The ways to overwrite a tensor."""
+"""Ways to overwrite a tensor."""
 Mode: TypeAlias = Literal["no_grad", "enable_grad"]
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf(Step):
-    """Make a tensor of these values: `x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad`."""
+    """Create a tensor of these values: `x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad`."""
 
     form: ClassVar[Form] = Form.of("NAME = leaf VALUE [requires_grad]", value=CONSTANT_BESIDE)
 
@@ -47,7 +47,7 @@ class Leaf(Step):
     requires_grad: bool = False
 
     def check(self, scope: Scope) -> None:
-        """Define the name, and remember what it holds, and whether it requires grad."""
+        """Define the name, and record its value and whether it requires grad."""
         Step.check(self, scope)
         scope.constants[self.name] = self.value
         if self.requires_grad:
@@ -58,8 +58,8 @@ class Leaf(Step):
 class Apply(Step):
     """Apply an operator to tensors: `s = sum b axis=(0,) keepdims=true`.
 
-    Attributes may be given in any order and are kept sorted by name. Equality is that of the lines, since Python's
-    own holds that 1, 1.0 and True are equal, as are 0.0 and -0.0, and that NaN differs from NaN.
+    Attributes are accepted in any order and stored sorted by name. Steps are equal if their lines are. Python's own
+    equality does not suffice: 1, 1.0 and True are equal, as are 0.0 and -0.0, and NaN differs from NaN.
     """
 
     form: ClassVar[Form] = Form.of(
@@ -91,9 +91,9 @@ class Apply(Step):
 
 @dataclass(frozen=True, slots=True)
 class Grad(Step):
-    """Make a tensor of an output's gradient with respect to a leaf: `h = grad l x seed float64[2] {0x1p+0 0x0p+0}`.
+    """Compute an output's gradient with respect to a leaf: `h = grad l x seed float64[2] {0x1p+0 0x0p+0}`.
 
-    The gradient is recorded like any result; the graph is kept, and no leaf's own gradient changes.
+    The gradient is recorded like any result. The graph is kept, and the gradient of no leaf changes.
     """
 
     form: ClassVar[Form] = Form.of(
@@ -111,11 +111,11 @@ class Grad(Step):
 
 @dataclass(frozen=True, slots=True)
 class Jvp(Step):
-    """Make the directional derivative of an output: `t = jvp y x float64[2] {0x1p+0 0x0p+0} z float64[] {0x1p+1}`.
+    """Compute the directional derivative of an output: `t = jvp y x float64[2] {0x1p+0 0x0p+0} z float64[] {0x1p+1}`.
 
-    Each of the ``tangents`` is a leaf that requires grad and the direction that it moves in, of the leaf's shape and
-    dtype; all other leaves stand still. The result is found by forward mode, has the output's shape, and is a constant
-    to whatever is made of it: nothing is recorded, and no gradient changes.
+    Each of the ``tangents`` is a leaf that requires grad and the direction in which it changes, of the leaf's shape and
+    dtype; all other leaves are constant. The result is computed in forward mode, has the output's shape, and is a
+    constant for all that is computed from it: nothing is recorded, and no gradient changes.
     """
 
     form: ClassVar[Form] = Form.of("NAME = jvp OUTPUT TANGENTS", output=OUTPUT, tangents=TANGENTS)
@@ -126,13 +126,13 @@ class Jvp(Step):
 
     @property
     def leaves(self) -> tuple[str, ...]:
-        """The leaves that move, in order."""
+        """Leaves that have tangents, in order."""
         return tuple(leaf for leaf, _ in self.tangents)
 
 
 @dataclass(frozen=True, slots=True)
 class Detach(Step):
-    """Make a tensor of the same memory through which no gradient flows: `d = detach y`."""
+    """Create a tensor that shares memory with another and through which no gradient flows: `d = detach y`."""
 
     form: ClassVar[Form] = Form.of("NAME = detach SOURCE", source=TENSOR)
     stateful: ClassVar[bool] = True
@@ -154,10 +154,10 @@ class Backward(Step):
 
 @dataclass(frozen=True, slots=True)
 class Read(Step):
-    """Observe a tensor at this point, or what a hook saw: `read grad x`, `read value b`, `read hook h`.
+    """Observe a tensor at this step, or what a hook received: `read grad x`, `read value b`, `read hook h`.
 
-    Of a tensor ``requires_grad``, ``is_leaf`` and ``recorded`` (whether it was computed by a recorded operation) can be
-    read too. What a hook saw is an array of all the gradients, in order, along a new first axis.
+    Of a tensor ``requires_grad``, ``is_leaf`` and ``recorded`` (whether a recorded operation computed it) can be read
+    too. The observation of a hook is an array of all the gradients that it received, in order, along a new first axis.
     """
 
     form: ClassVar[Form] = Form.of("read WHAT NAME", what=one_of("observation", get_args(Readable)), name=TENSOR)
@@ -167,11 +167,11 @@ class Read(Step):
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """The tensor that is read."""
+        """Name of the tensor that is read."""
         return () if self.what == "hook" else (self.name,)
 
     def check(self, scope: Scope) -> None:
-        """Check the name, which is that of a tensor or of a hook."""
+        """Check the name, which must be that of a tensor or of a hook."""
         if self.what == "hook":
             scope.use_hook(self.name)
         Step.check(self, scope)
@@ -179,7 +179,7 @@ class Read(Step):
 
 @dataclass(frozen=True, slots=True)
 class ZeroGrad(Step):
-    """Forget the gradient that a leaf has gathered: `zero grad x`; or make it zeros, if any: `zero grad x to zeros`."""
+    """Remove the accumulated gradient of a leaf: `zero grad x`; or set it to zeros, if any: `zero grad x to zeros`."""
 
     form: ClassVar[Form] = Form.of("zero grad NAME [to zeros]", name=TENSOR, to_zeros=TRUE_FLAG)
 
@@ -189,7 +189,7 @@ class ZeroGrad(Step):
 
 @dataclass(frozen=True, slots=True)
 class Enter(Step):
-    """Enter a region in which nothing, or again everything, is recorded: `enter no_grad`, `enter enable_grad`."""
+    """Enter a region in which nothing is recorded, or everything again: `enter no_grad`, `enter enable_grad`."""
 
     form: ClassVar[Form] = Form.of("enter MODE", mode=one_of("mode", get_args(Mode)))
     stateful: ClassVar[bool] = True
@@ -197,7 +197,7 @@ class Enter(Step):
     mode: Mode
 
     def check(self, scope: Scope) -> None:
-        """Remember that the region has to be left."""
+        """Enter a region of the scope, which must be left later."""
         scope.enter()
 
 
@@ -217,7 +217,7 @@ class Leave(Step):
 
 @dataclass(frozen=True, slots=True)
 class RequireGrad(Step):
-    """Let gradients flow to a tensor from here on: `require grad x`."""
+    """Make a tensor require grad: `require grad x`."""
 
     form: ClassVar[Form] = Form.of("require grad NAME", name=TENSOR)
     stateful: ClassVar[bool] = True
@@ -225,14 +225,14 @@ class RequireGrad(Step):
     name: str
 
     def check(self, scope: Scope) -> None:
-        """Check the name, and remember that it requires grad."""
+        """Check the name, and record that it requires grad."""
         Step.check(self, scope)
         scope.leaves.add(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class StopRequiringGrad(Step):
-    """Let no gradients flow to a leaf from here on: `stop requiring grad x`."""
+    """Make a leaf stop requiring grad: `stop requiring grad x`."""
 
     form: ClassVar[Form] = Form.of("stop requiring grad NAME", name=TENSOR)
     stateful: ClassVar[bool] = True
@@ -240,14 +240,14 @@ class StopRequiringGrad(Step):
     name: str
 
     def check(self, scope: Scope) -> None:
-        """Check the name, and remember that it requires no grad."""
+        """Check the name, and record that it does not require grad."""
         Step.check(self, scope)
         scope.leaves.discard(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Delete(Step):
-    """Drop a name: `delete y`. What was computed from the tensor stays; its name is never used again."""
+    """Delete a name: `delete y`. Results computed from the tensor stay. The name cannot be used again."""
 
     form: ClassVar[Form] = Form.of("delete NAME", name=TENSOR)
     stateful: ClassVar[bool] = True
@@ -255,7 +255,7 @@ class Delete(Step):
     name: str
 
     def check(self, scope: Scope) -> None:
-        """Check the name, and forget it."""
+        """Check the name, and delete it."""
         scope.delete(self.name)
 
 
@@ -282,7 +282,7 @@ class Write(Step):
     index: tuple[AttributeValue, ...] | None = None
 
     def check(self, scope: Scope) -> None:
-        """Check the names; a tensor is not copied onto itself."""
+        """Check the names. Raises ScenarioError if a tensor is copied onto itself."""
         Step.check(self, scope)
         if self.action == "copy" and self.name == self.operand:
             raise ScenarioError(f"{quoted(self.name)} cannot be copied onto itself")
@@ -290,10 +290,10 @@ class Write(Step):
 
 @dataclass(frozen=True, slots=True)
 class Hook(Step):
-    """See a tensor's gradient in every backward, or replace it by a multiple of it: `hook h on y scale 0x1p+1`.
+    """Observe a tensor's gradient in every backward, or replace it by a multiple of it: `hook h on y scale 0x1p+1`.
 
-    `hook h on y observe` changes nothing. Both see the total that arrives at the tensor, once a backward, as hooks that
-    were there before them leave it; `read hook h` shows all that the hook saw.
+    `hook h on y observe` changes nothing. Both receive the total gradient of the tensor, once for each backward, as
+    changed by earlier hooks of the tensor. `read hook h` returns all that the hook received.
     """
 
     form: ClassVar[Form] = Form.of(
@@ -311,7 +311,7 @@ class Hook(Step):
 
 @dataclass(frozen=True, slots=True)
 class Unhook(Step):
-    """Call a hook no more: `unhook h`. What it saw can still be read; doing so twice changes nothing."""
+    """Remove a hook: `unhook h`. What it received can still be read. Removing it twice changes nothing."""
 
     form: ClassVar[Form] = Form.of("unhook NAME", name=called(HOOK, "the hook's name"))
     stateful: ClassVar[bool] = True
@@ -321,7 +321,7 @@ class Unhook(Step):
 
 @dataclass(frozen=True, slots=True)
 class RetainGrad(Step):
-    """Let a computed tensor keep its gradient, so that it can be read: `retain grad y`."""
+    """Make a computed tensor retain its gradient, so that it can be read: `retain grad y`."""
 
     form: ClassVar[Form] = Form.of("retain grad NAME", name=TENSOR)
     stateful: ClassVar[bool] = True
@@ -330,7 +330,7 @@ class RetainGrad(Step):
 
 
 Definition: TypeAlias = Leaf | Apply | Grad | Jvp | Detach
-"""A step that makes a tensor."""
+"""A step that creates a tensor."""
 
 STEPS: Final[tuple[type[Step], ...]] = (
     Leaf,

@@ -1,4 +1,4 @@
-"""The names that exist at one point of a scenario."""
+"""The names that exist at one step of a scenario."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from refgrad.scenario.errors import ScenarioError, quoted
 
 
 class Scope:
-    """The names that exist at one point of a scenario, which are leaves that require grad, and the operators.
+    """The names that exist at one step of a scenario, the leaves among them that require grad, and the operators.
 
-    Hooks have names too. ``constants`` are what leaves were made of; ``depth`` counts the regions that were entered and
-    not left. A method that raises ScenarioError has changed nothing.
+    Hooks have names too. ``constants`` are the values of leaves; ``depth`` counts the regions that were entered and not
+    left. A method that raises ScenarioError has changed nothing.
     """
 
     __slots__ = ("constants", "deleted", "depth", "hooks", "leaves", "names", "operators")
 
     def __init__(self, operators: Mapping[str, Operator]) -> None:
-        """Begin without names."""
+        """Start without names."""
         self.operators = operators
         self.names: set[str] = set()
         self.leaves: set[str] = set()
@@ -44,35 +44,35 @@ class Scope:
             raise ScenarioError(f"{quoted(name)} is already defined")
 
     def delete(self, name: str) -> None:
-        """Take a name away for good."""
+        """Remove a name, which cannot be defined again."""
         self.use(name)
         self.names.remove(name)
         self.leaves.discard(name)
         self.deleted.add(name)
 
     def use(self, name: str) -> None:
-        """Refuse a name that no earlier step defines, or that was deleted since."""
+        """Raise ScenarioError unless an earlier step defines the name and none has deleted it."""
         if name in self.deleted:
             raise ScenarioError(f"{quoted(name)} was deleted by an earlier step")
         if name not in self.names:
             raise ScenarioError(f"{quoted(name)} is not defined by an earlier step{suggestion(name, self.names)}")
 
     def require_leaf(self, name: str) -> None:
-        """Refuse a name that is not that of a leaf that requires grad."""
+        """Raise ScenarioError unless the name is that of a leaf that requires grad."""
         if name not in self.leaves:
             raise ScenarioError(f"{quoted(name)} is not a leaf that requires grad")
 
     def use_hook(self, name: str) -> None:
-        """Refuse a name that is not a hook's."""
+        """Raise ScenarioError unless the name is that of a hook."""
         if name not in self.hooks:
             raise ScenarioError(f"{quoted(name)} is not a hook{suggestion(name, self.hooks)}")
 
     def enter(self) -> None:
-        """Count a region that has to be left."""
+        """Enter a region, which must be left later."""
         self.depth += 1
 
     def leave(self) -> None:
-        """Count a region that is left; there must be one."""
+        """Leave a region. Raises ScenarioError if none was entered."""
         if self.depth == 0:
             raise ScenarioError("there is no region to leave")
         self.depth -= 1

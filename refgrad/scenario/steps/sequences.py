@@ -160,4 +160,4 @@ INDEX: Final = Codec(
     encode=encode_value,
     decode=decode_value,
 )
-"""An integer or a slice of positive step for each of the first axes, or None: an attribute may be null by itself."""
+"""Codec of a tuple with an integer or a slice of positive step for each of the first axes, or of None."""
