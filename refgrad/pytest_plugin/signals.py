@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 HANDLED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-"""Signals that end a session. SIGHUP stays ignored where it is ignored when the session starts, as under nohup."""
+"""Signals that end a session. SIGHUP stays ignored if it is ignored when the session starts, as under nohup."""
 
 
 class Signals:
