@@ -1,4 +1,4 @@
-"""The choices that a generator makes, and their source that follows from a seed."""
+"""Sources of random choices for generators, and one that is seeded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar
 T = TypeVar("T")
 
 STEPS_PER_UNIT: Final = 1000
-"""Numbers are drawn with three decimals, so that programs that show them stay readable."""
+"""Number of grid steps per unit: numbers are drawn with three decimals, so that programs stay readable."""
 
 
 class Choices(Protocol):
@@ -27,17 +27,17 @@ class Choices(Protocol):
         """Return True with this probability."""
 
     def decimals(self, low: float, high: float, count: int) -> list[float]:
-        """Return that many short decimal numbers from low to high, both included."""
+        """Return ``count`` short decimal numbers from low to high, both included."""
 
     def repeat(self, least: int, most: int) -> Iterator[int]:
-        """Count from 0 to somewhere between least and most."""
+        """Yield the numbers from 0 on, at least ``least`` and at most ``most`` of them."""
 
 
 class SeededChoices:
-    """Choices that follow from a seed."""
+    """Choices drawn from a seeded generator."""
 
     def __init__(self, seed: int) -> None:
-        """Begin a sequence of choices; the same seed makes the same choices on every machine."""
+        """Seed the generator. The same seed gives the same choices on every machine."""
         self._random: Callable[[], float] = Random(seed).random
 
     def integer(self, low: int, high: int) -> int:
@@ -59,11 +59,11 @@ class SeededChoices:
         return [(first + int(draw() * span)) / STEPS_PER_UNIT for _ in range(count)]
 
     def repeat(self, least: int, most: int) -> Iterator[int]:
-        """Count up to a number that is drawn once."""
+        """Yield the numbers below a limit that is drawn once."""
         return iter(range(self.integer(least, most)))
 
 
 @cache
 def grid(low: float, high: float) -> tuple[int, int]:
-    """Return the first and the last whole number of thousandths between low and high, inwards."""
+    """Return the smallest and the largest whole number of thousandths that lie between low and high."""
     return math.ceil(low * STEPS_PER_UNIT - 1e-9), math.floor(high * STEPS_PER_UNIT + 1e-9)

@@ -1,4 +1,4 @@
-"""The dtypes of the leaves and the seeds of a scenario."""
+"""Changes of the dtypes of a scenario's leaves and seeds."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.promotion import floating_dtypes, promoted
 
 WIDER: Final = 0.5
-"""How often a leaf of a scenario of two dtypes is of the wider one."""
+"""Probability that a leaf has the wider dtype in a scenario of two dtypes."""
 
 
 def with_wider_leaves(scenario: Scenario, choices: Choices, wider: str) -> Scenario:
-    """Return the scenario with some floating leaves of a wider dtype, and of two at least one; no number changes.
+    """Return the scenario with some floating leaves in the dtype ``wider``; no number changes.
 
-    Operators that are not elementwise get operands of one dtype, but to join arrays: libraries refuse others by design.
+    If there are several floating leaves, at least one becomes wider. Operators that are neither elementwise nor join
+    arrays get operands of one dtype, since libraries reject others by design.
     """
     floating = [leaf.name for leaf in scenario.leaves if leaf.value.dtype in FORMATS]
     chosen = {name for name in floating if choices.boolean(WIDER)}
@@ -35,9 +36,9 @@ def with_wider_leaves(scenario: Scenario, choices: Choices, wider: str) -> Scena
 
 
 def with_dtypes(scenario: Scenario, dtype: Callable[[Leaf], str]) -> Scenario:
-    """Return the scenario with its floating leaves in these dtypes, and seeds of the dtype that their output has.
+    """Return the scenario with its floating leaves in these dtypes, and seeds in the dtype of their output.
 
-    Raises ScenarioError where a number is too large.
+    Raises ScenarioError if a number is too large for its dtype.
     """
     steps = tuple(
         replace(step, value=_cast(step.value, dtype(step)))
@@ -56,14 +57,14 @@ def with_fitting_seeds(scenario: Scenario) -> Scenario:
 
 
 def wider_dtypes(scenario: Scenario) -> Iterator[Scenario]:
-    """Yield the scenario with all floating leaves, and then one after the other, of float64."""
+    """Yield the scenario with all narrower floating leaves in float64, then with one of them at a time."""
     narrow = [leaf.name for leaf in scenario.leaves if leaf.value.dtype in FORMATS and leaf.value.dtype != "float64"]
     for names in [narrow, *([name] for name in narrow if len(narrow) > 1)] if narrow else []:
         yield with_dtypes(scenario, _in("float64", names))
 
 
 def _in(dtype: str, names: Collection[str]) -> Callable[[Leaf], str]:
-    """Return the choice of a dtype for the leaves of these names, and for the others of what they have."""
+    """Return a function that maps leaves with these names to ``dtype``, and other leaves to their own dtype."""
     return lambda leaf: dtype if leaf.name in names else leaf.value.dtype
 
 
@@ -81,7 +82,7 @@ def _cast(constant: Constant, dtype: str) -> Constant:
 
 
 def _torn(scenario: Scenario) -> set[str]:
-    """Return the leaves behind operators that take one dtype but depend on leaves of several."""
+    """Return the leaves of operators that need operands of one dtype but depend on leaves of several."""
     dtypes, table = floating_dtypes(scenario), operator_table()
     torn: set[str] = set()
     for step in scenario.applications:

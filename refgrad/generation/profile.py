@@ -1,4 +1,4 @@
-"""The profile of generated scenarios: what they may contain."""
+"""Profiles: what generated scenarios may contain."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.promotion import promoted
 
 LARGEST_VALUE: Final = 1e4
-"""No value of a generated scenario is larger in magnitude."""
+"""Largest magnitude of a value in a generated scenario."""
 
 ROUNDINGS: Final = 4
-"""In narrow dtypes values keep clear of kinks by so many roundings of a number of size one."""
+"""Smallest distance of values from kinks in narrow dtypes, in roundings of a number of size one."""
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16"]
-"""What the leaves of a generated scenario may be of."""
+"""Dtypes that the floating leaves of a generated scenario may have."""
 
 Meeting = Literal["numbers", "alike", "stretched"]
-"""How the shapes of an operator's operands meet: none has axes, all are the same, or they differ."""
+"""Combinations of the shapes of an operator's operands: none has axes, all are the same, or they differ."""
 
 LARGEST_SIZE: Final = 64
-"""No array of a random scenario has more entries."""
+"""Largest number of entries of an array in a random scenario."""
 
 FAMILY_SHARE: Final = 12
-"""A family of operators with fewer members than this is drawn about as often as if it had this many."""
+"""Smallest weight of an operator family: one with fewer members is drawn about as often as if it had this many."""
 
 GRAPH_FAMILIES: Final = ("elementwise", "broadcasting", "indexing", "products", "reductions", "shapes")
-"""What graphs are made of: these operators share operands, stretch, join and sum; the others stand on their own."""
+"""Families that graphs mainly consist of: their operators share, broadcast, join and sum operands."""
 
 GRAPH_SHARE: Final = 0.75
-"""How much of a random graph is of these families at least, however many others there are.
+"""Smallest share of these families among the operators of a random graph, however many others there are.
 
-A fault in how gradients are shared or summed shows where a few of these operators meet, which graphs of all operators
-alike hardly ever have; a fault of any other operator shows where that is tried on its own.
+A fault in how gradients are shared or summed shows if a few of these operators are combined, which is rare in graphs
+drawn evenly from all operators. A fault of any other operator shows when that operator is tested in isolation.
 """
 
 
 class GenerationError(ValueError):
-    """A profile, or an operator within it, admits no scenario; the message says which."""
+    """A profile, or an operator within it, admits no scenario. The message names the reason."""
 
 
 def meeting(shapes: Collection[Shape]) -> Meeting:
-    """Return how the shapes of operands meet."""
+    """Return how the shapes of operands combine."""
     if not any(shapes):
         return "numbers"
     return "alike" if len(set(shapes)) == 1 else "stretched"
@@ -56,30 +56,30 @@ def meeting(shapes: Collection[Shape]) -> Meeting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What generated scenarios may contain: what an engine offers, and how much of it at once.
+    """What generated scenarios may contain: the operators and features of an engine, and limits.
 
-    ``operators`` are names of the table (None: all), of which ``length`` bounds how many are applied. Those that
-    ``only`` names are applied where their operands meet in one of the ways that go with the name; ``joining`` is how
-    often an operator of several operands is taken whatever the others are. Shapes have at
-    most ``max_rank`` axes (or as many as an operator's pattern names) with lengths from ``dimensions`` (repeat one to
-    see it more often) and at most ``largest_size`` entries, and ``empty`` is the probability that a scenario is about
-    arrays without entries. ``scalars_only`` leaves 0-d leaves and elementwise operators.
+    ``operators`` are the names of the operators that may be applied (None: all), and ``length`` bounds how many are
+    applied. An operator in ``only`` is applied only to operands whose shapes combine in one of the ways listed with it.
+    ``joining`` is the probability that the next operator is drawn among those of several operands. Shapes have at most
+    ``max_rank`` axes (or as many as an operator's pattern names) with lengths from ``dimensions`` (a repeated length is
+    more likely) and at most ``largest_size`` entries. ``empty`` is the probability that the base shape of the leaves
+    has no entries. ``scalars_only`` allows 0-d leaves and elementwise operators only.
 
-    Without ``seeds`` every backward starts from a scalar and passes no seed. At most ``max_backwards`` backward calls
-    are made, every one with ``retain_graph`` whose graph a later one walks again; without ``accumulate`` no two of them
-    reach the same leaf. ``edges`` is the probability that an operator that has edges is put onto one; where it is 0,
-    every operator stays clear of its kinks. ``unused_leaves`` and ``constants`` are the probabilities that a scenario
-    has a leaf that nothing uses, and that a leaf does not require grad; ``special`` is the one that a leaf holds
-    numbers that are hard in some way: zeros, repetitions, ends of its range, tiny ones.
+    Without ``seeds``, every backward starts from a scalar and passes no seed. At most ``max_backwards`` backward calls
+    are made, with ``retain_graph`` if a later one traverses the same graph. Without ``accumulate``, no two of them
+    reach the same leaf. ``edges`` is the probability that an operator that has edges may lie on one; if it is 0, every
+    operator stays clear of its kinks. ``unused_leaves`` and ``constants`` are the probabilities that a scenario has a
+    leaf that nothing uses, and that a leaf does not require grad. ``special`` is the probability that a leaf holds
+    numbers that are difficult in some way: zeros, repetitions, ends of its range, tiny ones.
 
-    Leaves and seeds hold numbers of ``dtype``. If ``wider`` is another one, that holds all of those numbers, some of
-    the leaves are of it instead, and so are the seeds of the outputs that follow from them.
+    Leaves and seeds hold numbers of ``dtype``. ``wider`` may be another dtype that can represent all of those numbers.
+    Some of the leaves then have that dtype instead, and so have the seeds of outputs that depend on them.
 
-    Lifecycles also have the kinds of step that need ``features``, ``length`` of them before the last reads. There
-    ``misuse`` is the probability of a choice that is likely to fail: a backward without a graph, a write to a leaf, a
-    hook on a constant. What the paragraphs above say of backward calls, edges and special numbers is not about them.
+    Lifecycles also have the kinds of step that need ``features``. There, ``length`` bounds the number of actions before
+    the last reads, and ``misuse`` is the probability of a choice that is likely to fail: a backward without a graph, a
+    write to a leaf, a hook on a constant. The fields about backward calls, edges and special numbers do not apply.
 
-    Raises :class:`GenerationError` where a field is out of its range.
+    Raises :class:`GenerationError` if a field is out of its range.
     """
 
     operators: frozenset[str] | None = None
@@ -104,7 +104,7 @@ class Profile:
     misuse: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant."""
+        """Validate the fields. Raises :class:`GenerationError` if one is out of its range."""
         unknown = sorted((self.operators or frozenset()) - set(operator_table()))
         if unknown:
             raise GenerationError(f"the profile allows {unknown[0]!r}, which is no operator of the table")
@@ -121,33 +121,33 @@ class Profile:
             raise GenerationError(f"wider is {self.wider}, which does not hold all numbers of {self.dtype}")
 
     def allows(self, operator: str) -> bool:
-        """Whether an operator may be applied."""
+        """Return True if an operator may be applied."""
         return self.operators is None or operator in self.operators
 
     def admits(self, operator: str, shapes: Collection[Shape]) -> bool:
-        """Whether an operator may be applied to operands of these shapes."""
+        """Return True if ``only`` allows an operator to be applied to operands of these shapes."""
         return not self.only or meeting(shapes) in dict(self.only).get(operator, {meeting(shapes)})
 
     @property
     def offered(self) -> frozenset[str]:
-        """The features that steps may need, those included that other fields speak of."""
+        """Features that steps may need, including those that other fields imply."""
         arrays = () if self.scalars_only else ("arrays",)
         seed = ("seed",) if self.seeds else ()
         return self.features.union(arrays, seed)
 
     @property
     def largest_value(self) -> float:
-        """No value is larger: the product of two can still be represented, and a sum of as many as there may be."""
+        """Largest magnitude of a value, small enough that a product of two values does not overflow."""
         return float(min(LARGEST_VALUE, math.sqrt(FORMATS[self.dtype].largest)))
 
     @property
     def least_margin(self) -> float:
-        """How far values stay clear of kinks at least, so that rounding does not carry them across."""
+        """Smallest distance of values from kinks, so that rounding does not carry them across."""
         return 0.0 if self.dtype == "float64" else ROUNDINGS * FORMATS[self.dtype].unit
 
     @property
     def rank(self) -> int:
-        """The largest rank that a leaf may have: 0 too where only a reduction could make the scalar that is needed."""
+        """Largest rank of a leaf: 0 also if outputs must be scalars and the profile allows no reduction."""
         reachable = self.seeds or reducing_operators(self)
         return 0 if self.scalars_only or not reachable else self.max_rank
 
@@ -167,10 +167,11 @@ def allowed_operators(profile: Profile) -> tuple[Operator, ...]:
 
 @lru_cache(maxsize=256)
 def weighted_operators(profile: Profile) -> tuple[Operator, ...]:
-    """Return the allowed operators, repeated so that a fair choice sees every family, and enough of what graphs need.
+    """Return the allowed operators, repeated so that a uniform choice draws every family often enough.
 
-    Those of small families stand more than once. :data:`GRAPH_FAMILIES` come first, and as often as it takes for
-    :data:`GRAPH_SHARE`. Raises :class:`GenerationError` where the profile allows no operator.
+    Operators of small families are repeated (see :data:`FAMILY_SHARE`). Those of :data:`GRAPH_FAMILIES` come first,
+    repeated until their share is at least :data:`GRAPH_SHARE`. Raises :class:`GenerationError` if the profile allows no
+    operator.
     """
     allowed = allowed_operators(profile)
     if not allowed:
@@ -186,9 +187,9 @@ def weighted_operators(profile: Profile) -> tuple[Operator, ...]:
 
 @lru_cache(maxsize=256)
 def reducing_operators(profile: Profile) -> tuple[Operator, ...]:
-    """Return the allowed operators that make a scalar of any array: those that reduce axes, by default all of them.
+    """Return the allowed operators that reduce any array to a scalar: those that reduce axes, by default all axes.
 
-    Composites are left out: those that reduce axes have no value for arrays without entries.
+    Composites are excluded, since those that reduce axes have no value for arrays without entries.
     """
     return tuple(
         operator

@@ -17,19 +17,19 @@ from refgrad.operators.structure import Shape
 from refgrad.scenario import Scenario
 
 ATTEMPTS: Final = 20
-"""How often a seed is tried again: almost always once, unless the profile admits nothing."""
+"""Largest number of attempts to generate a scenario; almost always one is enough unless the profile admits nothing."""
 
 RANKS: Final = (0, 1, 2, 1, 2, 3, 2, 3)
-"""The ranks of the shape that leaves are derived from, each as often as it stands here."""
+"""Ranks of the shape that leaves are derived from. A repeated rank is more likely."""
 
 UNUSED: Final = Argument("unused")
-"""What a leaf is for that no operator takes."""
+"""Argument that stands for a leaf that no operator takes."""
 
 
 def random_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
-    """Return the scenario that follows from a seed; the same one on every machine.
+    """Return the scenario generated from a seed, which is the same on every machine.
 
-    Raises :class:`GenerationError` where the profile admits no scenario.
+    Raises :class:`GenerationError` if the profile admits no scenario.
     """
     choices = SeededChoices(seed)
     for _ in range(ATTEMPTS - 1):
@@ -41,7 +41,7 @@ def random_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
 
 
 def generate(choices: Choices, profile: Profile) -> Scenario:
-    """Return a scenario made by these choices. Raises :class:`GenerationError` where they lead nowhere."""
+    """Return a scenario generated from these choices. Raises :class:`GenerationError` if they lead to none."""
     with np.errstate(all="ignore"):
         draft = Draft(profile, base_shape(choices, profile), choices)
         operators = weighted_operators(profile)
@@ -56,7 +56,7 @@ def generate(choices: Choices, profile: Profile) -> Scenario:
 
 
 def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
-    """Go on until there are as many results as the profile wants at least."""
+    """Apply operators until there are as many results as the profile requires, and one of them requires grad."""
     for _ in range(ATTEMPTS):
         if len(draft.results) >= draft.profile.length[0] and any(value.requires_grad for value in draft.results):
             return
@@ -65,7 +65,7 @@ def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
 
 
 def base_shape(choices: Choices, profile: Profile) -> Shape:
-    """Return the shape that a scenario's leaves are derived from: lengths that the profile has, and rarely a zero."""
+    """Return the shape that a scenario's leaves are derived from: lengths of the profile, and rarely one of zero."""
     rank = choices.choice([rank for rank in RANKS if rank <= profile.rank] or [0])
     shape = [choices.choice(profile.dimensions) for _ in range(rank)]
     if shape and choices.boolean(profile.empty):

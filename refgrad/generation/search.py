@@ -1,4 +1,4 @@
-"""The search for a scenario that fails: hypothesis draws seeds, and the shrinker makes small what they lead to."""
+"""The search for a scenario that fails: hypothesis draws seeds, and the shrinker reduces the first failure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from refgrad.scenario import Scenario
 T = TypeVar("T")
 
 BATCH: Final = 16
-"""Scenarios that are made ready together: an engine in another process is asked as seldom as that."""
+"""Number of scenarios that are prepared together, to exchange few messages with an engine in another process."""
 
 SEED_BYTES: Final = 8
-"""Seeds are numbers of so many bytes."""
+"""Number of bytes of a seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A scenario that failed, the seed that makes it, and what it shrank to."""
+    """A scenario that failed, the seed that it was generated from, and the shrunk scenario."""
 
     seed: int
     scenario: Scenario
@@ -37,13 +37,13 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How many scenarios were tried, the failing one included, and the first that failed."""
+    """Number of scenarios that were tried, including the failing one, and the first failure."""
 
     examples: int
     counterexample: Counterexample | None
 
 
-def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, by name)
+def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
     make: Callable[[int], Scenario],
     fails: Fails,
     *,
@@ -55,9 +55,9 @@ def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, 
 ) -> Search:
     """Try scenarios until one fails, and shrink it.
 
-    There are at most ``max_examples``, which hypothesis draws and which follow from ``seed`` and ``key``. ``fails``
-    must answer alike whenever it is asked again. ``prepare`` is told of scenarios that ``fails`` will probably be asked
-    about next. Exceptions of ``make`` and ``fails`` are passed on.
+    At most ``max_examples`` scenarios are tried. Hypothesis draws their seeds, which depend on ``seed`` and ``key``.
+    ``fails`` must return the same result whenever it is called again with a scenario. ``prepare`` is called with the
+    scenarios that ``fails`` will probably be called with next. Exceptions of ``make`` and ``fails`` propagate.
     """
     trial = _Trial(make, fails)
     drawn = [mixed(number, seed, key) for number in drawn_seeds(seed, max_examples)]
@@ -69,7 +69,7 @@ def find_counterexample(  # noqa: PLR0913 (each of them is the caller's to say, 
 
 
 class _Trial:
-    """Tries one seed after the other, and counts them."""
+    """Tries one seed after another, and counts them."""
 
     def __init__(self, make: Callable[[int], Scenario], fails: Fails) -> None:
         self.make = make
@@ -78,29 +78,29 @@ class _Trial:
         self.ready: dict[int, Scenario] = {}
 
     def made(self, numbers: Sequence[int]) -> list[Scenario]:
-        """Return the scenarios of some seeds, up to the first that cannot be made, and keep them for their trials."""
+        """Return the scenarios of seeds, up to the first that cannot be generated, and keep them for their trials."""
         self.ready.clear()
-        with suppress(Exception):  # it is raised when that seed is tried
+        with suppress(Exception):  # it is raised again when that seed is tried
             for number in numbers:
                 self.ready[number] = self.make(number)
         return list(self.ready.values())
 
     def failing(self, number: int) -> Scenario | None:
-        """Return the scenario of a seed if it fails."""
+        """Return the scenario of a seed if it fails, else None."""
         self.examples += 1
         scenario = self.ready.pop(number, None) or self.make(number)
         return scenario if self.fails(scenario) else None
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield what is made ready together, in its order."""
+    """Yield consecutive slices of at most :data:`BATCH` items."""
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
 
 
 def _first_failing(
     trial: _Trial, seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None
 ) -> tuple[int, Scenario] | None:
-    """Try the seeds in their order, made ready batch by batch, and return the first that fails, with its scenario."""
+    """Try the seeds in order, prepared in batches; return the first that fails, with its scenario, or None."""
     for batch in batches(seeds):
         if prepare is not None:
             prepare(trial.made(batch))
@@ -112,10 +112,10 @@ def _first_failing(
 
 
 def mixed(number: int, seed: int, key: str) -> int:
-    """Return the seed that stands for what hypothesis draws in the search of this key.
+    """Return a hash of a number that hypothesis drew, the seed of the run and the key of the search.
 
-    About half of the integers that hypothesis draws are below 2**16, and 0 is among them in nearly every run; taken as
-    they are, they would make the same scenarios in many searches and for many seeds.
+    About half of the integers that hypothesis draws are below 2**16, and 0 is among them in nearly every run. Unhashed,
+    they would give the same scenarios in many searches and for many seeds.
     """
     digest = blake2b(f"{number}/{seed}/{key}".encode(), digest_size=SEED_BYTES).digest()
     return int.from_bytes(digest, "big")
@@ -123,10 +123,10 @@ def mixed(number: int, seed: int, key: str) -> int:
 
 @cache
 def drawn_seeds(seed: int, count: int) -> tuple[int, ...]:
-    """Return the seeds that hypothesis draws for a run, at most so many.
+    """Return the seeds that hypothesis draws for a run, at most ``count``.
 
-    They do not depend on what is found: hypothesis is told that none of them fails, and its shrinking, reports,
-    deadlines and health checks are off, since a run has its own.
+    They do not depend on which scenarios fail: for hypothesis none does. Its shrinking, reports, deadlines and health
+    checks are off, since a run has its own.
     """
     drawn: list[int] = []
     if not count:

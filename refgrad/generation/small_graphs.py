@@ -1,8 +1,8 @@
 """All graphs of a few operators: a sum, a product and a smooth function, over one leaf and over two.
 
-They are exhausted, not sampled: a sweep that visits nodes in a wrong order, or keeps one contribution of two, shows in
-some graph of three operators. Graphs that differ only in the names of their nodes are one graph; the order of operands
-counts where that is asked for, as it does for a sweep that follows it.
+They are enumerated, not sampled: a backward pass that visits nodes in a wrong order, or keeps one contribution of two,
+fails in some graph of three operators. Graphs that differ only in the names of their nodes count as one. The order of
+operands is distinguished on request, since a backward pass may follow it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from refgrad.scenario import Apply, Backward, Constant, Delete, Leaf, Read, Scen
 Role: TypeAlias = Literal["sum", "product", "smooth"]
 Node: TypeAlias = tuple[Role, tuple[int, ...]]
 Graph: TypeAlias = tuple[Node, ...]
-"""The role of each operator, and the indices of its operands: leaves are numbered first, and then results."""
+"""Role of each operator and indices of its operands. Leaves are numbered first, then results."""
 
 PAIRED: Final[tuple[Role, Role]] = ("sum", "product")
-"""The roles of operators of two operands."""
+"""Roles of operators with two operands."""
 
 EQUAL: Final = (0.5, 0.5)
-"""Leaves of the same number: so are some nodes then, which a sweep must not take for one another."""
+"""Equal numbers for the leaves. Some nodes are then equal too, and a backward pass must not confuse them."""
 
 UNEQUAL: Final = ((0.75, 1.25), (1.5, 0.625))
-"""Leaves of several numbers, so that no gradient is that of another leaf."""
+"""Different numbers for the leaves, so that no gradient equals that of another leaf."""
 
 SEED: Final = (1.25, -0.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How graphs are put to an engine: on scalars or on ``vectors``, each result named or all of them nested."""
+    """Form in which an engine gets a graph: of scalars or ``vectors``, with named results or ``nested`` expressions."""
 
     vectors: bool
     nested: bool
@@ -44,7 +44,7 @@ class Form:
 
 @cache
 def small_graphs(leaves: int, operators: int, *, ordered: bool) -> tuple[Graph, ...]:
-    """Return one of each kind of graph in which every leaf, and every result but the last, is used."""
+    """Return all different graphs in which every leaf, and every result but the last, is used."""
     made = _extended((), leaves, operators, ordered=ordered)
     return tuple(dict.fromkeys(_least(graph, leaves, ordered=ordered) for graph in made))
 
@@ -63,7 +63,7 @@ def _extended(graph: Graph, leaves: int, operators: int, *, ordered: bool) -> It
 
 
 def _least(graph: Graph, leaves: int, *, ordered: bool) -> Graph:
-    """Return the least of the graphs that are this one with its leaves and operators in another order."""
+    """Return the smallest of the graphs that differ from this one in the order of leaves and operators only."""
     return min(
         relabelled
         for of_leaves in permutations(range(leaves))
@@ -73,7 +73,7 @@ def _least(graph: Graph, leaves: int, *, ordered: bool) -> Graph:
 
 
 def _relabelled(graph: Graph, of_leaves: tuple[int, ...], order: tuple[int, ...], *, ordered: bool) -> Graph | None:
-    """Return the graph in another order; None where an operator would come before its operands."""
+    """Return the graph with leaves and operators in another order; None if an operator would precede its operands."""
     names = [*of_leaves, *(len(of_leaves) + order.index(old) for old in range(len(graph)))]
     rows: list[Node] = []
     for place, old in enumerate(order, len(of_leaves)):
@@ -86,9 +86,10 @@ def _relabelled(graph: Graph, of_leaves: tuple[int, ...], order: tuple[int, ...]
 
 
 def small_graph_scenario(graph: Graph, operators: Mapping[Role, str], form: Form) -> Scenario:
-    """Return a backward through a graph, and looks at its value and at the gradients of its leaves.
+    """Return a backward through a graph, with reads of its value and of the gradients of its leaves.
 
-    ``operators`` names the operator of each role. Leaves and the seed are of shape (2,) on vectors, else of shape ().
+    ``operators`` names the operator of each role. Vectors have leaves and a seed of shape (2,). Scalars have leaves of
+    shape () and no seed.
     """
     leaves = max(operand for _, operands in graph for operand in operands) + 2 - len(graph)
     names = [*"xy"[:leaves], *(f"a{number}" for number in range(1, len(graph) + 1))]
@@ -103,9 +104,9 @@ def small_graph_scenario(graph: Graph, operators: Mapping[Role, str], form: Form
 
 
 def as_expression(scenario: Scenario) -> Scenario:
-    """Return the scenario with the names of results deleted once another result is made of them.
+    """Return the scenario with the name of each result deleted after the operator that uses it last.
 
-    A program that uses such a result once has it nested in the expression that uses it, so that nobody else holds it.
+    A program nests a result that is used once in the expression that uses it, so that nothing else holds a reference.
     """
     last: dict[str, Step] = {}
     for step in scenario.steps:

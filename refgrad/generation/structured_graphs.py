@@ -1,4 +1,4 @@
-"""Graphs that a draw hardly ever has: of results that are used very often, or again much later, and of diamonds."""
+"""Graphs that random draws rarely contain: results that are used very often, or again much later, and diamonds."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from refgrad.generation.small_graphs import Role
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 
 FAN_OUTS: Final = (2, 3, 5, 9, 17, 33, 257)
-"""How often one result is used; a buffer that grows, or a counter of a byte, ends behind some of them."""
+"""Numbers of uses of one result. Some exceed the size of a growing buffer, or the range of a counter of one byte."""
 
 SKIPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""How many levels lie between two uses of one result."""
+"""Numbers of levels between two uses of one result."""
 
 DEPTHS: Final = (2, 4, 8)
-"""How many diamonds are chained; a sweep of each path by itself ends, and `scale/sixty_diamonds` is about its time."""
+"""Numbers of chained diamonds, few enough to traverse every path. `scale/sixty_diamonds` is about the time."""
 
 SMALL: Final = frozenset({"sin", "cos", "tanh", "sigmoid"})
-"""Smooth functions whose values stay small where they are applied again and again."""
+"""Smooth functions whose values stay small if they are applied repeatedly."""
 
 LEAF: Final = Leaf("x", Constant.of(np.array(0.5)), requires_grad=True)
 
 
 def structured_graphs(operators: Mapping[Role, str]) -> Iterator[Scenario]:
-    """Yield graphs of one leaf of shape (); none without the operators of a sum and of a product.
+    """Yield graphs of one leaf of shape (), or none if the operator of a sum or of a product is missing.
 
-    A smooth function is used where there is one whose values stay small, else a product with the leaf.
+    The smooth function is used if its values stay small, else a product with the leaf.
     """
     if not operators.keys() >= {"sum", "product"}:
         return
@@ -38,7 +38,7 @@ def structured_graphs(operators: Mapping[Role, str]) -> Iterator[Scenario]:
 
 
 class _Steps:
-    """Steps of a graph so far; each method applies the operator of a role, and returns the name of the result."""
+    """Builder of a graph; its methods apply an operator and return the name of the result."""
 
     def __init__(self, operators: Mapping[Role, str]) -> None:
         self.operators = operators
@@ -59,7 +59,7 @@ class _Steps:
 
 
 def _fan_out(steps: _Steps, count: int) -> Scenario:
-    """Add as many products of one result, pair by pair, so that no path is long."""
+    """Return a graph that sums ``count`` products of one result pairwise, so that no path is long."""
     shared = steps.of(LEAF.name)
     terms = [steps.apply("product", shared, LEAF.name) for _ in range(count)]
     while len(terms) > 1:
@@ -68,7 +68,7 @@ def _fan_out(steps: _Steps, count: int) -> Scenario:
 
 
 def _skip(steps: _Steps, count: int) -> Scenario:
-    """Use an early result again, so many levels later."""
+    """Return a graph that uses an early result again ``count`` levels later."""
     early = later = steps.of(LEAF.name)
     for _ in range(count):
         later = steps.of(later)
@@ -77,7 +77,7 @@ def _skip(steps: _Steps, count: int) -> Scenario:
 
 
 def _diamonds(steps: _Steps, count: int) -> Scenario:
-    """Chain diamonds, of which one side is a product with the leaf."""
+    """Return a chain of ``count`` diamonds, one side of which is a product with the leaf."""
     top = steps.of(LEAF.name)
     for _ in range(count):
         top = steps.apply("sum", steps.apply("product", top, LEAF.name), steps.of(top))

@@ -1,4 +1,4 @@
-"""The tangents of a scenario whose leaves change."""
+"""Tangents of a scenario whose leaves were changed, and scenarios without tangents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from refgrad.scenario import Constant, Jvp, Leaf, Scenario, Step
 
 
 def with_fitting_tangents(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return the steps with each tangent in its leaf's shape and dtype, and none for what is no leaf any more."""
+    """Return the steps with each tangent in its leaf's shape and dtype.
+
+    Tangents of anything else than a leaf that requires grad are dropped.
+    """
     given = tuple(steps)
     leaves = {step.name: step.value for step in given if isinstance(step, Leaf) and step.requires_grad}
     return tuple(
@@ -23,7 +26,7 @@ def with_fitting_tangents(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def without_tangents(scenario: Scenario) -> Scenario:
-    """Return the scenario without directional derivatives, and without what is made or read of them."""
+    """Return the scenario without directional derivatives, and without the steps that depend on them."""
     gone: set[str] = set()
     kept: list[Step] = []
     for step in scenario.steps:
@@ -45,7 +48,7 @@ def _fitted(tangent: Constant, leaf: Constant) -> Constant:
 
 
 def resized(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Return an array of another shape: the entries that were, repeated where there are too few, or ones for none."""
+    """Return an array of another shape, cut or with its entries repeated; of ones if it has no entries."""
     old = array if array.size else np.ones(1)
     if old.ndim == len(shape) and all(a >= b for a, b in zip(old.shape, shape, strict=True)):
         new = old[tuple(slice(length) for length in shape)]

@@ -1,7 +1,7 @@
-"""The pytest plugin: with ``--refgrad-engine NAME`` pytest also runs refgrad's checks on an engine, one item a check.
+"""The pytest plugin: with ``--refgrad-engine NAME`` pytest also runs refgrad's checks on an engine, one item per check.
 
 pytest loads this module in every session of every project in an environment where refgrad is installed, so it imports
-nothing: the plugin proper is loaded once an engine is named.
+the options only. The plugin proper is loaded once an engine is named.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the options; none of them does anything without --refgrad-engine."""
+    """Add the options, all of which need --refgrad-engine."""
     group = parser.getgroup("refgrad", "grading an automatic differentiation engine")
 
     def add(name: str, text: str, *others: str, **fields: Any) -> None:
-        """Offer an option, which has all names of ``others``, too."""
+        """Add an option, with ``others`` as further names."""
         dest = f"grade_{name.replace('-', '_')}"
         group.addoption(f"--refgrad-{name}", *others, dest=dest, default=None, help=text, **fields)
 
@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the plugin proper if an engine is named. Raises UsageError for options that make no sense."""
+    """Load the plugin proper if an engine is named. Raises UsageError for invalid options."""
     options = GradeOptions.of(config)
     if options is not None:
         importlib.import_module("refgrad.pytest_plugin.session").install(config, options)
@@ -59,6 +59,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(name="check_gradients")
 def _check_gradients() -> Callable[..., GradientReport]:
-    """``refgrad.check_gradients``, for tests of a project's own functions."""
+    """Return ``refgrad.check_gradients``, for tests of a project's own functions."""
     function: Callable[..., GradientReport] = importlib.import_module("refgrad").check_gradients
     return function

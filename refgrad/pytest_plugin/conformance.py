@@ -1,4 +1,4 @@
-"""Checks as items of pytest: one item each, without a file of tests behind it."""
+"""Checks as items of pytest: one item for each check, without a test file."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from refgrad.report.findings import Script
 from refgrad.report.narration import failure_text
 
 PROPERTY: Final = "refgrad"
-"""The name under which an item's report carries its verdict, from a worker to the controller too."""
+"""Name under which an item's report carries its verdict, and workers and controller exchange data."""
 
 SUITE: Final = "refgrad"
-"""What stands before the ``::`` in an item's id."""
+"""Part of an item's id before the ``::``."""
 
 
 GARBAGE: Final = (20_000, 20, 20)
-"""Thresholds of the garbage collector: scenarios and balls are many small objects, and hardly ever in cycles."""
+"""Thresholds of the garbage collector, which are high: scenarios and balls are many small objects, rarely in cycles."""
 
 LONGEST_TRACEBACK: Final = 20_000
-"""The most characters that are kept of a traceback of refgrad itself."""
+"""Largest number of characters that are kept of a traceback of refgrad itself."""
 
 
 class CheckFailedError(Exception):
-    """Carries what was found of a check that failed to the report of its item.
+    """Carries the result of a failed check to the report of an item.
 
-    ``waiting`` is the id of the check that was to be run and has nothing to say, because the other one failed.
-    ``objection`` is what is wrong with what is known of the check.
+    ``waiting`` is the id of the item's check if that has no result because the check of ``found`` failed.
+    ``objection`` is the problem with the known failure of the check.
     """
 
     def __init__(self, found: Script, waiting: str = "", objection: str = "") -> None:
@@ -53,7 +53,7 @@ class CheckFailedError(Exception):
 
     @property
     def text(self) -> str:
-        """What is said of it."""
+        """Text of the failure in the report."""
         verdict = self.found.verdict
         if not verdict.failed:
             return self.objection
@@ -62,7 +62,7 @@ class CheckFailedError(Exception):
 
 
 class EngineSession:
-    """An engine, started when a check needs it, the verdicts that are known of it, and those that workers share."""
+    """An engine, started when a check needs it, its known verdicts, and the verdicts that workers share."""
 
     def __init__(
         self,
@@ -79,25 +79,25 @@ class EngineSession:
         self._thresholds = gc.get_threshold()
 
     def start(self) -> Bench:
-        """Start the engine unless that is done. Raises EngineStartError."""
+        """Start the engine unless it is started. Raises EngineStartError if it cannot be started."""
         if self._bench is None:
             engine = launch(self.plan.adapter, self.plan.isolation)
             engine.watch = self.running.watch() if self.running is not None and self.plan.isolation.in_process else None
-            _ = engine.spellings  # raises EngineStartError where the names of the library cannot be read
+            _ = engine.spellings  # raises EngineStartError if the names of the library cannot be read
             self._bench = Bench(engine, self.plan.settings, self.shared)
             self._thresholds = gc.get_threshold()
             gc.set_threshold(*GARBAGE)
         return self._bench
 
     def end(self) -> None:
-        """Leave the process as it was."""
+        """Restore the thresholds of the garbage collector and close the shared verdicts."""
         if self._bench is not None:
             gc.set_threshold(*self._thresholds)
         if self.shared is not None:
             self.shared.close()
 
     def verdict(self, check: Check) -> Verdict:
-        """Return what is known of a check, or run it. What the engine warns of is no concern of the checks."""
+        """Return the known verdict of a check, or run it. Warnings of the engine are ignored."""
         if check.id in self.known:
             return self.known[check.id]
         with warnings.catch_warnings():
@@ -106,7 +106,7 @@ class EngineSession:
 
 
 class Suite(pytest.Collector):
-    """The collector of every check that the session's engine is graded by."""
+    """Collector of all checks of the session's engine."""
 
     engine: EngineSession
 
@@ -118,7 +118,7 @@ class Suite(pytest.Collector):
         return suite
 
     def collect(self) -> Iterator[CheckItem]:
-        """Return one item a check, in the order of a report."""
+        """Yield one item for each check, in the order of a report."""
         for check in self.engine.plan.checks:
             item: CheckItem = CheckItem.from_parent(self, name=check.id)
             item.check, item.engine = check, self.engine
@@ -126,17 +126,17 @@ class Suite(pytest.Collector):
 
 
 class CheckItem(pytest.Item):
-    """One check. It fails where an engine must do better, and says how; otherwise it passes, is skipped or xfails."""
+    """Item of one check. It fails for an unexpected verdict on the level MUST; else it passes, is skipped or xfails."""
 
     check: Check
     engine: EngineSession
 
     def runtest(self) -> None:
-        """Grade, and turn the verdict into what pytest knows."""
+        """Run the check and turn its verdict into an outcome of pytest."""
         try:
             verdict = self.engine.verdict(self.check)
         except KeyboardInterrupt as error:
-            if hasattr(self.config, "workerinput"):  # whoever stops a run stops its controller: this is the engine's
+            if hasattr(self.config, "workerinput"):  # users stop the controller: this comes from the engine
                 raise RuntimeError("the check was interrupted") from error
             raise
         self._attach(verdict)
@@ -152,7 +152,7 @@ class CheckItem(pytest.Item):
         self._run_causes(verdict)
 
     def _run_causes(self, verdict: Verdict) -> None:
-        """Run what this check waits for, where that was not selected: it must not fail unseen."""
+        """Run the checks that this one waits for if they were not selected, so that their failures are reported."""
         if not verdict.cause:
             return
         selected = {item.name for item in self.session.items if isinstance(item, CheckItem)}
@@ -168,7 +168,7 @@ class CheckItem(pytest.Item):
         return self.engine.plan.known_failures
 
     def _fails(self, verdict: Verdict) -> bool:
-        """Whether a verdict fails the session."""
+        """Return True if a verdict fails the session."""
         return verdict.failed and verdict.level == "MUST" and not self._known.excuse(verdict)
 
     def _attach(self, verdict: Verdict) -> None:
@@ -179,7 +179,7 @@ class CheckItem(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,
     ) -> Any:
-        """Return the text of the verdict, not a traceback; of another error, a traceback through refgrad alone."""
+        """Return the text of the verdict, not a traceback; for other errors, a traceback without frames of pytest."""
         if isinstance(excinfo.value, CheckFailedError):
             return excinfo.value.text
         if isinstance(excinfo.value, pytest.xfail.Exception):
@@ -190,19 +190,19 @@ class CheckItem(pytest.Item):
         return shown if plain_text(text, LONGEST_TRACEBACK) == text else plain_text(text, LONGEST_TRACEBACK)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return what stands above a failure: the id of the check."""
+        """Return the headline of a failure, which is the id of the check."""
         return self.path, None, self.name
 
 
 def as_property(verdict: Verdict) -> tuple[str, str]:
-    """Return a verdict as a property of its item, in JSON: pytest writes properties into the file of --junitxml."""
+    """Return a verdict as a property of its item, in JSON. pytest writes properties into the file of --junitxml."""
     return PROPERTY, json.dumps(verdict.to_json())
 
 
 def verdicts_in(report: pytest.TestReport) -> list[Verdict]:
-    """Return the verdicts that a report carries: that of its check, and those of what the check waits for.
+    """Return the verdicts that a report carries: that of its check, and those of the checks that it waits for.
 
-    There are none in a report of something else, or of an item's setup or teardown.
+    Reports of other items, and of an item's setup or teardown, carry none.
     """
     if report.when in {"setup", "teardown"}:
         return []

@@ -1,6 +1,7 @@
 """Distribution of checks among workers of pytest-xdist: those of one operator go to the same one, one after another.
 
-They share the operator's corners, which a worker keeps, and need each other's verdicts, for which nobody waits then.
+They share the operator's boundary cases, which a worker caches, and need each other's verdicts, for which no worker
+waits then.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ from refgrad.grading.checks.check import Check
 from refgrad.pytest_plugin.conformance import SUITE
 
 QUEUED: Final = 3
-"""How many items a worker has at least, the one that it runs included: it takes up none before it knows the next."""
+"""Smallest number of items of a worker, including the running one: it starts none before it knows the next."""
 
 SHARES: Final = 4
-"""What is left of a run is sent to each worker in about so many messages at least."""
+"""Approximate smallest number of messages in which a worker gets its part of the remaining items."""
 
 
 class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist publishes no types
-    """Sends a worker the next items of the operator that it is at, and then those of an operator nobody is at.
+    """Sends a worker the next items of its current operator, and then those of an operator that no other worker has.
 
-    Whatever is about no operator is a group of its own. All else is pytest-xdist's way to distribute items by load.
+    An item without an operator is a group of its own. All else is pytest-xdist's distribution by load.
     """
 
     def __init__(self, config: pytest.Config, log: Any, checks: Iterable[Check]) -> None:
-        """``checks`` tell what the items are about."""
+        """Map the items of ``checks`` to their operators."""
         super().__init__(config, log)
         self._operators = {f"{SUITE}::{check.id}": check.operator_name for check in checks}
         self._at: dict[Any, str] = {}
 
     def check_schedule(self, node: Any, duration: float = 0.0) -> None:  # noqa: ARG002 (pytest-xdist's signature)
-        """Send a worker more that soon has none, or let it end where there are none."""
+        """Send more items to a worker that soon has none, or shut it down if there are none."""
         if node.shutting_down:
             return
         if not self.pending:
@@ -44,9 +45,9 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
             self._send_tests(node, lacking)
 
     def _send_tests(self, node: Any, num: int) -> None:
-        """Send a worker at least so many items in one message, with what else there is about the last one's operator.
+        """Send a worker at least ``num`` items in one message, with further items of the last one's operator.
 
-        Towards the end there are no more than a share of what is left, so that no worker is left with all of it.
+        It gets a share of the remaining items at most, or ``num`` if that is more, so that no worker is left with all.
         """
         most = max(num, len(self.pending) // (SHARES * len(self.nodes)))
         rest: list[int] = list(self.pending)
@@ -61,7 +62,7 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
         super()._send_tests(node, len(chosen))
 
     def _next(self, node: Any, pending: Sequence[int]) -> int:
-        """Return the number of the item that a worker takes up next."""
+        """Return the number of the next item for a worker."""
         mine = self._at.get(node)
         others = {self._at[other] for other in self.nodes if other is not node and other in self._at}
         if mine is not None:
@@ -72,6 +73,6 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
 
     @cached_property
     def _groups(self) -> list[str]:
-        """What each item of the collection belongs to."""
+        """Operator of each item of the collection, or the id of an item without one."""
         assert self.collection is not None
         return [self._operators.get(item) or item for item in self.collection]

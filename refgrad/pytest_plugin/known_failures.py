@@ -1,4 +1,4 @@
-"""The failures that a project knows of an engine, held against what a run finds."""
+"""The known failures of a project, compared with the verdicts of a run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from refgrad.pytest_plugin.known_failures_file import (
 )
 
 LONGEST_REASON: Final = 200
-"""The most characters of a reason that a run writes, for somebody to replace."""
+"""Largest number of characters of a reason that a run writes, which a user is to replace."""
 
 HELD: Final[frozenset[Outcome]] = frozenset({"passed", "convention", "unsupported"})
-"""Outcomes in which nothing is left of a known failure; `inconclusive` says nothing of it."""
+"""Outcomes with which a known failure no longer exists. `inconclusive` is not evidence of that."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailures:
-    """What is known of an engine of some version, by check; of some it is past the day on which that expires.
+    """Known failures of one version of an engine, by check, and the ids of those that have expired.
 
-    While the file is written anew (``updates``), a failure that it does not hold is accepted, and so is an entry that
-    nothing is left of.
+    If the file is to be updated (``updates``), failures that it does not hold are accepted, and so are entries of
+    checks that no longer fail.
     """
 
     path: Path | None = None
@@ -41,7 +41,7 @@ class KnownFailures:
 
     @classmethod
     def of(cls, path: Path, engine: str, version: str, *, updates: bool = False) -> KnownFailures:
-        """Read a file; where it is to be written anew there may be none. Raises KnownFailuresError."""
+        """Read a file, which may be missing if it is to be updated. Raises KnownFailuresError if it is invalid."""
         engine = plain_line(engine)
         every = () if updates and not path.exists() else read_known_failures(path)
         ours = [entry for entry in every if entry.concerns(engine, version)]
@@ -54,14 +54,14 @@ class KnownFailures:
         return cls(path, engine, {entry.id: entry for entry in ours}, expired, updates)
 
     def excuse(self, verdict: Verdict) -> str:
-        """Return why a failure fails no run; nothing where it does."""
+        """Return the reason why a failure does not fail the run, or an empty string if it does."""
         if verdict.id in self.entries:
             return "" if verdict.id in self.expired else f"known failure: {self.entries[verdict.id].told}"
         written = self.updates and verdict.failed and verdict.level == "MUST"
         return f"a known failure from now on, in {self.path}" if written else ""
 
     def objection(self, verdict: Verdict) -> str:
-        """Return what is wrong with the entry of a check, and what to do about it; nothing where it agrees."""
+        """Return the problem with the entry of a check and how to fix it, or an empty string."""
         entry = self.entries.get(verdict.id)
         if entry is None:
             return ""
@@ -73,7 +73,7 @@ class KnownFailures:
         return ""
 
     def objections(self, verdicts: Sequence[Verdict]) -> list[str]:
-        """Return what is wrong with the entries of some checks."""
+        """Return the problems with the entries of some checks."""
         return [told for told in map(self.objection, verdicts) if told]
 
     def unexpected(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -81,9 +81,9 @@ class KnownFailures:
         return [verdict for verdict in verdicts if verdict.failed and not self.excuse(verdict)]
 
     def update(self, verdicts: Sequence[Verdict]) -> None:
-        """Write what fails on the level MUST and is not in the file, and delete what nothing is left of.
+        """Add failures on the level MUST that are not in the file, and delete entries of checks that no longer fail.
 
-        Raises KnownFailuresError where that cannot be done.
+        Raises KnownFailuresError if that cannot be done.
         """
         if self.path is None or not self.updates:
             return
@@ -103,5 +103,5 @@ class KnownFailures:
 
 
 def _specific(entry: KnownFailure) -> tuple[bool, bool]:
-    """Of two entries on one check, the one that names the engine counts, and then the one that names versions."""
+    """Return the precedence of an entry: one that names the engine overrides others, then one that names versions."""
     return bool(entry.engine), bool(entry.version)

@@ -1,4 +1,4 @@
-"""The file of the failures that a project knows of: entries of TOML, which people write and a run may add to."""
+"""The file of a project's known failures: entries of TOML, which people write and a run may add to."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ HEAD: Final = f"[[{TABLE}]]"
 
 
 class KnownFailuresError(UserError):
-    """A file of known failures is not what it should be; the message names the entry and what is wrong."""
+    """A file of known failures is invalid. The message names the entry and the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """A check that fails, why, and on which engine, for which of its versions and for how long that is accepted."""
+    """A check that is known to fail: the reason, the engine, its versions, and how long the failure is accepted."""
 
     id: str
     reason: str
@@ -38,11 +38,14 @@ class KnownFailure:
 
     @property
     def told(self) -> str:
-        """The reason with its link."""
+        """Reason with its link."""
         return plain_line(f"{self.reason} ({self.link})" if self.link else self.reason)
 
     def concerns(self, engine: str, version: str) -> bool:
-        """Whether it is about an engine of some version. Raises KnownFailuresError where the version says nothing."""
+        """Return True if the entry applies to a version of an engine.
+
+        Raises KnownFailuresError if the entry names versions and ``version`` cannot be compared with them.
+        """
         if self.engine not in {"", engine}:
             return False
         try:
@@ -53,15 +56,15 @@ class KnownFailure:
 
 
 def read_known_failures(path: Path) -> tuple[KnownFailure, ...]:
-    """Read a file. Raises KnownFailuresError where it is malformed, or an entry is about no check."""
+    """Read a file. Raises KnownFailuresError if it is malformed, or if an entry names an unknown check."""
     rows = read_toml(path, "known-failures", KnownFailuresError, dates=("expires",)).get(TABLE, [])
     return tuple(_entry(f"{path}: {TABLE}[{number}]", row) for number, row in enumerate(rows))
 
 
 def written_anew(path: Path, gone: Sequence[KnownFailure], new: Sequence[KnownFailure]) -> str:
-    """Return the text of a file without some entries and with others; the rest stays as it is, comments too.
+    """Return the text of a file with entries removed and added. The rest, including comments, is unchanged.
 
-    Raises KnownFailuresError for a file in which the entries cannot be told apart by their heads.
+    Raises KnownFailuresError if the entries of the file cannot be separated by their headers.
     """
     entries = read_known_failures(path) if path.exists() else ()
     before, *blocks = _blocks(read_text(path, KnownFailuresError)) if path.exists() else [""]
@@ -87,7 +90,7 @@ def _entry(where: str, row: dict[str, Any]) -> KnownFailure:
 
 
 def _blocks(text: str) -> list[str]:
-    """Split a file before the head of each entry, and the comment that stands on the head."""
+    """Split a file before the header of each entry and the comment directly above the header."""
     lines = text.splitlines(keepends=True)
     starts = [0]
     for place, line in enumerate(lines):
@@ -108,5 +111,5 @@ def _block(entry: KnownFailure) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a string of TOML, which has the escapes of JSON; what has no place in a file is plain already."""
+    """Return a string of TOML, which has the escapes of JSON. Control characters were escaped before."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A lock on a report, so that two runs never write it at once. It ends with the process that holds it."""
+"""A lock on a report, so that two runs never write it at once. It is released when the process that holds it ends."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class LockedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A file that is locked while it is open. What a dead process left behind is a file like any other."""
+    """A file that is locked while it is open. A file left by a process that died is not locked."""
 
     path: Path
     file: FileIO
 
     @classmethod
     def take(cls, path: Path) -> Lock:
-        """Return the lock on a file, which is made. Raises LockedError where it is taken, and OSError."""
+        """Create a file if needed and lock it. Raises LockedError if it is locked, OSError if it cannot be created."""
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
             file = FileIO(path, "a")
@@ -47,7 +47,7 @@ class Lock:
 
 
 def _is_at(file: FileIO, path: Path) -> bool:
-    """Whether a file is still there by its name: who held the lock before may have removed it."""
+    """Return True if the path still names the file: the previous holder of the lock may have removed it."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

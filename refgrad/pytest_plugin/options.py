@@ -1,4 +1,4 @@
-"""The options of grading on pytest's command line, read without loading anything of refgrad."""
+"""The options of grading on pytest's command line, read without loading other modules of refgrad."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, Final
 import pytest
 
 ITEM: Final = "refgrad::"
-"""What the id of an item begins with; the rest is that of its check."""
+"""Prefix of the id of an item; the rest is the id of its check."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradeOptions:
-    """An engine by name, and how to grade it; ``select`` empty means every check."""
+    """The name of an engine, and how to grade it. An empty ``select`` means every check."""
 
     engine: str
     profile: str = "standard"
@@ -36,7 +36,7 @@ class GradeOptions:
 
     @classmethod
     def of(cls, config: pytest.Config) -> GradeOptions | None:
-        """Return the options of a session, with the project's defaults; None if it names no engine.
+        """Return the options of a session, with the project's defaults, or None if it names no engine.
 
         Raises UsageError for an option of grading without an engine, or for --refgrad-resume without --refgrad-output.
         """
@@ -53,17 +53,17 @@ class GradeOptions:
 
 
 def portable_path(path: Path | str) -> str:
-    """Return a path as a text of UTF-8, in whatever locale it was typed: processes send each other no other texts."""
+    """Return a path as a text of UTF-8, whatever the locale, since processes exchange no other texts."""
     return os.fsencode(path).decode("utf-8", "surrogateescape")
 
 
 def local_path(text: str) -> Path:
-    """Return the path that `portable_path` was given."""
+    """Return the path that was passed to `portable_path`."""
     return Path(os.fsdecode(text.encode("utf-8", "surrogateescape")))
 
 
 def _select_what_is_named(config: pytest.Config) -> None:
-    """Turn arguments such as ``refgrad::operators/exp``, which are no paths, into patterns; workers get those."""
+    """Turn arguments such as ``refgrad::operators/exp``, which are not paths, into patterns, which workers receive."""
     named = [argument for argument in config.args if argument.startswith(ITEM)]
     if named and config.option.grade_engine is not None:
         config.args = [argument for argument in config.args if argument not in named]
@@ -72,7 +72,7 @@ def _select_what_is_named(config: pytest.Config) -> None:
 
 
 def _given(config: pytest.Config) -> dict[str, Any]:
-    """Return the options that stand on the command line, by the names of their fields."""
+    """Return the options on the command line, by the names of their fields."""
     given = {field.name: getattr(config.option, f"grade_{field.name}") for field in fields(GradeOptions)}
     for name, kind in (("output", local_path), ("expect", local_path), ("select", tuple)):
         given[name] = given[name] if given[name] is None else kind(given[name])
@@ -80,7 +80,7 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 
 
 def _defaults(folder: Path) -> dict[str, Any]:
-    """Return what the project says. Raises UsageError where it says something odd."""
+    """Return the project's defaults. Raises UsageError if they are invalid."""
     module = importlib.import_module("refgrad.grading.defaults")
     try:
         defaults: dict[str, Any] = module.read_defaults(folder)

@@ -1,4 +1,4 @@
-"""The plan of a session: which engine is graded, by which checks, how thoroughly, and what is known of it already."""
+"""The plan of a session: the engine, its checks, the settings, and the failures and verdicts known already."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from refgrad.report.findings import Script
 
 
 class PlanError(UserError):
-    """What was asked for cannot be done; the message says why in one line."""
+    """A request cannot be fulfilled. The message gives the reason in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An adapter, and the checks that its engine is graded by."""
+    """An adapter, the checks of its engine, the settings and the known failures."""
 
     options: GradeOptions
     adapter: AnyAdapter
@@ -45,7 +45,7 @@ class Plan:
 
     @classmethod
     def of(cls, options: GradeOptions, adapter: AnyAdapter | None = None) -> Plan:
-        """Return the plan for options, with the adapter if it is known. Raises UserError where they make no sense."""
+        """Return the plan for options, with the adapter if it is known. Raises UserError if they are invalid."""
         if options.profile not in EFFORTS:
             raise PlanError(f"there is no profile {options.profile!r}; there are: {', '.join(EFFORTS)}")
         if options.output is not None:
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def isolation(self) -> Isolation:
-        """How the engine is run."""
+        """Process, interpreter and limits with which the engine runs."""
         given, limits = self.options, Limits()
         if given.time_limit is not None:
             limits = replace(limits, program=given.time_limit)
@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def adapter_data(self) -> Mapping[str, Any] | None:
-        """The adapter as workers get it; None if they read it from the same file."""
+        """Adapter as data for workers, or None if they read it from the same file."""
         engine = self.options.engine
         return None if engine.endswith(".toml") or engine in shipped_engines() else adapter_data(self.adapter)
 
@@ -93,13 +93,13 @@ class Plan:
         return f"{engine}, profile {self.settings.profile}, seed {self.settings.seed}"
 
     def script(self, verdict: Verdict) -> Script:
-        """Return the sentence and the program for what was found of this plan's engine."""
+        """Return the sentence and the program for a verdict on this plan's engine."""
         version = engine_version(self.adapter, self.isolation.python)
         return Script(self.adapter.name, version, verdict, language=self.adapter.language)
 
     @property
     def header(self) -> dict[str, Any]:
-        """What makes verdicts of two runs comparable: the engine, the suite, the profile and the seed."""
+        """Data in which two runs must agree for their verdicts to be comparable: engine, suite, profile and seed."""
         return {
             "schema": "refgrad/journal/1",
             "engine": describe_engine(self.adapter, self.isolation.python),
@@ -110,18 +110,18 @@ class Plan:
 
     @property
     def report(self) -> Path | None:
-        """Where the report is written; None if nothing is."""
+        """Path of the report, or None if none is written."""
         return None if self.options.output is None else document_path(self.options.output, self.adapter.name)
 
     @property
     def journal(self) -> Journal | None:
-        """Where verdicts are kept while the run goes on, beside the report; None if nothing is written."""
+        """Journal that keeps the verdicts during the run, next to the report, or None if none is written."""
         return None if self.report is None else Journal(self.report.with_suffix(".journal.jsonl"))
 
     def lock(self) -> Lock | None:
-        """Return the lock on the report; None if nothing is written.
+        """Return the lock on the report, or None if none is written.
 
-        Raises PlanError where another run writes the same report, or where nothing can be written at all.
+        Raises PlanError if another run writes the same report, or if nothing can be written.
         """
         if self.report is None:
             return None
@@ -133,9 +133,9 @@ class Plan:
             raise PlanError(f"{self.report} cannot be written: {error.strerror}") from error
 
     def known(self) -> Mapping[str, Verdict]:
-        """Return the verdicts of the run that is resumed, by check; none for a fresh run or where no journal is.
+        """Return the verdicts of the run that is resumed, by check; none for a new run or without a journal.
 
-        Raises JournalError where the journal is of another run, or damaged.
+        Raises JournalError if the journal belongs to another run or is damaged.
         """
         journal = self.journal
         if not self.options.resume or journal is None or not journal.path.exists():
@@ -144,7 +144,7 @@ class Plan:
 
 
 def _known_failures(options: GradeOptions, adapter: AnyAdapter) -> KnownFailures:
-    """Return what is known to fail. Raises PlanError or KnownFailuresError."""
+    """Return the known failures of the engine. Raises PlanError or KnownFailuresError if the options are invalid."""
     if options.expect is None:
         if options.update:
             raise PlanError("to write the known failures anew, name their file with --expect FILE")
@@ -154,7 +154,7 @@ def _known_failures(options: GradeOptions, adapter: AnyAdapter) -> KnownFailures
 
 
 def _refuse_what_is_no_folder(path: Path) -> None:
-    """Raise PlanError for a path that is no name of a folder: NUL ends names, and UTF-8 holds no other bytes."""
+    """Raise PlanError for a path that cannot be a folder, contains a NUL, or is not valid UTF-8."""
     try:
         os.fsencode(path).decode("utf-8")
         beside = path.exists() and not path.is_dir()
@@ -165,7 +165,7 @@ def _refuse_what_is_no_folder(path: Path) -> None:
 
 
 def selected(globs: tuple[str, ...]) -> tuple[Check, ...]:
-    """Return the checks whose id matches one of the patterns, all of them if there is none.
+    """Return the checks whose id matches one of the patterns, or all checks if there are no patterns.
 
     Raises PlanError for a pattern that matches nothing.
     """

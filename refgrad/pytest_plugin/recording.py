@@ -1,4 +1,4 @@
-"""The record of a session: the controlling process writes down what the checks find as it comes in."""
+"""The record of a session: the controlling process records the verdicts as they arrive."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from refgrad.report.document import ReportError, build_document, write_document
 from refgrad.report.findings import Script
 
 CANNOT_START = 3
-"""The exit status of a session whose engine cannot be started."""
+"""Exit status of a session whose engine cannot be started."""
 
 BROKEN = 4
-"""The exit status of a session in which refgrad itself failed, or could not write what it found."""
+"""Exit status of a session in which refgrad itself failed or could not write its results."""
 
 OUTCOMES_OF_REPORTS = frozenset({"passed", "failed", "skipped"})
-"""Those of pytest; others are of plugins, for a check that is run again."""
+"""Outcomes that pytest itself reports. Plugins report others, for example for a check that is run again."""
 
 TO_THE_END = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
-"""The exit statuses of sessions that ran everything that they were to run, unless they say that they stopped."""
+"""Exit statuses of sessions that ran all their items, unless ``shouldfail`` or ``shouldstop`` is set."""
 
 
 class Recorder:
-    """Keeps the verdicts of a session: in the journal at once, in the report at its end, however it ends.
+    """Records the verdicts of a session: in the journal at once, in the report at its end, however it ends.
 
-    ``start_error`` says why the engine could not be started, ``write_error`` why the journal or the report could not be
-    written. ``broken`` holds the checks that ended without a verdict, and what is known of why. ``chosen`` are the
-    checks that pytest chose among the planned ones, once that is known; ``missing``, at the end, those that should have
-    a verdict and have none.
+    ``start_error`` is the reason why the engine could not be started, ``write_error`` why a file could not be written.
+    ``broken`` maps the checks that ended without a verdict to the text of their reports. ``chosen`` are the checks that
+    pytest selected among the planned ones, once that is known. At the end, ``missing`` are those that should have a
+    verdict and have none.
     """
 
     def __init__(self, plan: Plan, known: Mapping[str, Verdict], signals: Signals) -> None:
-        """``known`` are the verdicts of the run that is resumed."""
+        """Take the plan, the verdicts of the run that is resumed, and the handler of signals."""
         self.plan = plan
         self.known = known
         self.signals = signals
@@ -61,7 +61,7 @@ class Recorder:
         self.report: Path | None = None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Begin a journal, unless one is gone on with. Raises UsageError where it cannot be written."""
+        """Begin a journal, unless one is resumed. Raises UsageError if it cannot be written."""
         journal = self.plan.journal
         if journal is not None and not self.known and not session.config.option.collectonly:
             try:
@@ -71,16 +71,16 @@ class Recorder:
         self.begun = True
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Remember which checks are to be run, where this process runs them."""
+        """Store which checks are to be run, if this process runs them."""
         if session.items:
             self.chosen = [item.name for item in session.items if isinstance(item, CheckItem)]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember that the checks could not be collected: then none of them was left out by choice."""
+        """Store whether the checks could not be collected: then none of them was deselected."""
         self.uncollected |= report.failed and report.nodeid == SUITE
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write down what a report carries. A check that comes to its end without a verdict is broken."""
+        """Record the verdicts of a report. A check that ends without a verdict is broken."""
         verdicts = verdicts_in(report)
         for verdict in verdicts:
             self._record(verdict)
@@ -92,7 +92,7 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
-        """Write the report, of as much as is known, and let the exit status say if something is not."""
+        """Write the report of all known verdicts, and change the exit status if some are missing or not written."""
         if self.begun and not self.start_error and not session.config.option.collectonly:
             self._write()
             self._update_known_failures()
@@ -100,7 +100,7 @@ class Recorder:
         self.missing = self._missing(session)
         _complete_junit(session.config, self.start_error)
         with warnings.catch_warnings():
-            if self.start_error:  # what other plugins miss in such a session has no other reason
+            if self.start_error:  # other plugins warn of what such a session lacks
                 warnings.simplefilter("ignore")
             yield
         status = self._status(session)
@@ -109,18 +109,18 @@ class Recorder:
 
     @property
     def found(self) -> list[Verdict]:
-        """The verdicts of this session so far, in the order of the suite."""
+        """Verdicts of this session so far, in the order of the suite."""
         return [self.verdicts[check.id] for check in all_checks() if check.id in self.verdicts]
 
     @property
     def unfinished(self) -> list[str]:
-        """The checks that were chosen and have no verdict, in the order of the suite."""
+        """Chosen checks that have no verdict, in the order of the suite."""
         every = [check.id for check in self.plan.checks]
         chosen = every if self.chosen is None or self.uncollected else self.chosen
         return [check for check in chosen if check not in self.verdicts]
 
     def give_up(self, message: str) -> None:
-        """End the session, since the engine cannot be started."""
+        """End the session because the engine cannot be started."""
         self.start_error = message
         pytest.exit(message, returncode=CANNOT_START)
 
@@ -161,7 +161,7 @@ class Recorder:
             self.write_error = self.write_error or str(error)
 
     def _write_step_summary(self) -> None:
-        """Add to the file whose text GitHub Actions shows below a run."""
+        """Append the summary to the file that GitHub Actions shows below a run."""
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path:
             return
@@ -174,7 +174,7 @@ class Recorder:
             self.write_error = self.write_error or f"{path} cannot be written: {error.strerror}"
 
     def annotations(self) -> Iterator[str]:
-        """Yield the lines from which GitHub Actions makes errors, where it runs this."""
+        """Yield the lines that GitHub Actions turns into errors, if it runs this session."""
         if os.environ.get("GITHUB_ACTIONS") == "true":
             objections = self.plan.known_failures.objections(self.found)
             yield from annotation_lines(self.plan.title, self._unexpected(), objections)
@@ -183,7 +183,7 @@ class Recorder:
         return [self.plan.script(verdict) for verdict in self.plan.known_failures.unexpected(self.found)]
 
     def _status(self, session: pytest.Session) -> int:
-        """Return the exit status, where it is not pytest's own: no check must be left without a verdict unseen."""
+        """Return the exit status that replaces pytest's own, or 0. No check without a verdict must go unnoticed."""
         if session.config.option.collectonly or self.start_error:
             return 0
         if self.signals.terminated and session.exitstatus == pytest.ExitCode.INTERRUPTED:
@@ -191,7 +191,7 @@ class Recorder:
         return BROKEN if self.write_error or self.missing else 0
 
     def _missing(self, session: pytest.Session) -> Sequence[str]:
-        """Return the checks that were run without a verdict; and where nothing stopped the session, those not run."""
+        """Return the checks without a verdict: those that were run, and, unless the session was stopped, all chosen."""
         if session.config.option.collectonly:
             return ()
         stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
@@ -199,7 +199,10 @@ class Recorder:
 
 
 def _complete_junit(config: pytest.Config, start_error: str) -> None:
-    """Change what pytest is about to write, if it writes a file, when a session ends."""
+    """Change the JUnit file, if pytest is to write one.
+
+    Unsupported checks are removed, and an error is added if the engine could not be started.
+    """
     xml = config.stash.get(xml_key, None)
     if xml is None:
         return
@@ -211,7 +214,7 @@ def _complete_junit(config: pytest.Config, start_error: str) -> None:
 
 
 def write_junit_error(config: pytest.Config, start_error: str) -> None:
-    """Write the file of a session that does not begin, since its engine cannot be started."""
+    """Write the JUnit file, if requested, of a session that does not begin because its engine cannot be started."""
     if config.option.xmlpath and not hasattr(config, "workerinput"):
         xml = LogXML(config.option.xmlpath, config.option.junitprefix)
         xml.pytest_sessionstart()

@@ -1,4 +1,4 @@
-"""The scenario that a worker runs in its own process, written down so that the controller can blame a crash."""
+"""A file of the scenario that a worker runs in its own process, so that the controller can attribute a crash."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Final
 from refgrad.scenario import Apply, Scenario, parse
 
 HEAD: Final = Struct("<II")
-"""The number of the step that is being run, from 1, and the bytes of the scenario's text."""
+"""Number of the running step, from 1, and number of bytes of the scenario's text."""
 
 LARGEST: Final = 1 << 20
-"""Bytes of the file; of a scenario that is larger, no step is known."""
+"""Size of the file in bytes. For a larger scenario, no step is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A file that a worker maps into its memory, and that stays when the worker dies."""
+    """A file that a worker maps into its memory, and that remains when the worker dies."""
 
     path: Path
 
     def watch(self) -> Callable[[Scenario], Callable[[int], None]]:
-        """Return what notes a scenario, and returns what notes each of its steps."""
+        """Return a function that stores a scenario, and returns a function that stores the number of each step."""
         with self.path.open("w+b") as file:
             file.truncate(LARGEST)
             memory = mmap.mmap(file.fileno(), LARGEST)
@@ -42,7 +42,7 @@ class Running:
         return begin
 
     def operator(self) -> str:
-        """Return the operator that was being applied, or nothing where none was."""
+        """Return the operator that was being applied, or an empty string."""
         if not self.path.exists():
             return ""
         content = self.path.read_bytes()

@@ -1,4 +1,4 @@
-"""What the plugin adds to a session that names an engine: items, a recorder of what they find, a summary."""
+"""The parts that the plugin adds to a session that names an engine: items, a recorder of verdicts, a summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RECORDER = "refgrad-recorder"
 
 
 def install(config: pytest.Config, options: GradeOptions) -> None:
-    """Register everything with the session. Raises UsageError where the engine, the profile or a pattern is unknown."""
+    """Register everything with the session. Raises UsageError if the engine, the profile or a pattern is unknown."""
     try:
         _only_what_was_named(config)
         if hasattr(config, "workerinput"):
@@ -65,7 +65,7 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
 
 
 def _shared_file(config: pytest.Config, lock: Lock | None) -> Path:
-    """Return the path at which workers share verdicts, next to the report where one is written.
+    """Return the path at which workers share verdicts, next to the report if one is written.
 
     The lock on the report shows that a file at that path is left over from a run that was killed.
     """
@@ -80,7 +80,7 @@ def _shared_file(config: pytest.Config, lock: Lock | None) -> Path:
 
 
 def _remove(shared: Path) -> None:
-    """Remove the file of shared verdicts, and those next to it that say what each worker runs."""
+    """Remove the file of shared verdicts, and those next to it that hold the scenario of each worker."""
     for path in shared.parent.glob(f"{shared.name}*"):
         path.unlink(missing_ok=True)
 
@@ -95,7 +95,7 @@ def _worker(config: pytest.Config, options: GradeOptions) -> Conformance:
 
 
 def _only_what_was_named(config: pytest.Config) -> None:
-    """Without paths on the command line, run the checks alone, not what pytest would collect by default."""
+    """Drop pytest's default paths, so that only the checks run if the command line has no paths."""
     if config.args_source is not config.ArgsSource.ARGS:
         config.args = []
         config.args_source = config.ArgsSource.ARGS
@@ -105,16 +105,16 @@ class Conformance:
     """Adds the items, and starts the engine before the first of them runs."""
 
     def __init__(self, engine: EngineSession) -> None:
-        """``engine`` is what the items are about."""
+        """Take the engine session of the items."""
         self.engine = engine
 
     def pytest_unconfigure(self) -> None:
-        """Leave the process as it was."""
+        """End the engine session."""
         self.engine.end()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Collect the suite, before -k and the like choose among the items."""
+        """Collect the suite, before options such as -k select among the items."""
         suite = Suite.of(session, self.engine)
         report = session.ihook.pytest_make_collect_report(collector=suite)
         items.extend(report.result)
@@ -122,7 +122,7 @@ class Conformance:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Start the engine if a check is to be run; end the session if that fails."""
+        """Start the engine if a check is to be run, and end the session if that fails."""
         checks = [item.check for item in session.items if isinstance(item, CheckItem)]
         if session.config.option.collectonly or all(check.id in self.engine.known for check in checks):
             return
@@ -138,7 +138,7 @@ class Conformance:
 
 
 def _is_interrupted(config: pytest.Config) -> bool:
-    """Whether somebody stopped the session; of a worker, its controller knows."""
+    """Return True if a signal stopped the session. In a worker this is False, as only its controller knows."""
     recorder = config.pluginmanager.get_plugin(RECORDER)
     return recorder is not None and bool(recorder.signals.received)
 

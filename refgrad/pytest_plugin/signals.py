@@ -1,4 +1,4 @@
-"""Ends a session in order when a signal asks its process to end, so that the report is still written."""
+"""The orderly end of a session on a signal, so that the report is still written."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any, Final
 import pytest
 
 HANDLED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-"""Signals that end a session. SIGHUP stays ignored where it is ignored when the session starts, as under nohup."""
+"""Signals that end a session. SIGHUP stays ignored if it is ignored when the session starts, as under nohup."""
 
 
 class Signals:
-    """Raises KeyboardInterrupt for the first signal; ignores later ones, and all while the session finishes."""
+    """Raises KeyboardInterrupt for the first signal. Ignores later ones, and all signals while the session finishes."""
 
     def __init__(self) -> None:
-        """No signal has come."""
+        """Start without a received signal."""
         self.received: int = 0
         self._finishing = False
         self._before: dict[int, Any] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Handle signals, where that can be done: in the main thread."""
+        """Install the signal handlers, which is possible in the main thread only."""
         if threading.current_thread() is threading.main_thread():
             ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             handled = [number for number in HANDLED if number != signal.SIGHUP or not ignored]
@@ -33,23 +33,23 @@ class Signals:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Iterator[None]:
-        """Let nothing keep the report from being written."""
+        """Ignore signals while the report is written."""
         self._finishing = True
         yield
 
     def pytest_unconfigure(self) -> None:
-        """Handle signals as before."""
+        """Restore the previous signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     @property
     def status(self) -> int:
-        """The exit status of a process that ended for the signal, as shells give it; 0 if none has come."""
+        """Exit status of a process ended by the signal, as shells report it, or 0 if none was received."""
         return 128 + self.received if self.received else 0
 
     @property
     def terminated(self) -> bool:
-        """Return True if a signal came other than SIGINT, for which pytest has an exit status of its own."""
+        """Return True if a signal other than SIGINT was received. pytest has an exit status of its own for SIGINT."""
         return self.received not in {0, signal.SIGINT}
 
     def _handle(self, number: int, _: FrameType | None) -> None:

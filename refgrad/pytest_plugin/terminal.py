@@ -1,4 +1,4 @@
-"""What pytest's terminal says of the checks: a letter and a word each, and a summary."""
+"""The output of checks on pytest's terminal: a letter and a word for each, and a summary."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from refgrad.pytest_plugin.conformance import verdicts_in
 from refgrad.pytest_plugin.recording import Recorder
 
 TOLD_APART: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
-"""Outcomes that pass, each with its own letter, since they are worth a look."""
+"""Outcomes that pass, but have letters of their own, since they deserve attention."""
 
 NAMED = 10
-"""How many checks without a verdict are named."""
+"""Largest number of checks without a verdict that are named."""
 
 Status = tuple[str, str, str]
 
 
 class Narrator:
-    """Says which engine is graded, and what was found."""
+    """Prints which engine is graded, and the verdicts."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """``recorder`` knows what was found."""
+        """Take the recorder of the verdicts."""
         self.recorder = recorder
 
     def pytest_report_header(self) -> str:
-        """Name the engine on top."""
+        """Return the line of pytest's header that names the engine."""
         plan = self.recorder.plan
         return f"refgrad: grading {plan.title}, {len(plan.checks)} checks"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
-        """Show the outcome of a check instead of pytest's own word for it."""
+        """Return the verdict of a check in place of pytest's own word for its outcome."""
         if report.outcome not in {"passed", "failed", "skipped"}:
             return "run again after a crash", "R", "RUN AGAIN"
         verdicts = [] if hasattr(report, "wasxfail") else verdicts_in(report)
@@ -50,7 +50,7 @@ class Narrator:
         return None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Count the outcomes, show the messages of those told apart, and name the report."""
+        """Print the counts of outcomes, the messages of those with their own letter, and the path of the report."""
         verdicts = self.recorder.found
         if not verdicts and not self.recorder.missing:
             return

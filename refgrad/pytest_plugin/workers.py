@@ -1,7 +1,7 @@
-"""Supervision of pytest-xdist's workers: what each is told and does; one that dies is replaced, its check run again.
+"""Supervision of pytest-xdist's workers: they receive data, and if one dies, it is replaced and its check run again.
 
-An engine has a process of its own, so that a worker seldom dies of it: only what is part of refgrad, and what is asked
-to, runs in the worker. A check in which workers die time and again has the verdict ``crashed``.
+An engine has a process of its own, so that it rarely kills a worker: only the reference engine, and engines graded with
+``--refgrad-in-process``, run in the worker. A check in which workers die repeatedly has the verdict ``crashed``.
 """
 
 from __future__ import annotations
@@ -29,29 +29,31 @@ from refgrad.pytest_plugin.running import Running
 from refgrad.report.narration import failure_text
 
 MOST_DEATHS: Final = 200
-"""How many workers may die before a check in which one does is not run again."""
+"""Number of workers that may die before a check in which one dies is not run again."""
 
 MOST_DEATHS_OF_A_CHECK: Final = 3
-"""How often a check is run again after its worker died."""
+"""Number of times that a check is run again after its worker died."""
 
 MOST_STILLBORN: Final = 3
-"""How many workers may be killed from outside before they have started their engine."""
+"""Number of workers that may be killed from outside before they have started their engine."""
 
 WORKERS_DIED: Final = "the process that graded it died, each time that the check was run"
 
 SECONDS_STOPPED: Final = 6.0
+"""Time in seconds after which a worker that is stopped by a signal is replaced."""
+
 SAMPLES: Final = 3
-"""A worker that is stopped in so many samples, taken in so many seconds, is replaced."""
+"""Number of samples of a worker's state in that time, all of which must find it stopped."""
 
 SECONDS_TO_END: Final = 5
-"""How long a worker whose connection broke may take to end."""
+"""Time in seconds that a worker whose connection broke may take to end."""
 
 
 class WorkerSupervision:
-    """Tells workers what they need to know, and replaces those that die. Its hooks are pytest-xdist's."""
+    """Sends workers the data that they need, and replaces those that die. Its hooks are pytest-xdist's."""
 
     def __init__(self, recorder: Recorder, shared: str) -> None:
-        """``recorder`` knows the plan, and what is known already; ``shared`` is the path of what workers share."""
+        """Take the recorder, with the plan and the known verdicts, and the path of the verdicts that workers share."""
         self.recorder = recorder
         self.shared = shared
         self._nodes: list[Any] = []
@@ -61,30 +63,30 @@ class WorkerSupervision:
         self._stillborn = 0
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> OperatorScheduling | None:
-        """Keep the checks of an operator on one worker, unless another way to distribute them was asked for."""
+        """Return a scheduler that keeps the checks of an operator on one worker, or None if --dist names another."""
         return OperatorScheduling(config, log, self.recorder.plan.checks) if config.option.dist == "load" else None
 
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker what is known."""
+        """Send a worker the known verdicts, the adapter and the paths of its files."""
         given = {
             "known": [verdict.to_json() for verdict in self.recorder.known.values()],
             "shared": self.shared,
             "running": self._running(node).path.as_posix(),
             "adapter": self.recorder.plan.adapter_data,
         }
-        node.workerinput[PROPERTY] = json.dumps(given)  # execnet sends no names of files that are not UTF-8
+        node.workerinput[PROPERTY] = json.dumps(given)  # execnet cannot send names of files that are not UTF-8
         self._nodes.append(node)
 
     def pytest_sessionstart(self) -> None:
-        """Watch the workers as long as the session goes on."""
+        """Watch the workers until the session finishes."""
         threading.Thread(target=self._watch, daemon=True).start()
 
     def pytest_sessionfinish(self) -> None:
-        """Watch the workers no longer."""
+        """Stop watching the workers."""
         self._finished.set()
 
     def _watch(self) -> None:
-        """Kill each worker that somebody has stopped, so that another one makes its check."""
+        """Kill each worker that is stopped by a signal, so that another one runs its check."""
         stopped: Counter[int] = Counter()
         while not self._finished.wait(SECONDS_STOPPED / SAMPLES):
             for process in filter(None, map(popen_of, self._nodes)):
@@ -94,12 +96,12 @@ class WorkerSupervision:
                     process.kill()
 
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
-        """Remember that a worker has started its engine, and which checks are to be run."""
+        """Store that a worker has started its engine, and which checks are to be run."""
         self._ready.add(node.gateway.id)
         self.recorder.chosen = [name.removeprefix(f"{SUITE}::") for name in ids if name.startswith(f"{SUITE}::")]
 
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Give up where a worker could not start its engine, or died of it."""
+        """End the session if a worker could not start its engine, or died while starting it."""
         output: Mapping[str, str] = getattr(node, "workeroutput", {})
         if PROPERTY in output:
             self.recorder.give_up(output[PROPERTY])
@@ -111,7 +113,7 @@ class WorkerSupervision:
             self.recorder.give_up(f"engine {name!r} cannot be started: its process died")
 
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
-        """Run a check in which a worker died again; if that does not help, its verdict is that it crashed."""
+        """Run a check again in which a worker died. After too many deaths its verdict is ``crashed``."""
         checks = {check.id: check for check in self.recorder.plan.checks}
         check = checks.get(crashitem.removeprefix(f"{SUITE}::"))
         if check is None:
@@ -119,7 +121,7 @@ class WorkerSupervision:
         if self._may_run_again(check):
             try:
                 sched.mark_test_pending(crashitem)
-            except NotImplementedError:  # some of pytest-xdist's ways to distribute items cannot
+            except NotImplementedError:  # some schedulers of pytest-xdist cannot
                 pass
             else:
                 report.outcome = "rerun"  # type: ignore[assignment]  # pytest-xdist's own word for it
@@ -133,7 +135,7 @@ class WorkerSupervision:
             report.outcome, report.wasxfail = "skipped", excuse or verdict.message
 
     def _running(self, node: Any) -> Running:
-        """Return the file in which a worker notes what it runs."""
+        """Return the file in which a worker stores the scenario that it runs."""
         return Running(Path(f"{self.shared}.{node.gateway.id}"))
 
     def _may_run_again(self, check: Check) -> bool:
@@ -142,7 +144,7 @@ class WorkerSupervision:
 
 
 def _crashed(check: Check, operator: str) -> list[Verdict]:
-    """Return the verdict on a check in which workers died, and on that of the operator that they ran, if another."""
+    """Return the verdicts on a check in which workers died and on the check of the operator that they ran."""
     culprit = check_named(f"operators/{operator}") if operator else check
     if culprit.id == check.id:
         return [_verdict(check, "crashed", Died(detail=WORKERS_DIED))]
@@ -165,13 +167,13 @@ def _verdict(check: Check, outcome: Outcome, fact: Fact, cause: str = "") -> Ver
 
 
 def popen_of(node: Any) -> subprocess.Popen[bytes] | None:
-    """Return the process of a worker; None where it is not known."""
+    """Return the process of a worker, or None if it is not known."""
     process: subprocess.Popen[bytes] | None = getattr(getattr(node.gateway, "_io", None), "popen", None)
     return process
 
 
 def is_stopped(pid: int) -> bool:
-    """Return True if a process is stopped by a signal; False where the system does not provide its state."""
+    """Return True if a process is stopped by a signal; False if the system does not provide its state."""
     try:
         return (
             Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] == "T"
@@ -181,7 +183,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def killed_from_outside(node: Any) -> bool:
-    """Return whether a worker ended by a signal that no engine raises in its own process; False where unknown."""
+    """Return True if a worker ended by a signal that no engine raises in its own process; False if unknown."""
     process = popen_of(node)
     try:
         return process is not None and -process.wait(SECONDS_TO_END) in FROM_OUTSIDE

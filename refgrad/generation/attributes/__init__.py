@@ -1,1 +1,1 @@
-"""Values for the attributes of operators, by the type of an attribute."""
+"""Random values for the attributes of operators, and their validation, by the type of an attribute."""

@@ -1,6 +1,6 @@
-"""Whether a value is one that an attribute may have, by the attribute's type.
+"""Validation of attribute values, by the attribute's type.
 
-NumPy's functions take more: indices from the end where libraries refuse them, axes modulo the rank, lengths below -1.
+NumPy's functions accept more: indices from the end that libraries reject, axes modulo the rank, lengths below -1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAIR: Final = 2
 
 
 def accepts(operator: Operator, shapes: tuple[Shape, ...], attributes: Mapping[str, Any]) -> bool:
-    """Whether all attributes have values that they may have, given the shapes of the operands.
+    """Return True if all attributes have valid values for the shapes of the operands.
 
     ``attributes`` have their defaults filled in.
     """
@@ -40,7 +40,7 @@ def _accepted(value: Any, site: Site, attribute: Attribute) -> bool:
 
 
 def _exist(axes: Any, rank: int) -> bool:
-    """Whether these axes, or this one, exist and are different."""
+    """Return True if these axes, or this one, exist and are distinct."""
     given = axes if isinstance(axes, tuple) else (axes,)
     return all(-rank <= axis < rank for axis in given) and len({axis % rank for axis in given}) == len(given)
 
@@ -58,7 +58,7 @@ def _new_axis(value: Any, site: Site, _attribute: Attribute) -> bool:
 
 
 def _axes(value: Any, site: Site, _attribute: Attribute) -> bool:
-    """None is every axis; libraries disagree about no axis at all."""
+    """Return True for None, which is every axis, and for valid axes. Libraries disagree about an empty tuple."""
     return value is None or (value != () and _exist(value, len(site.shape)))
 
 
@@ -80,7 +80,7 @@ def _number(value: Any, _site: Site, attribute: Attribute) -> bool:
 
 
 def _increasing(_value: Any, site: Site, attribute: Attribute) -> bool:
-    """Whether all attributes of this type increase: they are limits."""
+    """Return True if all attributes of this type, which are limits, increase."""
     limits = [site.chosen[other.name] for other in site.operator.attributes if other.type == attribute.type]
     return all(lower < upper for lower, upper in itertools.pairwise(limits))
 
@@ -90,24 +90,24 @@ def _option(value: Any, _site: Site, attribute: Attribute) -> bool:
 
 
 def _inferable(value: Any, _site: Site, _attribute: Attribute) -> bool:
-    """Whether lengths are given, but for one of them at most."""
+    """Return True if all lengths are given, except that one may be -1."""
     return all(length >= -1 for length in value) and value.count(-1) <= 1
 
 
 def _expanded(value: Any, site: Site, _attribute: Attribute) -> bool:
-    """Whether lengths are given, or -1 for those of axes that are there."""
+    """Return True if all lengths are given, except that those of existing axes may be -1."""
     new = len(value) - len(site.shape)
     return all(length >= (0 if place < new else -1) for place, length in enumerate(value))
 
 
 def _readable(value: Any, site: Site, _attribute: Attribute) -> bool:
-    """Whether the index reads the first operand's shape out of an array of this one."""
+    """Return True if the index reads an array of the first operand's shape from one of this shape."""
     read: Shape = np.empty(value)[numpy_index(site.of_type("index"))].shape
     return read == site.shape
 
 
 def _index(value: Any, _site: Site, _attribute: Attribute) -> bool:
-    """Libraries disagree about the order of axes where integers and arrays meet in one index."""
+    """Return True unless an index has both integers and arrays: libraries then disagree about the order of axes."""
     integers = any(isinstance(item, int) for item in value)
     return not (integers and any(isinstance(item, tuple) for item in value))
 
@@ -135,7 +135,7 @@ def _points(value: Any, _site: Site, _attribute: Attribute) -> bool:
 
 
 def _places(value: Any, site: Site, attribute: Attribute) -> bool:
-    """Whether indices lie in the axis, and where the options say so, none is negative, and no line has one twice."""
+    """Return True if indices lie in the axis, and, if the options require it, are not negative or distinct by line."""
     rank = max(1, len(site.shape))
     indices, axis = np.asarray(value, dtype=int), site.chosen["axis"] % rank
     lines = np.moveaxis(indices, axis, -1) if indices.ndim == rank else indices
@@ -164,7 +164,7 @@ def _flat_places(value: Any, site: Site, _attribute: Attribute) -> bool:
 
 
 def _mask(value: Any, site: Site, attribute: Attribute) -> bool:
-    """Whether the shape is one of the kind that the options say; nested tuples without entries do not tell theirs."""
+    """Return True if the shape is of the kind in the options. Nested tuples without entries do not determine theirs."""
     shape: Shape = np.shape(value)
     if 0 in shape:
         return 0 in site.shape or attribute.options[0] == "along"
@@ -211,4 +211,4 @@ ACCEPTANCES: Final[Mapping[AttributeType, Acceptance]] = MappingProxyType({
     "flat_places": _flat_places,
     "mask": _mask,
 })
-"""Of each type for which NumPy's functions take more than libraries do, which values are accepted."""
+"""Validation of each type for which NumPy's functions accept more than libraries do."""

@@ -1,4 +1,4 @@
-"""Random indices that read something out of an array of a given shape."""
+"""Random indices into an array of a given shape."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ STEPS: Final = (1, -1, 2, -2)
 def choose_index(choices: Choices, shape: Shape) -> tuple[AttributeValue, ...]:
     """Return an index into an array of this shape: slices with any step, and integers or integer arrays.
 
-    Integers and arrays do not meet in one index: libraries disagree about where the array's axes then go. Arrays of one
-    index have one length, and are apart from that free to repeat entries and to count from the end.
+    Integers and arrays do not occur in one index, since libraries disagree about where the array's axes then go. Arrays
+    of one index have one length; their entries may repeat and count from the end.
     """
     axes = choices.integer(1, len(shape))
     count = choices.integer(1, MAXIMUM_INDICES) if choices.boolean(0.4) else None
@@ -32,7 +32,7 @@ def choose_index(choices: Choices, shape: Shape) -> tuple[AttributeValue, ...]:
 
 
 def choose_indices(choices: Choices, length: int, max_rank: int) -> AttributeValue:
-    """Return integers below length, in a tuple, in a tuple of tuples, or one of them alone."""
+    """Return indices into an axis of this length: a tuple, a tuple of tuples, or a single integer."""
     if length == 0:
         return ()
     kinds = ["vector", "matrix", "scalar"] if max_rank > 1 else ["vector", "scalar"] if max_rank else ["scalar"]
@@ -46,9 +46,9 @@ def choose_indices(choices: Choices, length: int, max_rank: int) -> AttributeVal
 
 
 def choose_inverse(choices: Choices, shape: Shape, wanted: Shape) -> tuple[AttributeValue, ...]:
-    """Return an index that reads an array of shape ``wanted`` out of one of ``shape``.
+    """Return an index that reads an array of shape ``wanted`` from one of ``shape``.
 
-    ``shape`` has the axes of ``wanted``, each as long or longer, and perhaps some before them.
+    ``shape`` has the axes of ``wanted``, each at least as long, and perhaps further axes before them.
     """
     lead = len(shape) - len(wanted)
     items: list[AttributeValue] = [choices.integer(-length, length - 1) for length in shape[:lead]]

@@ -1,4 +1,4 @@
-"""Random axes, amounts, places and masks for operators that move, pick or write entries."""
+"""Random axes, amounts, indices and masks for operators that move, pick or write entries."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from refgrad.operators.structure import Shape
 from refgrad.scenario import AttributeValue, Slice
 
 MOST: Final = 4
-"""The largest number of indices, and the largest shift."""
+"""Largest number of indices, and largest shift."""
 
 NEGATIVE: Final = 0.3
-"""How often an axis or an index is counted from the end."""
+"""Probability that an axis or an index is counted from the end, and of other variations of an attribute."""
 
 
 def spelled(choices: Choices, axis: int, rank: int) -> int:
@@ -24,12 +24,12 @@ def spelled(choices: Choices, axis: int, rank: int) -> int:
 
 
 def one_axis(choices: Choices, rank: int) -> int:
-    """Return an axis; that of a scalar is 0, as if it were a vector."""
+    """Return an axis. A scalar has the axes of a vector."""
     return spelled(choices, choices.integer(0, max(1, rank) - 1), max(1, rank))
 
 
 def some_axes(choices: Choices, rank: int, count: int | None = None) -> tuple[int, ...]:
-    """Return different axes in any order, as many as asked for or any number but none; of a scalar, none."""
+    """Return distinct axes in any order: ``count`` of them, or any number except 0; of a scalar, none."""
     count = choices.integer(min(1, rank), rank) if count is None else count
     rest = list(range(rank))
     axes = [rest.pop(len(rest) - 1 - choices.integer(0, len(rest) - 1)) for _ in range(count)]
@@ -37,41 +37,41 @@ def some_axes(choices: Choices, rank: int, count: int | None = None) -> tuple[in
 
 
 def shifts(choices: Choices, axis: Any) -> AttributeValue:
-    """Return how far to roll: one number for one axis or none, else one for each; none is often too far."""
+    """Return how far to roll: a number for each axis of a tuple, else a single number."""
     if isinstance(axis, tuple):
         return tuple(choices.integer(-MOST, MOST) for _ in axis)
     return choices.integer(-MOST, MOST)
 
 
 def widths(choices: Choices, shape: Shape, bounds: tuple[float, float]) -> tuple[tuple[int, int], ...]:
-    """Return how much each axis gets before it and behind it."""
+    """Return how many entries are padded before and after each axis."""
     low, high = map(int, bounds)
     return tuple((choices.integer(low, high), choices.integer(low, high)) for _ in shape)
 
 
 def amounts(choices: Choices, count: int) -> tuple[int, ...]:
-    """Return how often entries are repeated, now and then not at all."""
+    """Return how often each entry is repeated; 0 is possible."""
     return tuple(choices.choice((2, 1, 3, 0, 1)) for _ in range(count))
 
 
 def kept_lengths(choices: Choices, stretched: Shape, shape: Shape) -> tuple[int, ...]:
-    """Return the stretched shape with -1 for some lengths that are as they were."""
+    """Return the stretched shape with -1 for some of the lengths that did not change."""
     lead = len(stretched) - len(shape)
     own = zip(stretched[lead:], shape, strict=True)
     return (*stretched[:lead], *(-1 if n == old and choices.boolean(NEGATIVE) else n for n, old in own))
 
 
 def points(choices: Choices, length: int) -> tuple[int, ...]:
-    """Return places at which an axis is cut, in increasing order: parts may be empty."""
+    """Return sorted positions at which an axis is cut. Parts may be empty."""
     return tuple(sorted(choices.integer(0, length + 1) for _ in range(choices.integer(1, 3))))
 
 
 def places(choices: Choices, shapes: Sequence[Shape], axis: int, options: Sequence[str]) -> AttributeValue:
-    """Return, for lines along ``axis`` of the first array, integers along it; in a nested tuple of the array's rank.
+    """Return indices along ``axis`` for lines of the first array, in a nested tuple of the array's rank.
 
-    With a second array there is one for each of its entries. ``fewer``: not for every line.
-    ``distinct``: no line has one twice. ``positive``: none is counted from the end. ``stretched``: axes of length one
-    stand for all lines.
+    With a second array there is one index for each of its entries. ``fewer``: lines may be left out. ``distinct``: no
+    line has an index twice. ``positive``: no index is counted from the end. ``stretched``: axes of length one may stand
+    for all lines.
     """
     first = shapes[0]
     if not first:
@@ -92,7 +92,7 @@ def places(choices: Choices, shapes: Sequence[Shape], axis: int, options: Sequen
 
 
 class _Lines:
-    """Draws one line of indices after another; an entry of the nested tuple is one of its line."""
+    """Draws the nested tuple of indices entry by entry, and tracks those that each line has."""
 
     def __init__(self, choices: Choices, axis: int, length: int, options: Sequence[str]) -> None:
         self.choices, self.axis, self.length, self.options = choices, axis, length, options
@@ -112,12 +112,12 @@ class _Lines:
 
 
 def rows(choices: Choices, count: int, length: int, options: Sequence[str]) -> AttributeValue:
-    """Return so many indices into an axis of a length; no more than there are if they have to be ``distinct``."""
+    """Return ``count`` indices into an axis of ``length``, at most ``length`` if they must be ``distinct``."""
     return places(choices, [(length,), (count,)], 0, options)
 
 
 def flat_places(choices: Choices, size: int, count: int, *, distinct: bool) -> AttributeValue:
-    """Return indices into so many entries in row-major order."""
+    """Return ``count`` indices into ``size`` entries in row-major order, at most ``size`` if they must be distinct."""
     if size == 0:
         return ()
     free = list(range(size))
@@ -127,25 +127,25 @@ def flat_places(choices: Choices, size: int, count: int, *, distinct: bool) -> A
 
 
 def truths(choices: Choices, shape: Shape) -> AttributeValue:
-    """Return truth values in a nested tuple of this shape."""
+    """Return booleans in a nested tuple of this shape."""
     if not shape:
         return choices.boolean(0.6)
     return tuple(truths(choices, shape[1:]) for _ in range(shape[0]))
 
 
 def leading(choices: Choices, shape: Shape, _axis: int | None) -> Shape:
-    """Return the shape of the first axes, at least one where there is one."""
+    """Return the shape of the first axes, at least of one if there is one."""
     return shape[: choices.integer(min(1, len(shape)), len(shape))]
 
 
 def stretching(choices: Choices, shape: Shape, _axis: int | None) -> Shape:
-    """Return a shape that stretches to the given one: axes shortened to one, or left out in front."""
+    """Return a shape that broadcasts to this one: axes shortened to one, or leading axes left out."""
     kept = shape[choices.integer(0, len(shape)) :] if choices.boolean(NEGATIVE) else shape
     return tuple(1 if n and choices.boolean(NEGATIVE) else n for n in kept)
 
 
 def along(choices: Choices, shape: Shape, axis: int | None) -> Shape:
-    """Return the shape of one axis, or of a shorter one; without an axis, that of all entries in a row."""
+    """Return the shape of a vector of the axis's length, or shorter; without an axis, of the number of entries."""
     length = math.prod(shape) if axis is None else shape[axis]
     return (choices.integer(0, length) if choices.boolean(NEGATIVE) else length,)
 
@@ -158,9 +158,9 @@ MASK_SHAPES: Final[Mapping[str, Callable[[Choices, Shape, int | None], Shape]]] 
 
 
 def writing_index(choices: Choices, shape: Shape, source: Shape) -> tuple[AttributeValue, ...]:
-    """Return an index to which an array of the shape ``source`` can be written: no entry is met twice.
+    """Return an index to which an array of the shape ``source`` can be written. It selects no entry twice.
 
-    It has slices, and perhaps integers in front, or else one array of integers.
+    It has slices, and perhaps leading integers or one array of integers.
     """
     lead = max(0, len(shape) - len(source))
     wanted = (*(1,) * lead, *source[max(0, len(source) - len(shape)) :])

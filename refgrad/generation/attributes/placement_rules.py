@@ -1,4 +1,4 @@
-"""Random attributes of operators that move, pick or write entries: one rule an attribute type."""
+"""Random attributes of operators that move, pick or write entries: one rule for each attribute type."""
 
 from __future__ import annotations
 

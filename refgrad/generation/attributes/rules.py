@@ -1,4 +1,4 @@
-"""Random values of attributes, given the shapes that their operator meets: one rule an attribute type."""
+"""Random values of attributes, given the shapes of the operands: one rule for each attribute type."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from refgrad.operators.table import AttributeType
 from refgrad.scenario import AttributeValue
 
 NEGATIVE: Final = 0.3
-"""How often an axis is counted from the end."""
+"""Probability that an axis is counted from the end, and that a length is left to be inferred."""
 
 OMITTED: Final = 0.5
-"""How often an attribute that has its default value is left out."""
+"""Probability that an attribute that has its default value is omitted."""
 
 DEFAULT_RANGE: Final = (-3.0, 3.0)
-"""Where numbers are drawn from for an operator that declares no sample range."""
+"""Range of numbers for an operator that declares no sample range."""
 
 
 def choose_attributes(
     choices: Choices, operator: Operator, shapes: tuple[Shape, ...], profile: Profile
 ) -> dict[str, Any]:
-    """Return values for the operator's attributes, those left out that have their default."""
+    """Return values for the operator's attributes. Those that have their default may be omitted."""
     chosen: dict[str, Any] = {}
     if not operator.attributes:
         return chosen
@@ -46,7 +46,7 @@ def choose_attributes(
 
 
 def admits(operator: Operator, shape: Shape) -> bool:
-    """Whether the operator's attributes have a value for a first operand of this shape."""
+    """Return True if the operator's attributes have a value for a first operand of this shape."""
     return all(ATTRIBUTE_RULES[attribute.type].admits(shape) for attribute in operator.attributes)
 
 
@@ -59,7 +59,7 @@ def adapted(operator: Operator, shape: Shape) -> Shape:
 
 
 def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
-    """Return the axes apart from which all shapes agree: those along which arrays can be joined."""
+    """Return the axes along which arrays of these shapes can be joined: all other axes agree."""
     first = shapes[0]
     if any(len(shape) != len(first) for shape in shapes):
         return []
@@ -88,7 +88,7 @@ def _unit_axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
 
 
 def _axes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    """None for all axes; or an axis; or some axes in any order."""
+    """Return None for all axes, or an axis, or some axes in any order."""
     rank = len(site.shape)
     if rank == 0 or choices.boolean(0.3):
         return None
@@ -103,7 +103,7 @@ def _bool(choices: Choices, _site: Site, _attribute: Attribute) -> bool:
 
 
 def _float(choices: Choices, site: Site, attribute: Attribute) -> float:
-    """Numbers of one operator increase from the first to the last: each has its own stretch of the sample range."""
+    """Return a number from the attribute's own part of the sample range, so that those of an operator increase."""
     names = [other.name for other in site.operator.attributes if other.type == attribute.type]
     low, high = next(iter(site.operator.samples.values()), DEFAULT_RANGE)
     width, place = (high - low) / len(names), names.index(attribute.name)
@@ -111,7 +111,7 @@ def _float(choices: Choices, site: Site, attribute: Attribute) -> float:
 
 
 def _shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
-    """A factorization of the number of entries, one factor of which may be left to be inferred."""
+    """Return a factorization of the number of entries, one factor of which may be left to be inferred."""
     size = math.prod(site.shape)
     factors = list(_factorization(choices, size, site.profile.max_rank))
     if factors and size and choices.boolean(NEGATIVE):
@@ -141,20 +141,20 @@ def _permutation(choices: Choices, site: Site, _attribute: Attribute) -> Attribu
     rank = len(site.shape)
     if choices.boolean(0.2):
         return None
-    if rank > 2 and choices.boolean(0.4):  # noqa: PLR2004 (a cycle of three is its own inverse's mistake)
+    if rank > 2 and choices.boolean(0.4):  # noqa: PLR2004 (the cycles of two axes are their own inverses)
         start = choices.integer(1, rank - 1)
         return tuple(_spelled(choices, (start + place) % rank, rank) for place in range(rank))
     return tuple(_spelled(choices, axis, rank) for axis in shuffled(choices, rank))
 
 
 def _index(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    """An index that reads the first operand, or, where a shape was chosen before it, one that reads it out of that."""
+    """Return an index into the first operand, or, after a chosen ``any_shape``, one that reads it from that shape."""
     larger = site.of_type("any_shape")
     return choose_index(choices, site.shape) if larger is None else choose_inverse(choices, larger, site.shape)
 
 
 def _any_shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
-    """A shape out of which an index can read the first operand: longer here and there, perhaps with an axis more."""
+    """Return a shape from which an index can read the first operand: some axes longer, perhaps one axis more."""
     lead = [choices.choice((2, 1, 3))] if len(site.shape) < site.profile.max_rank and choices.boolean(0.3) else []
     return (*lead, *(length + choices.integer(0, 2) for length in site.shape))
 
@@ -165,7 +165,7 @@ def _indices(choices: Choices, site: Site, _attribute: Attribute) -> AttributeVa
 
 
 def _classes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    """A class for every entry of the other axes, in nested tuples; classes are the second axis, or the only one."""
+    """Return a class for every entry of the axes other than that of classes, which is the second or the only one."""
     axis = 1 if len(site.shape) > 1 else 0
     length = site.shape[axis]
     return _nested((*site.shape[:axis], *site.shape[axis + 1 :]), lambda: choices.integer(0, length - 1))
@@ -176,13 +176,13 @@ def _nested(shape: Shape, draw: Callable[[], int]) -> AttributeValue:
 
 
 def shuffled(choices: Choices, count: int) -> list[int]:
-    """Return the numbers below count in any order; the simplest is from the last, since from the first does nothing."""
+    """Return the numbers below count in any order. The simplest order is reversed, as the identity changes nothing."""
     rest = list(range(count))
     return [rest.pop(len(rest) - 1 - choices.integer(0, len(rest) - 1)) for _ in range(count)]
 
 
 def stretched(choices: Choices, shape: Shape, profile: Profile) -> Shape:
-    """Return a shape to which this one can be broadcast: axes of length one stretched, axes added in front."""
+    """Return a shape to which this one broadcasts: axes of length one stretched, axes added in front."""
     lead = [
         choices.choice(profile.dimensions) for _ in range(choices.integer(0, max(0, profile.max_rank - len(shape))))
     ]

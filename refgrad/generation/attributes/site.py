@@ -1,4 +1,4 @@
-"""What the values of an attribute depend on, and the form of the rules that choose them."""
+"""The data that the values of an attribute depend on, and the form of the rules that choose them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from refgrad.scenario import AttributeValue
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the values of an attribute depend on: its operator, the shapes of the operands, and other attributes.
+    """The data that the values of an attribute depend on: operator, shapes of the operands, and other attributes.
 
-    Those that are ``chosen`` come before it in the operator's row.
+    ``chosen`` holds the values of at least those attributes that come before it in the operator's row.
     """
 
     operator: Operator
@@ -29,17 +29,17 @@ class Site:
 
     @property
     def shape(self) -> Shape:
-        """The shape of the first operand."""
+        """Shape of the first operand."""
         return self.shapes[0]
 
     @property
     def length(self) -> int:
-        """The length of the axis that was chosen; without one, the number of entries."""
+        """Length of the chosen axis, or the number of entries without one."""
         axis = self.chosen.get("axis")
         return math.prod(self.shape) if axis is None or not self.shape else self.shape[axis]
 
     def of_type(self, kind: AttributeType) -> Any:
-        """Return the value that was chosen for an attribute of that type, or None."""
+        """Return the value that was chosen for the first attribute of a type, or None."""
         names = [attribute.name for attribute in self.operator.attributes if attribute.type == kind]
         return self.chosen.get(names[0]) if names else None
 
@@ -49,7 +49,11 @@ Chooser: TypeAlias = Callable[[Choices, Site, Attribute], AttributeValue]
 
 @dataclass(frozen=True, slots=True)
 class AttributeRule:
-    """How values of one type are chosen, which shapes admit one, and the shape next to another that does."""
+    """A rule for attributes of one type.
+
+    ``choose`` returns a value. ``admits`` returns True if there is one for a first operand of a shape, and ``adapt``
+    returns a similar shape for which there is one.
+    """
 
     choose: Chooser
     admits: Callable[[Shape], bool] = lambda _: True

@@ -1,1 +1,1 @@
-"""A scenario under construction, and how one more operator is applied to it."""
+"""Builders of scenarios: the steps so far, and the application of one more operator."""

@@ -1,4 +1,4 @@
-"""Whether an operator may be applied to values, and how near to a kink they are."""
+"""Conditions for applying an operator to values, and the distance of values from kinks."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from refgrad.operators.structures.reductions import kept_shape, reduced_axes
 Array = npt.NDArray[Any]
 
 MARGIN: Final = 1e-3
-"""Values this near to a kink, or to one another where they tie, are drawn again unless they are meant to be there."""
+"""Smallest distance from a kink, or between entries that may tie, unless values on the kink are intended."""
 
 AGREEMENT: Final = 1e-9
-"""How far two ways of computing a composite may be apart, in units of its largest entry, or of 1 where that is less."""
+"""Tolerance of two ways to compute a composite, relative to its largest entry, or to 1 if that is larger."""
 
 Inner: TypeAlias = tuple[Operator, list[Array], Mapping[str, Any], Array]
-"""One of the applications that a composite consists of: operator, arrays, attributes and result."""
+"""One application within a composite: operator, arrays, attributes and result."""
 
 
 def in_domain(
     operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], inside: Sequence[Inner] | None = None
 ) -> bool:
-    """Whether every entry lies in the operator's domain; ``attributes`` have their defaults filled in.
+    """Return True if every entry lies in the operator's domain.
 
-    ``inside`` is what a composite consists of, where that is known.
+    ``attributes`` have their defaults filled in. ``inside`` holds the applications within a composite, if known.
     """
     domain = _domain(operator)
     if domain is not None and not np.all(domain(*arrays, **attributes)):
@@ -53,9 +53,9 @@ def distance_to_kink(
     result: Array,
     inside: Sequence[Inner] | None = None,
 ) -> float:
-    """Return how far the nearest entry is from a kink: 0 on one, infinite where the operator has none.
+    """Return the distance of the nearest entry from a kink: 0 on one, infinite if the operator has none.
 
-    ``inside`` is what a composite consists of, where that is known.
+    ``inside`` holds the applications within a composite, if known.
     """
     if operator.composite is not None:
         inner = inside or inside_of(operator, arrays, attributes)
@@ -70,9 +70,9 @@ def distance_to_kink(
 
 
 def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> list[Inner]:
-    """Return the applications that a composite consists of, its own result last.
+    """Return the applications within a composite; the last one computes its result.
 
-    Raises ValueError where shapes or attributes do not fit.
+    Raises ValueError if shapes or attributes do not fit.
     """
     return [
         (entry.operator, [operand.array for operand in entry.operands], entry.attributes, entry.array)
@@ -82,9 +82,9 @@ def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, 
 
 
 def well_conditioned(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], result: Array) -> bool:
-    """Whether the steps by which engines compute a composite give this result of its own steps.
+    """Return True if the steps by which engines compute a composite give the same result as its own steps.
 
-    They do not for a matrix that is singular but for rounding: the steps of its inverse divide by what rounding left.
+    They do not for a matrix that is singular up to rounding, since computing its inverse divides by a rounding error.
     """
     if operator.composite is None or operator.composite.computed is None or not result.size:
         return True
@@ -94,9 +94,9 @@ def well_conditioned(operator: Operator, arrays: list[Array], attributes: Mappin
 
 
 def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
-    """Whether the operands fit together and the attributes fit them, though NumPy's functions may take others as well.
+    """Return True if the operands fit together and the attributes fit them.
 
-    ``attributes`` have their defaults filled in.
+    NumPy's functions may accept others as well. ``attributes`` have their defaults filled in.
     """
     shapes = tuple(np.shape(array) for array in arrays)
     if operator.operands == "same" and len(set(shapes)) > 1:
@@ -107,13 +107,13 @@ def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str
 
 
 def has_ties(operator: Operator) -> bool:
-    """Whether the operator reduces along axes, and its edges are ties of the entry that it picks out, not points."""
+    """Return True if the operator reduces along axes and its edges are ties of the entry that it picks, not points."""
     points = any(edge.examples for edge in operator.kinks)
     return bool(operator.kinks) and not points and any(attribute.type == "axes" for attribute in operator.attributes)
 
 
 def on_limit(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
-    """Whether an entry lies on an edge of the operator at which the derivative is a limit."""
+    """Return True if an entry lies on an edge of the operator at which the derivative is a limit."""
     return any(bool(np.any(holds(*arrays, **attributes))) for holds in _limits(operator))
 
 
@@ -144,7 +144,7 @@ def _limits(operator: Operator) -> tuple[Callable[..., Any], ...]:
 
 @cache
 def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
-    """Return the differences that vanish where a comparison of the formula, or of an edge's condition, turns over."""
+    """Return functions that vanish where a comparison in the formula, or in an edge's condition, changes."""
     assert operator.formula is not None
     conditions = [operator.formula, *(Expression(edge.where) for edge in operator.edges)]
     sides = dict.fromkeys(

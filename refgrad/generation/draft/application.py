@@ -18,23 +18,23 @@ from refgrad.operators import Argument, Operator
 from refgrad.operators.structure import Shape
 
 FRESH: Final = 0.12
-"""How often an operand is a new leaf although an existing value would do."""
+"""Probability that an operand is a new leaf although an existing value would fit."""
 
 TWICE: Final = 0.1
-"""How often an operator takes the operand before once more, where it can."""
+"""Probability that an operator takes the previous operand once more, if it can."""
 
 UNUSED: Final = 0.7
-"""How often only values that nothing uses yet are considered: chains get longer, and sinks fewer."""
+"""Probability that only values that nothing uses yet are considered. It makes chains longer and sinks fewer."""
 
 VARIADIC: Final = (2, 3, 2, 1)
-"""How many operands a variadic argument stands for."""
+"""Numbers of operands that a variadic argument stands for. A repeated number is more likely."""
 
 ON_EDGE: Final = -1.0
-"""The margin of values that may lie on a kink."""
+"""Margin for values that may lie on a kink."""
 
 
 def apply_operator(draft: Draft, operator: Operator) -> bool:
-    """Apply the operator to values of the draft, or to fresh leaves; return False where neither was admitted."""
+    """Apply the operator to existing values or to fresh leaves; return False if neither was admitted."""
     edge = bool(operator.edges) and draft.choices.boolean(draft.profile.edges)
     if edge and draft.choices.boolean(0.5):
         return apply_on_edge(draft, operator)
@@ -43,12 +43,12 @@ def apply_operator(draft: Draft, operator: Operator) -> bool:
 
 
 def apply_afresh(draft: Draft, operator: Operator) -> bool:
-    """Apply the operator to fresh leaves, clear of its kinks."""
+    """Apply the operator to fresh leaves, clear of its kinks; return False if they were not admitted."""
     return commit(draft, operator, choose_operands(draft, operator, 1.0), margin=MARGIN)
 
 
 def apply_on_edge(draft: Draft, operator: Operator) -> bool:
-    """Apply the operator to fresh leaves of which at least one entry is meant to lie on an edge of the operator."""
+    """Apply the operator to fresh leaves, with at least one entry intended to lie on an edge of the operator."""
     operands = choose_operands(draft, operator, 1.0)
     if any(operand.array.size == 0 for operand in operands):
         return False
@@ -68,7 +68,7 @@ def commit(
     margin: float,
     given: Mapping[str, float] = MappingProxyType({}),
 ) -> bool:
-    """Add the operator's application to these operands, if it is admitted, with attributes drawn beside those given."""
+    """Apply the operator to these operands with random attributes, overridden by ``given``, if that is admitted."""
     shapes = tuple(operand.shape for operand in operands)
     attributes = choose_attributes(draft.choices, operator, shapes, draft.profile) | dict(given)
     value = draft.compute(operator, operands, attributes, margin=margin)
@@ -79,9 +79,9 @@ def commit(
 
 
 def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Value]:
-    """Return operands whose shapes fit; each is, with probability ``fresh``, a new leaf even where a value would do.
+    """Return operands whose shapes fit; with probability ``fresh`` one is a new leaf even if an existing value fits.
 
-    The first leaf of a draft that can require grad does, or another one of the same operator.
+    If no leaf requires grad so far, one of the operands does.
     """
     operands: list[Value] = []
     for argument in _slots(draft.choices, operator):
@@ -103,7 +103,7 @@ def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before
 
 
 def _slots(choices: Choices, operator: Operator) -> tuple[Argument, ...]:
-    """Return the argument that each operand stands for; a variadic one comes last, and stands for several."""
+    """Return the argument of each operand. A variadic argument comes last and takes several operands."""
     if not operator.arguments[-1].variadic:
         return operator.arguments
     *first, last = operator.arguments
@@ -111,7 +111,7 @@ def _slots(choices: Choices, operator: Operator) -> tuple[Argument, ...]:
 
 
 def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple[Shape, ...]) -> list[Value]:
-    """Return the draft's values that may stand for this argument, behind operands of these shapes."""
+    """Return the existing values that fit this argument after operands of these shapes."""
     low, high = accepted_range(operator, argument)
     condition = argument.dtype == "bool"
     margin = max(MARGIN, draft.margin)

@@ -1,4 +1,4 @@
-"""The backward calls of a random graph: from which outputs, with which seeds, and what is read in the end."""
+"""Backward calls of a random graph: their outputs and seeds, and the reads at the end."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from refgrad.scenario import Apply, Backward, Constant, Read, Scenario, Step
 
 SEED_RANGE: Final = (-3.0, 3.0)
 INTERIOR: Final = 0.25
-"""How often an output is any result, and not one that no other operator uses."""
+"""Probability that an output is drawn among all results rather than among those that no operator uses."""
 
 REBUILT: Final = 0.2
-"""How often a later backward runs on a graph that was built anew after the one before it."""
+"""Probability that a later backward runs on a new copy of the graph of the previous output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A backward that is planned: the results it walks over (one bit each), and the steps that build them before it."""
+    """A planned backward: ``graph`` has one bit for each result that it traverses, ``before`` the steps before it."""
 
     output: str
     seed: Constant | None
@@ -37,7 +37,7 @@ class Walk:
 def completed(draft: Draft) -> Scenario:
     """Return the scenario with its backward calls and, at its end, its reads.
 
-    Raises :class:`GenerationError` where no output can be had from which the profile lets a backward start.
+    Raises :class:`GenerationError` if there is no output from which the profile allows a backward to start.
     """
     outputs = _outputs(draft)
     if not outputs:
@@ -56,7 +56,7 @@ def completed(draft: Draft) -> Scenario:
 
 
 def _outputs(draft: Draft) -> list[Value]:
-    """Return the outputs of the backward calls; scalars are made of them where the profile wants that."""
+    """Return the outputs of the backward calls, reduced to scalars if the profile requires that."""
     recorded = [value for value in draft.results if value.requires_grad]
     sinks = sorted((v for v in recorded if not v.uses), key=lambda value: -value.graph.bit_count())
     outputs: list[Value] = []
@@ -76,7 +76,7 @@ def _outputs(draft: Draft) -> list[Value]:
 
 
 def _scalar(draft: Draft, output: Value, others: list[Value]) -> Value | None:
-    """Return the output, or, where no seed may be given, a scalar made of it or of another."""
+    """Return the output, or, if the profile allows no seeds, a scalar made of it or of another value, or None."""
     if draft.profile.seeds:
         return output
     for value in (output, *reversed(others)):
@@ -112,7 +112,7 @@ def _walks(draft: Draft, outputs: list[Value]) -> list[Walk]:
 
 
 def _rebuilt(draft: Draft, output: Value, built: int) -> tuple[Apply, ...]:
-    """Return the applications that lead to the output once more, under new names."""
+    """Return copies of the applications that lead to the output, under new names."""
     names: dict[str, str] = {}
     copies: list[Apply] = []
     for position, value in enumerate(draft.results):
@@ -130,5 +130,5 @@ def _seed(draft: Draft, output: Value) -> Constant | None:
 
 
 def random_seed(choices: Choices, shape: Shape, profile: Profile) -> Constant:
-    """Return a seed, or a factor, of either sign in the profile's dtype."""
+    """Return a random seed or factor of either sign in the profile's dtype."""
     return Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype), profile.dtype)

@@ -1,4 +1,4 @@
-"""A scenario under construction: its steps so far, and what generation keeps of them."""
+"""The builder of scenarios: the steps so far, and the values that they define."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, Sl
 
 @dataclass(slots=True)
 class Draft:
-    """The steps so far, the values that they define, and the choices of what comes next.
+    """A builder of a scenario: the steps so far, the values that they define, and the source of random choices.
 
-    ``base`` is the shape that leaves are derived from. ``values`` are those in scope, ``results`` and ``leaves`` all
-    that were defined. Whatever the profile's dtype is, known entries are of float64, so that it is the truth that stays
-    clear of kinks. ``hooks`` maps the hooks that were made to their tensors, and ``regions`` says of each region that
-    was entered and not left whether it records.
+    ``base`` is the shape that leaves are derived from. ``values`` are those in scope; ``results`` and ``leaves`` are
+    all that were defined. Known entries are float64 whatever the profile's dtype is, so that the exact values stay
+    clear of kinks. ``hooks`` maps hooks to their tensors. ``regions`` holds, for each region that was entered and not
+    left, whether it records.
     """
 
     profile: Profile
@@ -41,12 +41,12 @@ class Draft:
     margin: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look up the profile's limits once."""
+        """Cache the profile's limits."""
         self.largest, self.margin = self.profile.largest_value, self.profile.least_margin
 
     @property
     def records(self) -> bool:
-        """Whether what is done now is recorded."""
+        """Return True if operations are recorded at this point."""
         return not self.regions or self.regions[-1]
 
     @property
@@ -55,7 +55,7 @@ class Draft:
         return Scenario(tuple(self.steps))
 
     def define(self, value: Value, step: Definition) -> None:
-        """Take a step that defines a tensor, whose arguments are defined."""
+        """Append a step that defines a tensor. Its arguments must be defined already."""
         value.step = step
         if isinstance(step, Leaf):
             value.leaves = value.requires_grad << len(self.leaves)
@@ -74,13 +74,13 @@ class Draft:
         value.graph |= value.requires_grad << len(self.results)
 
     def add_leaf(self, value: Value) -> None:
-        """Make the leaf part of the scenario."""
+        """Add the leaf to the scenario."""
         name = f"{'c' if value.condition else 'x'}{len(self.leaves) + 1}"
         dtype = None if value.condition else self.profile.dtype
         self.define(value, Leaf(name, Constant.of(value.array, dtype), value.requires_grad))
 
     def add_result(self, value: Value, operator: str, attributes: Mapping[str, Any]) -> None:
-        """Make the result part of the scenario, and before it those of its arguments that are not."""
+        """Add the result to the scenario, after those of its arguments that are not yet part of it."""
         for argument in value.arguments:
             if argument.step is None:
                 self.add_leaf(argument)
@@ -88,7 +88,7 @@ class Draft:
         self.define(value, Apply(f"a{len(self.results) + 1}", operator, names, tuple(attributes.items())))
 
     def has_room(self, array: Array, operator: Operator) -> bool:
-        """Whether an array is small enough, and of a rank that the profile or the operator's pattern allows."""
+        """Return True if an array is small enough and the profile or the operator's pattern allows its rank."""
         return array.size <= self.profile.largest_size and array.ndim <= max(
             self.profile.max_rank, operator.pattern_rank
         )
@@ -96,10 +96,10 @@ class Draft:
     def compute(
         self, operator: Operator, arguments: Sequence[Value], attributes: Mapping[str, Any], *, margin: float
     ) -> Value | None:
-        """Return the operator's result, or None where it is refused.
+        """Return the operator's result, or None if it is rejected.
 
-        Refused are shapes that do not fit, or that the profile does not admit, points outside of the domain or within
-        ``margin`` of a kink, matrices that are singular but for rounding, and results that are too large, not finite or
+        Rejected are shapes that do not fit or that the profile does not admit, points outside of the domain or within
+        ``margin`` of a kink, matrices that are singular up to rounding, and results that are too large, not finite or
         of too high a rank.
         """
         arrays = [argument.array for argument in arguments]

@@ -1,4 +1,4 @@
-"""The numbers that a fresh leaf holds."""
+"""Fresh leaves and their numbers."""
 
 from __future__ import annotations
 
@@ -19,32 +19,36 @@ from refgrad.operators.structure import Shape
 from refgrad.scenario.formats import rounded
 
 TAME: Final = 0.7
-"""How often a leaf stays within DEFAULT_RANGE, where many operators can use it, though its first takes more."""
+"""Probability that a leaf stays within DEFAULT_RANGE, which suits many operators, though its own accepts more."""
 
 AT_LEAST: Final = 0.5
-"""The narrowed range is no shorter than this."""
+"""Smallest length of a range narrowed to DEFAULT_RANGE."""
 
 REPLACED: Final = 0.4
-"""How often an entry of a leaf with special numbers is one."""
+"""Probability that an entry of a leaf with special numbers is one of them."""
 
 STRESS: Final = 3
-"""How many times as often as other kinds a leaf with special numbers has stress values, if its operator has any; it is
-twice as likely to have special numbers then, so that the others do not become rare."""
+"""Weight of stress values among the kinds of special numbers, if the operator has any; other kinds have weight 1.
+
+A leaf is twice as likely to have special numbers then, so that the other kinds do not become rare.
+"""
 
 ZEROS: Final = (0.0, -0.0)
 
 TINY: Final = (1e-20, -1e-160, 1e-310, -5e-324)
-"""Small numbers for one entry at a time: the first vanishes beside others, the second's square is no normal number,
-and the last two are none themselves."""
+"""Small numbers for smooth elementwise operators.
+
+The first vanishes when added to other numbers, the square of the second is subnormal, and so are the last two.
+"""
 
 MODEST: Final = (1e-3, -1e-3)
-"""Small numbers beside which a matrix of float32 is not singular yet."""
+"""Small numbers for linear algebra, with which a float32 matrix is not yet singular."""
 
 NORMAL: Final = (1e-20, -1e-160, 1e-300, -1e-300)
-"""The same for operators with kinks: a library that takes numbers that are not normal for 0 is on the kink there."""
+"""Small normal numbers for operators with kinks: a library that flushes subnormal numbers to 0 would be on the kink."""
 
 SMALL: Final = (1e-20, -1e-9)
-"""Small numbers that meet others in sums and products."""
+"""Small numbers for operators with jumps, and for those that combine entries in sums and products."""
 
 
 def sample_range(operator: Operator, argument: Argument) -> tuple[float, float]:
@@ -53,12 +57,12 @@ def sample_range(operator: Operator, argument: Argument) -> tuple[float, float]:
 
 
 def accepted_range(operator: Operator, argument: Argument) -> tuple[float, float]:
-    """Return the range in which the argument's entries have to lie; an operator without one takes anything."""
+    """Return the range in which the argument's entries must lie. An operator without one accepts any value."""
     return operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
 
 
 def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument: Argument, shape: Shape) -> Value:
-    """Return a leaf of this shape for this argument, which is not yet part of any draft."""
+    """Return a leaf of this shape for this argument, which is not yet part of a scenario."""
     size = math.prod(shape)
     if argument.dtype == "bool":
         array: Array = np.array([choices.boolean(0.5) for _ in range(size)], dtype=bool).reshape(shape)
@@ -76,12 +80,12 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
 
 
 def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype: str) -> Array:
-    """Return an array of short decimal numbers between the bounds, each the nearest of the dtype, as float64."""
+    """Return a float64 array of short decimal numbers between the bounds, rounded to ``dtype``."""
     return rounded(np.array(choices.decimals(low, high, math.prod(shape)), dtype=np.float64), dtype).reshape(shape)
 
 
 def _small_numbers(operator: Operator) -> tuple[float, ...]:
-    """Return those that tell something: beside a jump, quotients underflow onto its other side in every format."""
+    """Return the small numbers for an operator. Near a jump, smaller quotients underflow onto its other side."""
     if operator.family == "linear_algebra":
         return MODEST
     kinds = {edge.kind for edge in operator.edges}
@@ -91,10 +95,10 @@ def _small_numbers(operator: Operator) -> tuple[float, ...]:
 
 
 def special_array(choices: Choices, operator: Operator, array: Array, ends: list[tuple[float, ...]]) -> Array:
-    """Return the array with some entries, at least one, replaced by numbers of one hard kind.
+    """Return the array with at least one entry replaced by special numbers of one kind.
 
-    These are one of its own, one of the ``ends``, the first of which are those of its range, or if that holds 0, zeros
-    or small numbers.
+    The kinds are the array's first entry, each element of ``ends``, and, if the range contains 0, zeros and small
+    numbers. The first element of ``ends`` holds the ends of the range.
     """
     low, high = ends[0]
     kinds = [
@@ -114,9 +118,9 @@ def special_array(choices: Choices, operator: Operator, array: Array, ends: list
 def put_on_edge(
     choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float], dtype: str
 ) -> list[Value]:
-    """Return the operands with some entries, at least one, moved onto an example of an edge.
+    """Return the operands with at least one entry moved onto an example of an edge.
 
-    Entries that meet one another under broadcasting are moved together. Operands must have entries.
+    Entries that broadcasting combines are moved together. Operands must not be empty.
     """
     result = broadcast_shape(*(operand.shape for operand in operands))
     assert result is not None
@@ -134,7 +138,7 @@ def put_on_edge(
 
 
 def with_ties(choices: Choices, operand: Value) -> Value:
-    """Return the operand with two of its numbers in every place, so that most reductions meet a tie."""
+    """Return the operand with every entry replaced by one of two of its numbers, so that most reductions have a tie."""
     entries = operand.array.ravel().tolist()
     pair = [choices.choice(entries), choices.choice(entries)]
     array = np.array([choices.choice(pair) for _ in entries], dtype=operand.array.dtype).reshape(operand.shape)
@@ -142,6 +146,6 @@ def with_ties(choices: Choices, operand: Value) -> Value:
 
 
 def _projected(index: tuple[np.intp, ...], shape: Shape) -> tuple[int, ...]:
-    """Return the place in an operand of this shape that broadcasting carries to ``index``."""
+    """Return the index of the entry of an operand of this shape that broadcasting carries to ``index``."""
     last = index[len(index) - len(shape) :]
     return tuple(0 if length == 1 else int(place) for place, length in zip(last, shape, strict=True))

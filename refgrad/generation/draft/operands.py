@@ -1,4 +1,4 @@
-"""The shapes that an operator's operands may have together: one rule for each way in which operands meet."""
+"""The shapes that an operator's operands may have together: one rule for each way in which operands combine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from refgrad.operators.table import Operands
 
 @dataclass(frozen=True, slots=True)
 class OperandRule:
-    """Which shapes fit to those of the operands before, and how one that does is chosen.
+    """Which shapes fit those of the previous operands, and how to choose one that does.
 
-    ``fits(shapes, shape)``: may ``shape`` follow ``shapes``? ``choose(choices, shapes, profile)`` is one that may, and
-    ``first(shape)`` is a shape close to the given one that may stand first.
+    ``fits(shapes, shape)`` returns True if ``shape`` may follow ``shapes``. ``choose(choices, shapes, profile)``
+    returns a shape that may follow ``shapes``, and ``first(shape)`` a shape close to ``shape`` for the first operand.
     """
 
     fits: Callable[[tuple[Shape, ...], Shape], bool]
@@ -33,7 +33,7 @@ class OperandRule:
 
 @lru_cache(maxsize=2**14)
 def broadcast_shape(*shapes: Shape) -> Shape | None:
-    """Return the shape to which all of them broadcast, or None."""
+    """Return the shape to which all of these broadcast, or None."""
     rank = max(map(len, shapes))
     result = [1] * rank
     for shape in shapes:
@@ -46,7 +46,7 @@ def broadcast_shape(*shapes: Shape) -> Shape | None:
 
 
 def narrowed(choices: Choices, shape: Shape) -> Shape:
-    """Return a shape that broadcasts to this one: axes shortened to one, or left out in front."""
+    """Return a shape that broadcasts to this one: axes shortened to one, or leading axes left out."""
     kept = shape[choices.integer(0, len(shape)) :] if choices.boolean(0.3) else shape
     if not choices.boolean(0.4):
         return kept
@@ -76,7 +76,7 @@ def _multiplies(shapes: tuple[Shape, ...], shape: Shape) -> bool:
 
 
 def _multiplying(choices: Choices, shapes: tuple[Shape, ...], profile: Profile) -> Shape:
-    """A vector, a matrix, or a stack of matrices that broadcasts against the stack before."""
+    """Return the shape of a vector, a matrix, or a stack of matrices that broadcasts against the first operand."""
     (left,) = shapes
     inner, stack = left[-1], left[:-2]
     room = profile.max_rank - 2
@@ -115,7 +115,7 @@ OPERAND_RULES: Final[Mapping[Operands, OperandRule]] = MappingProxyType({
 
 @cache
 def operand_rule(operator: Operator) -> OperandRule:
-    """Return how the operator's operands meet."""
+    """Return the rule for the operator's operands."""
     if operator.operands != "pattern":
         return OPERAND_RULES[operator.operands]
     patterns = operator.shapes

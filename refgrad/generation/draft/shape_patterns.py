@@ -1,6 +1,6 @@
-"""Shapes that fit a pattern such as ``"... n k"``, together with those that operands before it have.
+"""Shapes that fit a pattern such as ``"... n k"``, together with the shapes of previous operands.
 
-Letters stand for lengths, the same one wherever a letter stands; numbers stand for themselves, and ``...`` at the front
+A letter stands for a length, the same one wherever the letter occurs. A number stands for itself, and a leading ``...``
 for any axes, the same ones in every pattern that has it.
 """
 
@@ -18,7 +18,7 @@ ANY: Final = "..."
 
 
 def bound(patterns: tuple[str, ...], shapes: tuple[Shape, ...]) -> Bindings | None:
-    """Return the lengths that each letter stands for, or None where the shapes do not fit the first patterns."""
+    """Return the lengths that each letter stands for, or None if the shapes do not fit the first patterns."""
     bindings: dict[str, Shape] = {}
     for pattern, shape in zip(patterns, shapes, strict=False):
         matched = _matched(pattern, shape)
@@ -31,7 +31,7 @@ def bound(patterns: tuple[str, ...], shapes: tuple[Shape, ...]) -> Bindings | No
 
 
 def nearest(pattern: str, shape: Shape) -> Shape:
-    """Return a shape of this pattern with lengths taken from the given one."""
+    """Return a shape of this pattern with lengths taken from ``shape``."""
     letters = [letter for letter in pattern.split() if letter != ANY]
     free = max(0, len(shape) - len(letters)) if ANY in pattern else 0
     lengths = [*shape[free:], *(2 for _ in letters)]
@@ -44,7 +44,7 @@ def nearest(pattern: str, shape: Shape) -> Shape:
 
 
 def chosen(choices: Choices, patterns: tuple[str, ...], shapes: tuple[Shape, ...], profile: Profile) -> Shape:
-    """Return a shape of the pattern that follows those of ``shapes``; letters that are free get a length."""
+    """Return a shape of the pattern after those of ``shapes``; letters without a length yet get a random one."""
     bindings = dict(bound(patterns, shapes) or {})
     lengths: list[int] = []
     for letter in patterns[len(shapes)].split():

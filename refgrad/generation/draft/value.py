@@ -1,4 +1,4 @@
-"""A tensor of a scenario under construction, and the memory that it lies in."""
+"""Tensors of a scenario under construction, and the memory that they use."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Definition: TypeAlias = Leaf | Apply | Detach | Grad
 class Memory:
     """A piece of memory that tensors share if one is a view of the other.
 
-    ``low`` and ``high`` bound the entries. ``viewed`` says that some engines have several tensors look at it; recorded
-    gradients always count as viewed, since some engines have two of them share what they do not need apart.
+    ``low`` and ``high`` bound the entries. ``viewed`` is True if several tensors are views of it in some engines. That
+    of recorded gradients always counts as viewed, since some engines let two of them share memory.
     """
 
     low: float
@@ -28,7 +28,7 @@ class Memory:
 
     @classmethod
     def of(cls, array: Array) -> Memory:
-        """Return memory that holds these entries; without any, or of booleans, its bounds are 0."""
+        """Return memory with the bounds of these entries. The bounds of no entries, or of booleans, are 0."""
         if array.dtype.kind == "b" or array.size == 0:
             return cls(0.0, 0.0)
         entries = array.ravel()
@@ -41,25 +41,25 @@ class Memory:
 
     @property
     def bound(self) -> float:
-        """How large an entry may be in magnitude."""
+        """Largest possible magnitude of an entry."""
         return max(-self.low, self.high)
 
     def grow(self, bound: float) -> None:
-        """Allow entries up to a bound in magnitude."""
+        """Widen the bounds to entries of a magnitude up to ``bound``."""
         self.low, self.high = min(self.low, -bound), max(self.high, bound)
 
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """A tensor of a draft: a leaf, a result, a view, a detached tensor or a recorded gradient.
+    """A tensor of a scenario: a leaf, a result, a view, a detached tensor or a recorded gradient.
 
-    ``entries`` are None where steps may change them, and booleans where the value is a ``condition``. ``step`` is None
-    for a leaf that is not yet part of the draft. ``graph`` and ``leaves`` are the results and the leaves, one bit each,
-    that a backward from here walks over, and ``uses`` counts the operators that take the value.
+    ``entries`` are None if steps may change them, and booleans if the value is a ``condition``. ``step`` is None for a
+    leaf that is not yet part of the scenario. ``graph`` and ``leaves`` are the results and the leaves, one bit each,
+    that a backward from this value traverses. ``uses`` counts the uses of the value as an operand.
 
-    Steps of a lifecycle change the flags: ``is_leaf`` as an engine says it; ``differentiable``, if a gradient by it can
-    be recorded; ``started``, if a backward began here; ``touched``, if it was written to, hooked, run backward from or
-    had its flags changed.
+    Steps of a lifecycle change the flags: ``is_leaf`` as engines define it; ``differentiable`` if a gradient by it can
+    be recorded; ``started`` if a backward started from it; ``touched`` if it was written to, hooked, detached, or run
+    backward from, or had its flags changed.
     """
 
     shape: Shape
@@ -79,23 +79,23 @@ class Value:
 
     @property
     def name(self) -> str:
-        """The name by which later steps refer to it."""
+        """Name by which later steps refer to it."""
         assert self.step is not None
         return self.step.name
 
     @property
     def array(self) -> Array:
-        """The entries of a value that no step changes."""
+        """Entries of a value that no step changes."""
         assert self.entries is not None
         return self.entries
 
     @classmethod
     def of(cls, array: Array, *, requires_grad: bool, arguments: tuple[Value, ...] = ()) -> Value:
-        """Return a value with these entries, and their bounds."""
+        """Return a value with these entries and their bounds."""
         condition = array.dtype.kind == "b"
         return cls(array.shape, requires_grad, Memory.of(array), array, condition, None, arguments)
 
     def within(self, low: float, high: float, margin: float = 0.0) -> bool:
-        """Return True if every entry lies between these bounds, by the margin if rounding may have moved it."""
+        """Return True if every entry lies between these bounds; those of a result must be ``margin`` inside of them."""
         margin = margin if self.arguments else 0.0
         return low + margin <= self.memory.low and self.memory.high <= high - margin

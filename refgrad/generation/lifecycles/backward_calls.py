@@ -1,4 +1,4 @@
-"""Steps of a lifecycle that run backward or record a gradient: from where, with which seed, and what they keep."""
+"""Steps of a lifecycle that run backward or record a gradient: their outputs and seeds, and retained graphs."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from refgrad.operators.structure import Shape
 from refgrad.scenario import Backward, Constant, Grad
 
 LATEST: Final = 6
-"""Gradients are recorded of the last so many results."""
+"""Number of latest values among which the output of a recorded gradient is drawn."""
 
 
 def backward(draft: Draft) -> None:
-    """Run backward from a value that requires grad, or seldom from any."""
+    """Run backward from a value that requires grad, or rarely from any value."""
     usable = recorded_values(draft)
     backward_from(draft, some_value(draft) if misuses(draft) or not usable else some_value(draft, usable))
 
 
 def backward_again(draft: Draft) -> None:
-    """Run backward from where a backward began before."""
+    """Run backward from a value from which a backward started before, if there is one."""
     started = [value for value in draft.values if value.started]
     if started:
         backward_from(draft, draft.choices.choice(started))
 
 
 def backward_from(draft: Draft, output: Value) -> None:
-    """Run backward from this value, with a seed or without, and keep the graph or not."""
+    """Run backward from this value, with or without a seed, and with or without ``retain_graph``."""
     retain_graph = "retain_graph" in draft.profile.features and draft.choices.boolean(0.6)
     output.started = output.touched = True
     draft.steps.append(Backward(output.name, _seed(draft, output), retain_graph))
 
 
 def backward_from_loss(draft: Draft) -> None:
-    """Reduce a value to a scalar, and run backward from there."""
+    """Reduce a value to a scalar and run backward from it."""
     operand = some_value(draft, recorded_values(draft) or None)
     offered = [operator for operator in ("sum", "sum", "mean") if draft.profile.allows(operator)]
     if offered:

@@ -1,4 +1,4 @@
-"""Steps of a lifecycle that make tensors: leaves, results, views and detached tensors."""
+"""Steps of a lifecycle that create tensors: leaves, results, views and detached tensors."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
     "sum": lambda bound, size: bound * size,
     "mean": lambda bound, _: bound,
 })
-"""Operators of one argument: how large their results are, given a bound of the argument and its size."""
+"""Operators of one argument, with the bound of their results, given a bound of the argument and its size."""
 
 BINARY: Final = ("add", "subtract", "multiply", "multiply")
-"""Operators of two arguments, each as often as it stands here."""
+"""Operators of two arguments. A repeated one is more likely."""
 
 REDUCING: Final = frozenset({"sum", "mean"})
 
 
 def add_leaf(draft: Draft, *, requires_grad: bool) -> None:
-    """Add a leaf of the draft's shape, or now and then a scalar."""
+    """Add a leaf of the base shape, or sometimes a scalar."""
     shape = draft.base if draft.choices.boolean(0.8) else ()
     step = Leaf(new_name(draft, "x"), random_constant(draft, shape), requires_grad)
     value = Value(shape, requires_grad, Memory(*NUMBERS), is_leaf=True, differentiable=requires_grad)
@@ -44,7 +44,7 @@ def add_another_leaf(draft: Draft) -> None:
 
 
 def add_result(draft: Draft, operator: str, operands: tuple[Value, ...], shape: Shape, bound: float) -> None:
-    """Apply an operator, whose result has this shape and entries up to this bound."""
+    """Apply an operator whose result has this shape, and entries of a magnitude up to ``bound``."""
     requires_grad = draft.records and any(operand.requires_grad for operand in operands)
     step = Apply(new_name(draft, "a"), operator, tuple(operand.name for operand in operands))
     draft.define(Value(shape, requires_grad, Memory.up_to(bound)), step)
@@ -86,7 +86,7 @@ def apply_matmul(draft: Draft) -> None:
 
 
 def add_view(draft: Draft) -> None:
-    """Reshape a value to the shape that it has: some engines return a view."""
+    """Reshape a value to its own shape, for which some engines return a view."""
     x = some_value(draft)
     if not draft.profile.allows("reshape"):
         return

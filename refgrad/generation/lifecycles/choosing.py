@@ -1,4 +1,4 @@
-"""Choices that all steps of a lifecycle make: a tensor, a new name, numbers, and whether to misuse what is there."""
+"""Choices that all steps of a lifecycle share: a tensor, a new name, numbers, and whether to misuse the engine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from refgrad.operators.structure import Shape
 from refgrad.scenario import Constant
 
 NUMBERS: Final = (-2.0, 2.0)
-"""Where the numbers of leaves and seeds are drawn from."""
+"""Range of the numbers of leaves and seeds."""
 
 
 def some_value(draft: Draft, values: Sequence[Value] | None = None) -> Value:
-    """Choose one of these values or of all, late ones more often than early ones, and touched ones most often."""
+    """Return one of these values, or of all in scope. Late ones and touched ones are more likely."""
     offered = draft.values if values is None else values
     touched = [value for value in offered if value.touched]
     return draft.choices.choice([*offered[-3:], *offered[-3:], *offered, *touched, *touched])
@@ -28,15 +28,15 @@ def recorded_values(draft: Draft) -> list[Value]:
 
 
 def misuses(draft: Draft) -> bool:
-    """Choose whether to do what is likely to fail."""
+    """Return True, with the probability in the profile, to choose something that is likely to fail."""
     return draft.choices.boolean(draft.profile.misuse)
 
 
 def new_name(draft: Draft, stem: str) -> str:
-    """Return a name that nothing has: tensors and hooks are counted together."""
+    """Return an unused name. Tensors and hooks are numbered together."""
     return f"{stem}{len(draft.leaves) + len(draft.results) + len(draft.hooks) + 1}"
 
 
 def random_constant(draft: Draft, shape: Shape) -> Constant:
-    """Choose numbers for a leaf or a seed."""
+    """Return random numbers for a leaf or a seed."""
     return Constant.of(random_array(draft.choices, *NUMBERS, shape, draft.profile.dtype), draft.profile.dtype)

@@ -1,4 +1,4 @@
-"""Steps of a lifecycle that put hooks on tensors, take them away, and keep gradients of results."""
+"""Steps of a lifecycle that add hooks to tensors, remove them, and retain gradients of results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from refgrad.scenario import Hook, RetainGrad, Unhook
 
 
 def add_hook(draft: Draft) -> None:
-    """Hook into a gradient, often one that has a hook already: several have an order."""
+    """Add a hook to a gradient, often to one that has a hook already, since the order of several matters."""
     usable = recorded_values(draft)
     hooked = [value for value in usable if value.name in draft.hooks.values()]
     if hooked and draft.choices.boolean(0.4):
@@ -19,7 +19,7 @@ def add_hook(draft: Draft) -> None:
 
 
 def hook_into(draft: Draft, value: Value) -> None:
-    """Hook into the gradient of a tensor, to look at it or to scale it."""
+    """Add a hook to the gradient of a tensor, which observes or scales it."""
     factor = draft.choices.choice([None, None, 2.0, -0.5])
     hook = new_name(draft, "g")
     draft.steps.append(Hook(hook, value.name, factor))
@@ -28,13 +28,13 @@ def hook_into(draft: Draft, value: Value) -> None:
 
 
 def remove_hook(draft: Draft) -> None:
-    """Take a hook away, which may be gone already."""
+    """Remove a hook, which may have been removed already."""
     if draft.hooks:
         draft.steps.append(Unhook(draft.choices.choice([*draft.hooks])))
 
 
 def change_hooks(draft: Draft) -> None:
-    """Hook into one gradient and take hooks away from there, in any order, then run backward."""
+    """Add hooks to one gradient and remove some of its hooks, in any order, then run backward."""
     usable = recorded_values(draft)
     if not usable:
         return
@@ -49,7 +49,7 @@ def change_hooks(draft: Draft) -> None:
 
 
 def retain_grad(draft: Draft) -> None:
-    """Keep the gradient of a result, or seldom of anything."""
+    """Retain the gradient of a result, or rarely of any value."""
     usable = [value for value in recorded_values(draft) if not value.is_leaf]
     value = some_value(draft) if misuses(draft) or not usable else some_value(draft, usable)
     draft.steps.append(RetainGrad(value.name))

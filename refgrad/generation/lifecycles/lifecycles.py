@@ -1,7 +1,7 @@
 """The generator of lifecycles.
 
-Which steps fail, and what each shows, is not decided here: what comes out is only bound to be a scenario. Numbers stay
-of moderate size, by bounds that are kept for every piece of memory.
+It does not decide which steps fail or what each step must show: its results are only guaranteed to be scenarios.
+Numbers stay of moderate size, by bounds that are kept for every piece of memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from refgrad.scenario import Scenario
 Action: TypeAlias = Callable[[Draft], None]
 
 SHAPES: Final[tuple[Shape, ...]] = ((), (2,), (2,), (3,), (2, 2))
-"""The shapes that leaves have, each as often as it stands here."""
+"""Shapes of leaves. A repeated shape is more likely."""
 
 ACTIONS: Final[tuple[tuple[frozenset[str], int, Action], ...]] = (
     (frozenset(), 6, apply_unary),
@@ -59,16 +59,16 @@ ACTIONS: Final[tuple[tuple[frozenset[str], int, Action], ...]] = (
     (frozenset({"zero_grad"}), 2, zero_grad),
     (frozenset(), 2, read),
 )
-"""What may be done, with the features that it needs, each as often as its number says."""
+"""Actions, each with the features that it needs and its weight among all actions."""
 
 
 def lifecycle_scenario(seed: int, profile: Profile = LIFECYCLE) -> Scenario:
-    """Return the lifecycle that follows from a seed; the same one on every machine."""
+    """Return the lifecycle generated from a seed, which is the same on every machine."""
     return generate_lifecycle(SeededChoices(seed), profile)
 
 
 def generate_lifecycle(choices: Choices, profile: Profile) -> Scenario:
-    """Return a lifecycle made by these choices."""
+    """Return a lifecycle generated from these choices."""
     draft = Draft(profile, () if profile.scalars_only else choices.choice(SHAPES), choices)
     add_leaf(draft, requires_grad=True)
     for _ in choices.repeat(0, 2):
@@ -81,7 +81,7 @@ def generate_lifecycle(choices: Choices, profile: Profile) -> Scenario:
 
 
 def _finish(draft: Draft) -> None:
-    """Leave all regions, often run backward once more, and read all that can be read."""
+    """Leave all regions, often run backward once more, and read everything that can be read."""
     while draft.regions:
         leave_region(draft)
     if draft.choices.boolean(0.7):

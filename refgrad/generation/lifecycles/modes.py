@@ -9,7 +9,7 @@ from refgrad.scenario import Enter, Leave, RequireGrad, StopRequiringGrad
 
 
 def enter_region(draft: Draft) -> None:
-    """Enter a region that records nothing, or one that records."""
+    """Enter a region that records nothing, or, if the engine has them, one that records."""
     both = ["no_grad", "no_grad", "enable_grad"] if "enable_grad" in draft.profile.features else ["no_grad"]
     mode = draft.choices.choice(both)
     draft.steps.append(Enter("no_grad" if mode == "no_grad" else "enable_grad"))
@@ -17,14 +17,14 @@ def enter_region(draft: Draft) -> None:
 
 
 def leave_region(draft: Draft) -> None:
-    """Leave the last region, perhaps by an error, if one was entered."""
+    """Leave the innermost region, if there is one, perhaps by an error."""
     if draft.regions:
         draft.steps.append(Leave(draft.choices.boolean(0.4)))
         draft.regions.pop()
 
 
 def update(draft: Draft) -> None:
-    """Overwrite something while nothing is recorded, as optimizers do."""
+    """Overwrite a tensor while nothing is recorded, as optimizers do."""
     draft.steps.append(Enter("no_grad"))
     draft.regions.append(False)
     overwrite(draft)
@@ -32,7 +32,7 @@ def update(draft: Draft) -> None:
 
 
 def toggle_requires_grad(draft: Draft) -> None:
-    """Change whether a leaf, or seldom anything, requires grad."""
+    """Change whether a leaf, or rarely any value, requires grad."""
     leaves = [value for value in draft.values if value.is_leaf]
     value = some_value(draft) if misuses(draft) else draft.choices.choice(leaves or draft.values)
     value.touched = True

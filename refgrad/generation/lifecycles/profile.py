@@ -7,19 +7,19 @@ from typing import Final
 from refgrad.generation.profile import Profile
 
 LARGEST: Final = 20.0
-"""No number of a lifecycle is larger in magnitude, intermediate results of writes excepted."""
+"""Largest magnitude of a number in a lifecycle, except for intermediate results of writes."""
 
 ALL_FEATURES: Final = frozenset({
     "arrays", "seed", "retain_graph", "zero_grad", "zero_grad_to_zeros", "double_backward", "detach", "no_grad",
     "enable_grad", "set_requires_grad", "in_place", "in_place_at_index", "hooks", "unhook", "retain_grad",
     "read_requires_grad", "read_is_leaf", "read_recorded",
 })  # fmt: skip
-"""The features that steps of a lifecycle may need."""
+"""Features that steps of a lifecycle may need."""
 
 LIFECYCLE_OPERATORS: Final = frozenset({
     "add", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sin", "subtract", "sum", "tanh",
 })  # fmt: skip
-"""What lifecycles are made of: operators of which it is known what they save."""
+"""Operators that lifecycles apply, for which it is known what they save."""
 
 
 def lifecycle_profile(

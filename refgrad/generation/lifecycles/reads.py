@@ -9,11 +9,11 @@ from refgrad.generation.lifecycles.choosing import misuses, some_value
 from refgrad.scenario import Delete, Read, ZeroGrad
 
 FEWEST: Final = 3
-"""Where there are no more values than this, none is deleted."""
+"""Number of values up to which none is deleted."""
 
 
 def delete(draft: Draft) -> None:
-    """Delete a name, unless there are few."""
+    """Delete the name of a value, unless there are few values."""
     if len(draft.values) > FEWEST:
         value = some_value(draft)
         draft.steps.append(Delete(value.name))
@@ -21,7 +21,7 @@ def delete(draft: Draft) -> None:
 
 
 def zero_grad(draft: Draft) -> None:
-    """Reset the gradient of a leaf, or seldom of anything."""
+    """Reset the gradient of a leaf, or rarely of any value."""
     to_zeros = "zero_grad_to_zeros" in draft.profile.features and draft.choices.boolean(0.4)
     leaves = [value for value in draft.values if value.is_leaf and value.requires_grad]
     chosen = some_value(draft, None if misuses(draft) or not leaves else leaves)
@@ -35,7 +35,7 @@ def read(draft: Draft) -> None:
 
 
 def read_everything(draft: Draft) -> None:
-    """Read the gradient, the value and the flags of every tensor, and what every hook saw."""
+    """Read the gradient, the value and the flags of every tensor, and the gradients that every hook received."""
     flags = _flags(draft)
     for value in draft.values:
         draft.steps += [_reading(what, value.name) for what in ("grad", "value", *flags)]

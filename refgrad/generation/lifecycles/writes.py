@@ -1,4 +1,4 @@
-"""Steps of a lifecycle that overwrite tensors: which, and with what."""
+"""Steps of a lifecycle that overwrite tensors: their targets and operands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ACTIONS: Final[tuple[Action, ...]] = ("add", "multiply", "copy")
 
 
 def overwrite(draft: Draft) -> None:
-    """Overwrite what may be overwritten, or a part of it, with what fits; or, seldom, anything with anything.
+    """Overwrite a tensor that may change, or a part of it, with a value that fits; rarely, any tensor with any value.
 
-    Nothing is promised of writes to memory that is viewed, and PyTorch 2.13 does not survive all of them.
+    Memory that is viewed is not written to: the effect is unspecified, and PyTorch 2.13 crashes on some such writes.
     """
     misused = misuses(draft)
     targets = [value for value in draft.values if not value.memory.viewed and (misused or _may_change(value, draft))]
@@ -44,7 +44,7 @@ def _fits(operand: Shape, target: Shape, index: Index | None) -> bool:
 
 
 def _bound(action: Action, target: Value, operand: Value) -> float:
-    """Return how large the numbers may become; nothing can be copied onto itself."""
+    """Return a bound on the magnitude of the result. It is too large for a copy of a tensor onto itself."""
     match action:
         case "add":
             return target.memory.bound + operand.memory.bound
@@ -62,7 +62,7 @@ def _write(draft: Draft, target: Value, action: Action, operand: Value, index: I
 
 
 def _index(draft: Draft, shape: Shape) -> Index | None:
-    """Return a part of what has axes, if there are numbers that fit any part."""
+    """Return the index of a part of a tensor that has axes, if there are scalars, which fit any part, or None."""
     offered = "in_place_at_index" in draft.profile.features and any(not value.shape for value in draft.values)
     if not shape or not offered or draft.choices.boolean(0.5):
         return None

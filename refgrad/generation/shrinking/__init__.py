@@ -1,1 +1,1 @@
-"""The shrinker of scenarios: simplifications, and the repair of what they leave."""
+"""The shrinker of scenarios: simplifications, and the repair of their results."""

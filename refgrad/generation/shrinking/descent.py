@@ -1,4 +1,4 @@
-"""The descent: the questions that shrinking asks of a scenario, each of which follows from the answers before it."""
+"""The descent of the shrinker: the scenarios that it tests, each of which depends on the results before it."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ Next: TypeAlias = "Callable[[], Question | None]"
 
 
 class Question:
-    """Whether a simpler scenario still fails. What is asked next is found when it is first wanted, and kept."""
+    """The question whether a simpler scenario still fails. The next question is computed on first use and cached."""
 
     def __init__(self, scenario: Scenario, after_yes: Next, after_no: Next) -> None:
-        """Ask about a scenario; the next question is another one after a yes than after a no."""
+        """Take the scenario, and the functions that compute the next question after a yes and after a no."""
         self.scenario = scenario
         self._after_yes = after_yes
         self._after_no = after_no
 
     @cached_property
     def after_yes(self) -> Question | None:
-        """The next question where this scenario fails, or None at the end."""
+        """Next question if this scenario fails, or None at the end."""
         return self._after_yes()
 
     @cached_property
     def after_no(self) -> Question | None:
-        """The next question where this scenario does not fail, or None at the end."""
+        """Next question if this scenario does not fail, or None at the end."""
         return self._after_no()
 
 
 def first_question(start: Evaluated) -> Question | None:
-    """Return what is asked first of a scenario that fails, or None where nothing simpler is known.
+    """Return the first question about a scenario that fails, or None if nothing simpler is known.
 
-    Greedy and deterministic: a candidate that fails and is simpler takes the place of what was simplified. Kinds of
-    simplification come in turn, each until it yields nothing more, in rounds until one changes nothing. No scenario is
-    asked about twice.
+    The descent is greedy and deterministic: a candidate that fails and is simpler replaces the current scenario. Kinds
+    of simplification take turns, each until it yields nothing more, in rounds until one changes nothing. No scenario is
+    tested twice.
     """
     kept = Kept(start.proper, start.clear, pruned=True)
     least = _pruned(start)
@@ -55,14 +55,14 @@ def first_question(start: Evaluated) -> Question | None:
 
 
 def _pruned(start: Evaluated) -> Evaluated | None:
-    """Return the scenario without leaves and results that nothing needs, or None if there are none."""
+    """Return the scenario without leaves and results that nothing needs, or None if it has none."""
     needed = pruned(start.scenario.steps)
     return None if needed == start.scenario.steps else evaluated(Scenario(needed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """A scenario that fails, the kind of simplification whose turn it is, and whether this round changed anything."""
+    """A scenario that fails, the current kind of simplification, and whether this round has changed anything."""
 
     current: Evaluated
     kept: Kept
@@ -90,9 +90,9 @@ def _begun(start: Evaluated, kept: Kept, seen: frozenset[str]) -> Question | Non
 
 
 def _asked(stage: _Stage | None, candidates: Iterator[Steps], seen: frozenset[str]) -> Question | None:
-    """Return the question about the next candidate that is simpler and was not asked about before.
+    """Return the question about the next candidate that is simpler and was not tested before.
 
-    The iterator of candidates is shared with the question that follows a no, which alone goes on with it.
+    The iterator of candidates is shared with the question after a no. Only that one continues it.
     """
     while stage is not None:
         for steps in candidates:

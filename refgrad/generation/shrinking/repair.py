@@ -1,4 +1,4 @@
-"""Repair: a changed list of steps becomes a scenario again, once what follows from the change is adapted."""
+"""Repair of changed lists of steps: what depends on the change is adapted, so that they are scenarios again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Scenari
 
 
 def changes_tensors(steps: Iterable[Step]) -> bool:
-    """Whether tensors change, so that the values and flags that are found here need not be theirs."""
+    """Return True if tensors change, so that the values and flags computed in this module may be wrong."""
     return any(step.stateful for step in steps)
 
 
@@ -31,9 +31,9 @@ class Evaluated:
 
     @property
     def proper(self) -> bool:
-        """Whether no step is bound to fail.
+        """Return True if no step is certain to fail.
 
-        Outputs are results that require grad, seeds fit them, and graphs that are walked again are retained.
+        Outputs are results that require grad, seeds fit them, and graphs that are traversed again are retained.
         """
         steps = self.scenario.steps
         if changes_tensors(steps):
@@ -49,7 +49,7 @@ class Evaluated:
 
     @property
     def clear(self) -> bool:
-        """Whether every operator stays clear of its kinks."""
+        """Return True if every operator stays clear of its kinks."""
         gradients = _from_gradients(self.scenario)
         return all(
             distance_to_kink(*_call(step, self.values), self.values[step.name]) > MARGIN
@@ -60,9 +60,10 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a simplification must not change: of a proper scenario, all that it becomes is proper; likewise for clear.
+    """Properties that simplifications must preserve.
 
-    ``pruned`` says that leaves and results are to be left out that nothing needs.
+    If ``proper`` or ``clear``, every candidate must be so, too. If ``pruned``, leaves and results that nothing needs
+    are left out.
     """
 
     proper: bool
@@ -71,7 +72,7 @@ class Kept:
 
 
 def evaluated(scenario: Scenario) -> Evaluated | None:
-    """Return the scenario with its values, or None where an operator refuses its arguments or is not finite."""
+    """Return the scenario with its values, or None if an operator rejects its arguments or is not finite."""
     try:
         with np.errstate(all="ignore"):
             values = evaluate(scenario, Float64())
@@ -86,10 +87,10 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
 
 
 def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
-    """Return the scenario of these steps, or None where there is none that keeps what has to be kept.
+    """Return the scenario of these steps, or None if it cannot have the properties that must be preserved.
 
-    Seeds are cut or repeated to the shapes of their outputs, and ``retain_graph`` is set where a later backward walks a
-    graph again, if that is what keeps the scenario proper.
+    If it must be proper and is not, seeds are cut or repeated to the shapes of their outputs, and ``retain_graph`` is
+    set where a later backward traverses a graph again.
     """
     fitting = with_fitting_tangents(steps)
     chosen = pruned(fitting) if kept.pruned else fitting
@@ -108,7 +109,7 @@ def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
 
 
 def pruned(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Leave out the leaves and applications that no backward, no read and nothing else that stays refers to."""
+    """Leave out the definitions that no backward, no read and no other remaining step uses."""
     needed: set[str] = set()
     kept: list[Step] = []
     for step in reversed(steps):
@@ -130,7 +131,7 @@ def recorded_names(steps: Iterable[Step]) -> frozenset[str]:
 
 
 def _from_gradients(scenario: Scenario) -> frozenset[str]:
-    """Return the names whose values are not known, since gradients and tangents are not found here."""
+    """Return the names whose values depend on gradients or tangents, which are not computed here."""
     unknown: set[str] = set()
     for step in scenario.definitions.values():
         if isinstance(step, Grad | Jvp) or not unknown.isdisjoint(step.uses):
@@ -153,7 +154,7 @@ def _seed_fits(start: Backward | Grad, output: Array) -> bool:
 
 
 def _fitted(step: Step, values: Mapping[str, Array]) -> Step:
-    """Return the step with a seed of its output's shape: the entries that were, repeated where there are too few."""
+    """Return the step with its seed cut or repeated to the shape of its output."""
     if not isinstance(step, Backward | Grad) or _seed_fits(step, values[step.output]):
         return step
     output = values[step.output]
@@ -162,7 +163,7 @@ def _fitted(step: Step, values: Mapping[str, Array]) -> Step:
 
 
 def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step, ...]:
-    """Set ``retain_graph`` on every backward that walks over an application that a later one walks over too."""
+    """Set ``retain_graph`` on every backward that traverses an application that a later one traverses too."""
     graphs = _graphs(steps, recorded)
     later: set[str] = set()
     flagged: list[Step] = []

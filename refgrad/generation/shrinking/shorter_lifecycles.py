@@ -1,4 +1,4 @@
-"""Simplifications of scenarios in which tensors change: some steps are taken out, with all that needs them."""
+"""Simplifications of scenarios in which tensors change: some steps are removed, with all that need them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from refgrad.scenario.steps.scope import Scope
 Steps: TypeAlias = Sequence[Step]
 
 LONGEST: Final = 16
-"""No longer stretches than this are taken out, but for halves."""
+"""Largest number of consecutive steps that are removed at once, except for halves."""
 
 
 def shorter_lives(current: Evaluated) -> Iterator[Steps]:
-    """The scenario without a stretch of its steps, long ones first, and without what then has no meaning."""
+    """Yield the scenario without some consecutive steps, many at first, and without steps that are then invalid."""
     steps = current.scenario.steps
     if not changes_tensors(steps):
         return
@@ -30,7 +30,11 @@ def shorter_lives(current: Evaluated) -> Iterator[Steps]:
 
 
 def without_one_change(current: Evaluated) -> Iterator[Steps]:
-    """The scenario without one region, or with the source of a detached tensor in its place."""
+    """Yield the scenario with one change less.
+
+    The change is a region, the error that leaves one, the detaching of a tensor, the index of a write, or the factor of
+    a hook.
+    """
     steps = current.scenario.steps
     waiting: list[int] = []
     for at, step in enumerate(steps):
@@ -50,7 +54,7 @@ def without_one_change(current: Evaluated) -> Iterator[Steps]:
 
 
 def consistent(steps: Steps) -> list[Step]:
-    """Leave out the steps that use what is not there, and regions that are not left or not entered."""
+    """Leave out the steps that use undefined names, and regions that are not left or not entered."""
     kept: list[Step] = []
     entered: list[int] = []
     scope = Scope(operator_table())

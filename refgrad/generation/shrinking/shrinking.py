@@ -1,4 +1,4 @@
-"""The shrinker: from a scenario that fails to the smallest one that still does."""
+"""The shrinker, which reduces a scenario that fails to a small one that still does."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from refgrad.scenario import Hook, Scenario
 Fails = Callable[[Scenario], bool]
 
 LIMIT: Final = 1000
-"""How often a failure is asked for again, at most."""
+"""Largest number of scenarios that are tested while shrinking."""
 
 
 def shrink(scenario: Scenario, fails: Fails, limit: int = LIMIT) -> Scenario:
-    """Return a scenario that fails like this one, and of which no simplification that is known here fails.
+    """Return a scenario that fails like this one, and of which no known simplification fails.
 
-    Greedy and deterministic: any candidate that is simpler (see :func:`refgrad.generation.weight`) and fails is taken,
-    until there is none or ``fails`` was asked ``limit`` times. Every candidate evaluates in float64, without leaving a
-    domain. Where no step of the scenario is bound to fail, none of a candidate is; where it stays clear of kinks,
-    candidates do. In the end names become a, b, c, if it then still fails.
+    Shrinking is greedy and deterministic: any candidate that is simpler (see :func:`refgrad.generation.weight`) and
+    fails is taken, until there is none or ``fails`` was called ``limit`` times. Every candidate evaluates in float64
+    without leaving a domain. If no step of the scenario is certain to fail, none of a candidate is; if the scenario
+    stays clear of kinks, candidates do. In the end names become a, b, c if the scenario then still fails.
 
-    A scenario that does not evaluate is returned as it is. An exception that ``fails`` raises is not caught.
+    A scenario that does not evaluate is returned unchanged. Exceptions of ``fails`` propagate.
     """
     start = evaluated(scenario)
     if start is None:

@@ -1,4 +1,4 @@
-"""Directional derivatives that are simpler than given ones."""
+"""Simplifications of directional derivatives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from refgrad.scenario.steps.sequences import Tangent
 
 
 def simpler_tangents(step: Jvp) -> Iterator[Jvp]:
-    """Yield the step with a tangent less, or with a tangent of simpler numbers."""
+    """Yield the step with one tangent less, or with a tangent of simpler numbers."""
     for at, (leaf, tangent) in enumerate(step.tangents):
         if len(step.tangents) > 1:
             yield replace(step, tangents=(*step.tangents[:at], *step.tangents[at + 1 :]))

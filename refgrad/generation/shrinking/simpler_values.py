@@ -1,4 +1,4 @@
-"""Simpler attributes and simpler numbers than given ones, and how simple they are."""
+"""Simplifications of attributes and constants, and the complexity of constants."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from refgrad.scenario import Apply, AttributeValue, Constant, Slice
 Attributes: TypeAlias = tuple[tuple[str, AttributeValue], ...]
 
 FEW: Final = 8
-"""Arrays of up to this many entries are also simplified entry by entry."""
+"""Largest number of entries of an array that is also simplified entry by entry."""
 
 
 def simpler_attributes(step: Apply) -> Iterator[Attributes]:
-    """Return simpler attributes: all at their simplest, and then one after the other."""
+    """Yield simpler attributes: all in their simplest form, then with one simplified at a time."""
     given = dict(step.attributes)
     declared = [attribute for attribute in operator_table()[step.operator].attributes if attribute.name in given]
     plainest = dict(given)
@@ -48,7 +48,7 @@ def with_lengths(step: Apply, lengths: Mapping[int, int]) -> Apply:
 
 
 def simpler_constants(constant: Constant) -> Iterator[Constant]:
-    """Return constants of the same shape with simpler numbers: ones, small integers, rounded; then entry by entry."""
+    """Yield constants of the same shape with simpler numbers: ones, small integers, rounded; then entry by entry."""
     array = constant.to_numpy()
     if array.dtype.kind == "b":
         yield Constant.of(np.ones_like(array))
@@ -65,7 +65,10 @@ def simpler_constants(constant: Constant) -> Iterator[Constant]:
 
 
 def complexity(constant: Constant) -> tuple[int, tuple[str, ...]]:
-    """Say how much there is to read: the length of all numbers, and to break ties the numbers. Zeros hide too much."""
+    """Return the total length of the numbers as text, and the texts to break ties.
+
+    A zero counts as longer than it is, since zeros hide too much.
+    """
     words = tuple(f"{number:g}" if float(f"{number:g}") == number else repr(number) for number in _numbers(constant))
     return sum(len(word) + (word in {"0", "-0"}) for word in words), words
 
@@ -104,7 +107,7 @@ def _plain_shape(value: Any) -> Iterator[AttributeValue]:
 
 
 def _shorter(value: Any) -> Iterator[AttributeValue]:
-    """Fewer entries, or one of them smaller."""
+    """Yield the tuple with one entry less, or with a smaller one."""
     yield from ((*value[:place], *value[place + 1 :]) for place in range(len(value)))
     for place, length in enumerate(value):
         yield from ((*value[:place], new, *value[place + 1 :]) for new in range(1, min(length, 3)))
@@ -150,7 +153,7 @@ def _plain_item(item: Any) -> Iterator[AttributeValue]:
 
 
 def _plain_indices(value: Any) -> Iterator[AttributeValue]:
-    """Zeros, fewer indices, one level less of nesting."""
+    """Yield zeros, fewer indices, or one level less of nesting."""
     if not isinstance(value, tuple):
         if value:
             yield 0
@@ -167,7 +170,7 @@ def _plain_indices(value: Any) -> Iterator[AttributeValue]:
 
 
 def _plain_entries(value: Any, plain: tuple[AttributeValue, ...]) -> Iterator[AttributeValue]:
-    """One entry after the other, however nested, replaced by a plain one; and last entries left out."""
+    """Yield the value with one entry, however nested, replaced by a plain one, or without last entries."""
     if not isinstance(value, tuple):
         yield from (entry for entry in plain if entry != value)
         return
@@ -181,7 +184,7 @@ def _plain_entries(value: Any, plain: tuple[AttributeValue, ...]) -> Iterator[At
 
 
 def _first_classes(value: Any) -> Iterator[AttributeValue]:
-    """The first class everywhere."""
+    """Yield the first class everywhere."""
     if (first := _wrapped(value, 1)) != value:
         yield first
 
@@ -227,7 +230,7 @@ SIMPLER: Final[Mapping[AttributeType, Callable[[Any], Iterator[AttributeValue]]]
 SHAPE_TYPES: Final = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape"})
 INDEX_TYPES: Final = frozenset({"index", "indices", "position", "writing_index"})
 ENTRY_TYPES: Final = frozenset({"places", "rows", "mask", "counts", "pad_width", "classes"})
-"""Nested tuples whose shape follows that of an array."""
+"""Types of nested tuples whose shape depends on that of an array."""
 
 
 def _shortened(kind: AttributeType, value: Any, lengths: Mapping[int, int]) -> AttributeValue:
@@ -246,7 +249,7 @@ def _cut(value: Any, lengths: Mapping[int, int]) -> AttributeValue:
 
 
 def _wrapped(value: Any, length: int) -> AttributeValue:
-    """Bring every index, however nested, into an axis of this length."""
+    """Wrap every index, however nested, into an axis of this length."""
     if isinstance(value, tuple):
         return tuple(_wrapped(item, length) for item in value)
     if isinstance(value, Slice | bool):

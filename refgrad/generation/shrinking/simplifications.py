@@ -1,4 +1,4 @@
-"""Simplifications: scenarios that are a little simpler than a given one, one function a kind, the boldest first."""
+"""Simplifications: scenarios that are slightly simpler than a given one, one function for each kind, boldest first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
 
 
 def single_application(current: Evaluated) -> Iterator[Steps]:
-    """One operator alone, on leaves that hold the values that its operands had."""
+    """Yield each operator in isolation, on leaves that hold the values of its operands."""
     applications = current.scenario.applications
     for step in applications if len(applications) > 1 else ():
         leaves = [_as_leaf(current, name) for name in dict.fromkeys(step.arguments)]
@@ -36,7 +36,10 @@ def single_application(current: Evaluated) -> Iterator[Steps]:
 
 
 def fewer_backwards(current: Evaluated) -> Iterator[Steps]:
-    """One backward alone, or one less; a tangent is had without any."""
+    """Yield the scenario with a single backward, with one less, or with one that does not retain its graph.
+
+    The last backward may be removed if there are directional derivatives, which need none.
+    """
     steps = current.scenario.steps
     backwards = current.scenario.backwards
     if len(backwards) > 1:
@@ -51,7 +54,7 @@ def fewer_backwards(current: Evaluated) -> Iterator[Steps]:
 
 
 def without_unused(current: Evaluated) -> Iterator[Steps]:
-    """All that nothing needs left out, or one leaf or result that nothing uses."""
+    """Yield the scenario without all that nothing needs, or without one leaf or result that nothing uses."""
     steps = current.scenario.steps
     used = {name for step in steps for name in step.uses}
     yield pruned(steps)
@@ -61,7 +64,7 @@ def without_unused(current: Evaluated) -> Iterator[Steps]:
 
 
 def other_outputs(current: Evaluated) -> Iterator[Steps]:
-    """A backward, a gradient or a tangent from another result; what was read of the output is read of that one."""
+    """Yield the scenario with a backward, gradient or tangent from another result, and reads of that instead."""
     for at, start in enumerate(current.scenario.steps):
         if not isinstance(start, Backward | Grad | Jvp):
             continue
@@ -73,7 +76,7 @@ def other_outputs(current: Evaluated) -> Iterator[Steps]:
 
 
 def cut_graph(current: Evaluated) -> Iterator[Steps]:
-    """A leaf instead of a result, which holds its value; last results first, since they cut off the most."""
+    """Yield the scenario with a leaf of its value instead of a result, last results first: they cut off the most."""
     for at, step in reversed(list(enumerate(current.scenario.steps))):
         if isinstance(step, Apply):
             leaf = _as_leaf(current, step.name)
@@ -82,7 +85,7 @@ def cut_graph(current: Evaluated) -> Iterator[Steps]:
 
 
 def rewired(current: Evaluated) -> Iterator[Steps]:
-    """An operand of an application in the place of its result."""
+    """Yield the scenario with an operand of an application in place of its result."""
     for step in current.scenario.applications:
         for operand in dict.fromkeys(step.arguments):
             rest = [other for other in current.scenario.steps if other is not step]
@@ -90,7 +93,7 @@ def rewired(current: Evaluated) -> Iterator[Steps]:
 
 
 def fewer_operands(current: Evaluated) -> Iterator[Steps]:
-    """A variadic operator with one operand less; where it cannot do with less, the candidate is refused later."""
+    """Yield the scenario with one operand less. A candidate whose operator needs it is rejected later."""
     for at, step in enumerate(current.scenario.steps):
         if isinstance(step, Apply) and len(step.arguments) > 1:
             for place in range(len(step.arguments)):
@@ -99,7 +102,10 @@ def fewer_operands(current: Evaluated) -> Iterator[Steps]:
 
 
 def merged_leaves(current: Evaluated) -> Iterator[Steps]:
-    """One leaf in the place of another of the same shape and dtype; it requires grad if either did."""
+    """Yield the scenario with one leaf in place of another of the same shape and dtype.
+
+    It requires grad if either did.
+    """
     leaves = current.scenario.leaves
     for number, leaf in enumerate(leaves):
         for other in leaves[:number]:
@@ -110,10 +116,10 @@ def merged_leaves(current: Evaluated) -> Iterator[Steps]:
 
 
 def fewer_reads(current: Evaluated) -> Iterator[Steps]:
-    """One read alone; or a read, or a zeroing, less."""
+    """Yield the scenario with a single read or zeroing, or with one less."""
     steps = current.scenario.steps
     observations = [at for at, step in enumerate(steps) if isinstance(step, Read | ZeroGrad)]
-    if len(observations) > 2:  # noqa: PLR2004 (one of two alone is the other one less)
+    if len(observations) > 2:  # noqa: PLR2004 (of two, keeping one is removing the other)
         for kept in observations:
             yield [step for at, step in enumerate(steps) if at == kept or at not in observations]
     for dropped in observations:
@@ -121,7 +127,7 @@ def fewer_reads(current: Evaluated) -> Iterator[Steps]:
 
 
 def shorter_axes(current: Evaluated) -> Iterator[Steps]:
-    """A part of every axis of some length, in all leaves and attributes, or of one axis of one leaf."""
+    """Yield the scenario with a part of every axis of some length, in leaves and attributes, or of one leaf's axis."""
     lengths = sorted({length for leaf in current.scenario.leaves for length in leaf.value.shape}, reverse=True)
     for old in lengths:
         for part in _parts(old):
@@ -133,7 +139,7 @@ def shorter_axes(current: Evaluated) -> Iterator[Steps]:
 
 
 def fewer_axes(current: Evaluated) -> Iterator[Steps]:
-    """The first entry of an axis instead of that axis, in every leaf or in one."""
+    """Yield the scenario with the first entry of an axis instead of that axis, in every leaf or in one."""
     rank = max((len(leaf.value.shape) for leaf in current.scenario.leaves), default=0)
     for dropped in range(rank, 0, -1):
         yield from _both_ways(current, partial(_keep_axes, rank - dropped), {})
@@ -144,7 +150,7 @@ def fewer_axes(current: Evaluated) -> Iterator[Steps]:
 
 
 def plainer_attributes(current: Evaluated) -> Iterator[Steps]:
-    """A default, or a simpler value, for an attribute."""
+    """Yield the scenario with a default, or a simpler value, for an attribute."""
     for at, step in enumerate(current.scenario.steps):
         if isinstance(step, Apply):
             for attributes in simpler_attributes(step):
@@ -152,7 +158,7 @@ def plainer_attributes(current: Evaluated) -> Iterator[Steps]:
 
 
 def plainer_seeds(current: Evaluated) -> Iterator[Steps]:
-    """No seed, or one of simpler numbers."""
+    """Yield the scenario without a seed, or with one of simpler numbers."""
     for at, start in enumerate(current.scenario.steps):
         if isinstance(start, Backward | Grad) and start.seed is not None:
             for seed in (None, *simpler_constants(start.seed)):
@@ -160,7 +166,7 @@ def plainer_seeds(current: Evaluated) -> Iterator[Steps]:
 
 
 def plainer_tangents(current: Evaluated) -> Iterator[Steps]:
-    """Fewer leaves that move, or tangents of simpler numbers."""
+    """Yield the scenario with fewer tangents, or with tangents of simpler numbers."""
     for at, step in enumerate(current.scenario.steps):
         if isinstance(step, Jvp):
             for simpler in simpler_tangents(step):
@@ -168,7 +174,7 @@ def plainer_tangents(current: Evaluated) -> Iterator[Steps]:
 
 
 def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
-    """A leaf of simpler numbers, or one that does not require grad."""
+    """Yield the scenario with a leaf of simpler numbers, or with one that does not require grad."""
     for at, step in enumerate(current.scenario.steps):
         if isinstance(step, Leaf):
             if step.requires_grad and Read("grad", step.name) not in current.scenario.steps:
@@ -178,7 +184,7 @@ def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
 
 
 def plainer_dtypes(current: Evaluated) -> Iterator[Steps]:
-    """All leaves of float64, or one of them: a dtype of fewer bits stays only where it matters."""
+    """Yield the scenario with all leaves in float64, or one of them: a dtype of fewer bits stays only if it matters."""
     yield from (scenario.steps for scenario in wider_dtypes(current.scenario))
 
 
@@ -224,7 +230,7 @@ def _reads(step: Step, name: str) -> bool:
 
 
 def _without_vain_reads(steps: Steps) -> list[Step]:
-    """Leave out what is observed of leaves that nothing computes with any more, so that they can go as well."""
+    """Leave out the reads of names that no operator or backward uses any more, so that they can be removed, too."""
     used: set[str] = set()
     for step in reversed(steps):
         if isinstance(step, Backward) or (isinstance(step, Apply) and step.name in used):
@@ -266,7 +272,7 @@ def _contiguous(array: Array) -> Array:
 
 
 def _both_ways(current: Evaluated, change: Callable[[Leaf], Array], lengths: dict[int, int]) -> Iterator[Steps]:
-    """Change the leaves' arrays, once with attributes that follow the lengths, once with the plainest attributes."""
+    """Yield the steps with changed leaves: with attributes adapted to the lengths, and with the simplest attributes."""
     leaves = [
         replace(step, value=Constant.of(_contiguous(change(step)), step.value.dtype))
         if isinstance(step, Leaf)

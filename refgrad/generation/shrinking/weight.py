@@ -1,4 +1,4 @@
-"""The weight of a scenario: how complicated it is."""
+"""The weight of a scenario, a measure of its complexity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from refgrad.scenario.formats import FORMATS
 
 
 def weight(scenario: Scenario) -> tuple[Any, ...]:
-    """Say how complicated a scenario is, what matters most first; every simplification that is kept makes it less."""
+    """Return the complexity of a scenario, what matters most first. Every simplification that is kept reduces it."""
     steps = scenario.steps
     seeds = [step.seed for step in steps if isinstance(step, Backward | Grad) and step.seed is not None]
     tangents = [tangent for step in scenario.jvps for _, tangent in step.tangents]

@@ -1,4 +1,4 @@
-"""Entries of the corpus: a scenario, what an engine must have to run it, and what each of its steps must show."""
+"""Entries of the corpus: a scenario, the features that it needs, and the expected results of its steps."""
 
 from __future__ import annotations
 
@@ -45,22 +45,24 @@ Box = dict[str, tuple[Any, ...]]
 CHOICES: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType({
     field.name: get_args(get_type_hints(Policy)[field.name]) for field in fields(Policy)
 })
-"""What each field of a policy may be, the usual first."""
+"""Possible values of each field of a policy, the default first."""
 
 WIDER: Final = 0.05
+"""Largest widening of an end of an interval for fewer digits, relative to the width of the interval."""
+
 MOST_WIDER: Final = 1e-7
-"""By what part of its width, and how much at most, an interval may be made wider to be written in fewer digits."""
+"""Largest absolute widening of an end of an interval for fewer digits."""
 
 DIGITS: Final = 16
-"""How many hex digits an entry's id has."""
+"""Number of hex digits of an entry's id."""
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def entries_of(check: str, scenario: Scenario, *, every_policy: bool = True) -> Iterator[Entry]:
-    """Yield entries that differ in what is due, each with the policies that it is for; the usual one comes first.
+    """Yield entries that differ in their expected results, each with the policies that it applies to.
 
-    Without ``every_policy`` there is only that one.
+    The entry of the default policy comes first. Without ``every_policy`` it is the only one.
     """
     boxes = boxes_of({policy: lower(scenario, policy) for policy in all_policies()})
     for box in islice(boxes, None if every_policy else 1):
@@ -78,12 +80,15 @@ def entries_of(check: str, scenario: Scenario, *, every_policy: bool = True) -> 
 
 @cache
 def all_policies() -> tuple[Policy, ...]:
-    """Return every policy, the usual one first."""
+    """Return every policy, the default one first."""
     return tuple(Policy(**dict(zip(CHOICES, values, strict=True))) for values in product(*CHOICES.values()))
 
 
 def boxes_of(outcomes: Mapping[Policy, object]) -> Iterator[Box]:
-    """Yield boxes of policies of one outcome that cover all: for each field the values that it may have."""
+    """Yield boxes of policies with equal outcomes that cover all policies.
+
+    A box holds for each field of a policy the values that it may have.
+    """
     covered: set[Policy] = set()
     for policy in outcomes:
         if policy not in covered:
@@ -107,7 +112,7 @@ def _policies_in(box: Box) -> Iterator[Policy]:
 
 
 def line_of(entry: Entry) -> str:
-    """Return an entry as a line, the same one on every machine."""
+    """Return an entry as a line of JSON, the same one on every machine."""
     return json.dumps(entry, separators=(",", ":"), allow_nan=False) + "\n"
 
 
@@ -116,14 +121,14 @@ def _numbered(entry: Entry) -> Entry:
 
 
 def _needs(scenario: Scenario, lowered: Lowered) -> set[str]:
-    """Return the features that an engine of the policy needs: other errors may be due than by the usual one."""
+    """Return the features that an engine with the policy needs. Its errors may differ from those of the default one."""
     kinds = {kind for due in lowered.predictions if isinstance(due, Fails) for kind in (due.kind, *due.others)}
     others = {feature for feature in required_features(scenario) if not feature.startswith("error:")}
     return others | {f"error:{kind}" for kind in kinds}
 
 
 def _that_may_fail(scenario: Scenario, lowered: Lowered) -> Mapping[str, list[int]]:
-    """Return the steps at which an engine may end by an error, where nothing behind them is due then."""
+    """Return the steps at which an engine may raise an error, after which nothing is expected."""
     if lowered.scenario is not scenario:
         return {}
     oracle = CertifiedOracle(scenario)
@@ -132,7 +137,7 @@ def _that_may_fail(scenario: Scenario, lowered: Lowered) -> Mapping[str, list[in
 
 
 def _due(scenario: Scenario, lowered: Lowered) -> Iterator[Row]:
-    """Yield a row for each step that must show something, or must fail, or may do anything."""
+    """Yield a row for each step that has an expected result, must fail, or may do anything."""
     oracle = CertifiedOracle(lowered.scenario)
     for number, prediction in enumerate(lowered.predictions[: len(scenario.steps)], 1):
         row = _row(prediction, oracle)
@@ -166,12 +171,12 @@ def _due_of(prediction: Value | Gradient, oracle: CertifiedOracle) -> Due:
 
 
 def _array(due: Due) -> Row:
-    """Return the shape, the dtype and the bounds of an array that is due, and what is legal in its place."""
+    """Return the shape, the dtype and the bounds of an expected array, and what is legal instead."""
     certified = due.narrowest
     if np.any(has_choices(certified)):
         certified = due.certified(HIGHEST_BITS)
     low, high = accepted(certified)
-    if len(due.oracle.given.gradients) > 1:  # how much of a zero rounding leaves there, its budget does not tell
+    if len(due.oracle.given.gradients) > 1:  # the budget does not bound what rounding leaves of a zero there
         low, high = (np.where(certified.midpoint == 0, np.nan, end) for end in (low, high))
     width = high - low
     return {
@@ -184,7 +189,7 @@ def _array(due: Due) -> Row:
 
 
 def _alternatives(due: Due, *, at_kink: bool) -> Row:
-    """Say whether none at all is as good as the array, and whether NaN is a legal entry of it."""
+    """Return the key ``none`` if the absence of the array is legal, too, and ``nan`` if NaN is a legal entry of it."""
     given = due.oracle.given
     nan = (
         undefined_for(due)
@@ -196,7 +201,7 @@ def _alternatives(due: Due, *, at_kink: bool) -> Row:
 
 
 def _numbers(ends: Floats, widths: Floats, rounding: str) -> list[float | None]:
-    """Return ends of intervals in as few digits as make none wider by more than a part of it."""
+    """Return ends of intervals in few digits, moved outwards by a small part of the width at most, or None for NaN."""
     pairs = zip(ends.ravel().tolist(), widths.ravel().tolist(), strict=True)
     return [None if math.isnan(end) else _shortened(end, width, rounding) for end, width in pairs]
 

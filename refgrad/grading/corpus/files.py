@@ -1,4 +1,4 @@
-"""The files of the corpus: an entry a line, a file a chapter, and a manifest with the sha256 of each."""
+"""The files of the corpus: one line for each entry, one file for each chapter, and a manifest with their SHA-256."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_corpus(folder: Path) -> None:
 
 
 def manifest_text(files: Iterable[tuple[str, str]]) -> str:
-    """Return the manifest of files with these texts."""
+    """Return the manifest of files, given by their names and texts."""
     rows = {name: {"entries": text.count("\n"), "sha256": _digest(text)} for name, text in files}
     whole = _digest("".join(f"{row['sha256']}  {name}\n" for name, row in sorted(rows.items())))
     manifest: dict[str, Any] = {"schema": SCHEMA, "sha256": whole, "files": rows}

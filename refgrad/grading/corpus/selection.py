@@ -1,4 +1,4 @@
-"""The scenarios of the corpus, by the check that each belongs to; nothing of them follows from a run's seed."""
+"""The scenarios of the corpus, by the check that each belongs to. They do not depend on a run's seed."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from refgrad.scenario import Scenario
 Chosen = Iterator[tuple[str, Scenario]]
 
 CORNERS: Final = 16
-"""How many of an operator's corners are looked through."""
+"""Largest number of boundary cases of an operator from which scenarios are selected."""
 
 SMALL: Final = 5
-"""The most numbers that the leaves of a scenario of one operator hold, unless it has no smaller ones."""
+"""Largest number of entries of the leaves of a scenario of one operator, unless it has only larger ones."""
 
 PER_OPERATOR: Final = 3
 PER_EDGE: Final = 2
@@ -45,7 +45,7 @@ CHANGING: Final = replace(LIFECYCLE, length=(3, 9), dimensions=(2, 1), max_rank=
 
 
 def operators() -> Chosen:
-    """Yield of each operator corners that differ in shapes and attributes, and one of arrays without entries."""
+    """Yield boundary cases of each operator that differ in shapes and attributes, and one of arrays without entries."""
     for name in operator_table():
         corners = corner_scenarios(name, DOUBLES, CORNERS)
         empty = (each for each in corners if any(0 in leaf.value.shape for leaf in each.leaves))
@@ -54,7 +54,7 @@ def operators() -> Chosen:
 
 
 def edges() -> Chosen:
-    """Yield of each operator that has edges scenarios with entries on them."""
+    """Yield scenarios with entries on edges, for each operator that has edges."""
     for name, row in operator_table().items():
         if row.edges:
             drawn = (_drawn(seed, name) for seed in range(4 * PER_EDGE))
@@ -69,21 +69,21 @@ def _drawn(seed: int, operator: str) -> Scenario | None:
 
 
 def second_order() -> Chosen:
-    """Yield of each operator a scenario that differentiates twice."""
+    """Yield a scenario of each operator that differentiates twice."""
     for name in operator_table():
         made = second_order_corners(name, DOUBLES, CORNERS, weighted=True)
         yield from ((f"second_order/{name}", scenario) for scenario in _smallest(made))
 
 
 def forward_mode() -> Chosen:
-    """Yield of each operator a scenario in which every leaf moves."""
+    """Yield a scenario of each operator in which every leaf has a tangent."""
     for name in operator_table():
         made = forward_corners(name, DOUBLES, CORNERS)
         yield from ((f"forward_mode/{name}", scenario) for scenario in _smallest(made))
 
 
 def single_precision() -> Chosen:
-    """Yield of each operator a corner of float32."""
+    """Yield a boundary case of each operator in float32."""
     for name in operator_table():
         made = various(corner_scenarios(name, SINGLES, CORNERS))
         yield from ((f"operators/{name}", scenario) for scenario in _smallest(made))
@@ -95,7 +95,7 @@ def behaviours() -> Chosen:
 
 
 def claims() -> Chosen:
-    """Yield the scenarios that show what is said of an engine."""
+    """Yield the scenarios of claims."""
     return ((row.id, scenario) for row in all_claims() for scenario in row.scenarios)
 
 
@@ -115,21 +115,21 @@ CHAPTERS: Final[Mapping[str, Callable[[], Chosen]]] = MappingProxyType({
         operators, edges, second_order, forward_mode, single_precision, behaviours, claims, graphs, lifecycles
     )
 })  # fmt: skip
-"""The files of the corpus, with what each is made of."""
+"""Chapters of the corpus, one file each, with the functions that yield their scenarios."""
 
 OF_EVERY_POLICY: Final = frozenset({"behaviours", "claims"})
-"""Of the others there is what is due by the usual policy alone."""
+"""Chapters with entries for every policy. The others have entries for the default policy only."""
 
 
 def _few(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
-    """Return the first so many of the small ones, or else the smallest."""
+    """Return the first ``count`` of the small scenarios, or else the smallest one."""
     found = list(dict.fromkeys(scenarios))
     small = [scenario for scenario in found if _numbers(scenario) <= SMALL]
     return small[:count] or _smallest(found)
 
 
 def _smallest(scenarios: Iterable[Scenario]) -> list[Scenario]:
-    """Return the scenario of the fewest numbers, but more than one if that can be had; none of none."""
+    """Return the scenario with the fewest numbers, preferably more than one, in a list; without scenarios, none."""
     return sorted(scenarios, key=lambda scenario: (_numbers(scenario) < 2, _numbers(scenario)))[:1]  # noqa: PLR2004
 
 
