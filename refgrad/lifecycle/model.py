@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,6 +55,9 @@ from refgrad.scenario import Hook as HookStep
 OVERWRITING = "scattering"
 """Family of operators that write entries into an array. If they overwrite all of it, engines may not record it."""
 
+REMEMBERED = 2**9
+"""Number of scenarios whose predictions are cached: a check asks for features first, and compares afterwards."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
@@ -65,9 +69,10 @@ class Lowered:
 
 def predict(scenario: Scenario, policy: Policy | None = None) -> tuple[Prediction, ...]:
     """Return what each step of the scenario must show under a policy (PyTorch's if None)."""
-    return lower(scenario, policy).predictions
+    return lower(scenario, policy or Policy()).predictions
 
 
+@lru_cache(maxsize=REMEMBERED)
 def lower(scenario: Scenario, policy: Policy | None = None) -> Lowered:
     """Return the scenario without changes of tensors, and what each step of the original one must show in terms of it.
 
