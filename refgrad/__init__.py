@@ -1,7 +1,7 @@
 """refgrad: a conformance suite for automatic differentiation, with a reference engine that passes it.
 
-Importing this package loads nothing else: no engine, no oracle, no test runner. The names below are loaded when
-they are first asked for; everything else is imported from its part, such as `refgrad.engine` or `refgrad.strategies`.
+Importing this package loads nothing else: no engine, no oracle, no test runner. The names below are loaded on first
+use; everything else is imported from its subpackage, such as `refgrad.engine` or `refgrad.strategies`.
 """
 
 import importlib
@@ -58,10 +58,10 @@ _HOMES: Mapping[str, str] = MappingProxyType({
 })
 
 
-if not TYPE_CHECKING:  # so that a type checker still knows which names there are
+if not TYPE_CHECKING:  # so that type checkers still report unknown names
 
     def __getattr__(name: str) -> object:
-        """Load a public name from the part that it lives in. Raises AttributeError for any other."""
+        """Import a public name from its module and return it. Raise AttributeError for any other name."""
         if name == "__version__":
             value: object = _installed_version()
         elif name in _HOMES:
@@ -73,12 +73,12 @@ if not TYPE_CHECKING:  # so that a type checker still knows which names there ar
 
 
 def __dir__() -> list[str]:
-    """Every name, loaded or not."""
+    """Return all names, loaded or not."""
     return sorted({*globals(), *__all__})
 
 
 def _installed_version() -> str:
-    """The version that the installed distribution carries; a bare checkout has none."""
+    """Return the version of the installed distribution, or ``unknown`` if there is none, as in a bare checkout."""
     metadata = importlib.import_module("importlib.metadata")
     try:
         return str(metadata.version("refgrad"))

@@ -1,4 +1,4 @@
-"""``python -m refgrad`` is the command ``refgrad``."""
+"""Entry point of ``python -m refgrad``, which is the command ``refgrad``."""
 
 from refgrad.cli import main
 

@@ -1,7 +1,7 @@
 """Reading of files: bounded in size and depth, decoded as text, TOML or JSON, and checked by a JSON Schema.
 
-Every file that a user can write or replace is read here. What is wrong with one is raised as an error of the caller's
-class, in one line: the file, the position in it, the problem, and the alternatives where there are any.
+Every file that a user can write or replace is read here. A problem is raised as an error of the caller's class. Its
+message is one line: the file, the position in it, the problem, and the alternatives if there are any.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
 
 MOST_BYTES: Final = 16 << 20
-"""Largest file that is read, in bytes. The largest report that is committed has 0.4 MB."""
+"""Largest size of a file that is read, in bytes. The largest report that is committed has 0.4 MB."""
 
 MOST_BYTES_OF_TOML: Final = 2 << 20
-"""Largest file of TOML, whose parser reads about 1 MB a second. The largest table of refgrad has 0.1 MB."""
+"""Largest size of a TOML file, in bytes: the parser reads about 1 MB a second. refgrad's largest table has 0.1 MB."""
 
 DEEPEST: Final = 64
-"""Number of tables or lists that may be nested. The files of refgrad itself nest 9."""
+"""Largest depth to which tables and lists may be nested. The files of refgrad itself nest 9 deep."""
 
 PLAIN_KEY: Final = re.compile(r"[\w./-]+")
-"""A key that is shown as it is; others are shown in quotes, with escapes."""
+"""Pattern of keys that are printed as they are; others are printed in quotes, with escapes."""
 
 UNKNOWN_KEY: Final = "additionalProperties"
-"""The keyword of JSON Schema that an unknown key breaks."""
+"""JSON Schema keyword that an unknown key violates."""
 
 LONGEST_PROBLEM: Final = 200
 MOST_ERRORS: Final = 1000
-"""Number of errors of a document of which the outermost is reported."""
+"""Largest number of errors of a document that are compared; the outermost of them is reported."""
 
 MOST_ALTERNATIVES: Final = 20
-"""Number of keys above which the existing ones are not listed."""
+"""Largest number of known keys that an error message lists."""
 
 
 class DocumentError(UserError):
-    """A file cannot be read, or is not what it should be; the message names the file and the position in it."""
+    """Error for a file that cannot be read or has invalid content; the message names the file and the position."""
 
 
 def resolved(path: Path) -> Path:
-    """Return an absolute path without links. A loop of links, or a name that no file can have, is left as it is."""
+    """Return the absolute path without links. A loop of links, or a name that no file can have, is left unchanged."""
     try:
         return Path(os.path.realpath(path))
     except ValueError:
@@ -82,7 +82,10 @@ def read_bytes(path: Path, error: type[UserError] = DocumentError, most: int = M
 
 
 def read_text(path: Path, error: type[UserError] = DocumentError, most: int = MOST_BYTES) -> str:
-    r"""Return the text of a file in UTF-8, with ``\n`` as the end of a line. Raise ``error`` as `read_bytes` does."""
+    r"""Return the text of a UTF-8 file, with ``\n`` as line end.
+
+    Raise ``error`` as `read_bytes` does, or if the file is not UTF-8.
+    """
     try:
         return read_bytes(path, error, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as problem:
@@ -92,34 +95,34 @@ def read_text(path: Path, error: type[UserError] = DocumentError, most: int = MO
 def read_toml(
     path: Path, schema: str, error: type[UserError] = DocumentError, dates: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the content of a file of TOML that satisfies the schema of this name. Raise ``error`` for any other file.
+    """Return the content of a TOML file that satisfies the schema of this name. Raise ``error`` for any other file.
 
-    The values of the keys ``dates`` may be dates; they are returned as texts, such as ``2027-01-31``.
+    The values of the keys ``dates`` may be dates; they are returned as strings, such as ``2027-01-31``.
     """
     document: dict[str, Any] = checked(path, parsed_toml(path, error), schema, error, dates)
     return document
 
 
 def read_json(path: Path, schema: str, error: type[UserError] = DocumentError) -> Any:
-    """Return the content of a file of JSON that satisfies the schema of this name. Raise ``error`` for any other."""
+    """Return the content of a JSON file that satisfies the schema of this name. Raise ``error`` for any other file."""
     return checked(path, parsed_json(path, error), schema, error)
 
 
 def parsed_toml(path: Path, error: type[UserError] = DocumentError) -> dict[str, Any]:
-    """Return what a file of TOML holds. Raise ``error`` where it cannot be read as TOML."""
+    """Return the parsed content of a TOML file. Raise ``error`` if it cannot be read as TOML."""
     document: dict[str, Any] = _parsed(path, "TOML", tomllib.loads, error, MOST_BYTES_OF_TOML)
     return document
 
 
 def parsed_json(path: Path, error: type[UserError] = DocumentError) -> Any:
-    """Return what a file of JSON holds. Raise ``error`` where it cannot be read as JSON."""
+    """Return the parsed content of a JSON file. Raise ``error`` if it cannot be read as JSON."""
     return _parsed(path, "JSON", json.loads, error, MOST_BYTES)
 
 
 def checked(
     path: Path, document: Any, schema: str, error: type[UserError] = DocumentError, dates: Collection[str] = ()
 ) -> Any:
-    """Return a document that satisfies the schema of this name, with dates as texts. Raise ``error`` for any other."""
+    """Return the document, with dates as strings. Raise ``error`` if it does not satisfy the schema of this name."""
     try:
         for where, holder, key in _members(document):
             if isinstance(holder[key], date | time):
@@ -139,15 +142,15 @@ def checked(
 def first_problem(validator: Draft202012Validator, document: Any) -> ValidationError | None:
     """Return the outermost error of a document, or None if it satisfies the schema.
 
-    An unknown key comes before one that is missing, which it may be a misspelling of. Where none of several schemas is
-    satisfied, return the error of the one that fits furthest.
+    An unknown key is preferred to a missing one, which it may be a misspelling of. If none of several alternative
+    schemas is satisfied, return the error that lies deepest in the document, provided that only one lies there.
     """
     error = min(islice(validator.iter_errors(document), MOST_ERRORS), key=_rank, default=None)
     return None if error is None else _furthest(error)
 
 
 def explained(error: ValidationError, schema: Any) -> Iterator[str]:
-    """Yield the position of an error, unless it is the whole document, and what is wrong there."""
+    """Yield the position of an error, unless it is the whole document, and a description of the error."""
     where = list(error.instance_path)
     if error.kind.name == UNKNOWN_KEY:
         for part in error.schema_path[:-1]:
@@ -168,7 +171,7 @@ def position(path: Collection[str | int]) -> str:
 
 
 def message_of(error: ValidationError) -> str:
-    """Return what is wrong, with all values that an enumeration allows."""
+    """Return the message of an error; for an enumeration, with all values that it allows."""
     match error.kind.name, error.kind.value:
         case "enum", options:
             return f"{json.dumps(error.instance)} is not one of {', '.join(map(json.dumps, options))}"
@@ -211,7 +214,7 @@ def _members(document: Any) -> Iterator[tuple[list[Any], Any, Any]]:
 
 
 def _level(holder: Any) -> tuple[Any, Iterator[Any]]:
-    """Return a table or list with an iterator over its keys or indices, of which anything else has none."""
+    """Return a value with an iterator over its keys or indices, which is empty unless it is a table or a list."""
     if isinstance(holder, dict):
         return holder, iter(holder)
     return holder, iter(range(len(holder)) if isinstance(holder, list) else ())
@@ -219,7 +222,7 @@ def _level(holder: Any) -> tuple[Any, Iterator[Any]]:
 
 @cache
 def _schema(name: str) -> Any:
-    """Return the schema of this name, or with ``NAME#PART`` that of a part of it."""
+    """Return the schema of this name, or for ``NAME#PART`` the definition ``PART`` of that schema."""
     name, _, part = name.partition("#")
     schema = json.loads(schema_path(name).read_text(encoding="utf-8"))
     return {"$ref": f"#/$defs/{part}", "$defs": schema["$defs"]} if part else schema
@@ -227,7 +230,7 @@ def _schema(name: str) -> Any:
 
 @cache
 def _validator(name: str) -> Draft202012Validator:
-    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 (not loaded where there is nothing to check)
+    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 (loaded only when a document is checked)
 
     return Draft202012Validator(_schema(name), validate_formats=True)
 

@@ -1,4 +1,4 @@
-"""The errors that a user can do something about, and a part of their messages."""
+"""Errors that a user can fix, and helpers for their messages."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ LONGEST_QUOTE: Final = 60
 
 
 class UserError(ValueError):
-    """A file, a name or a scenario is not what it should be; the message says why in one line."""
+    """Error for an invalid file, name or scenario; the message gives the reason in one line."""
 
     def __str__(self) -> str:
-        r"""Return the message, in which the end of a line is written as ``\n``."""
+        r"""Return the message, with line ends written as ``\n``."""
         return super().__str__().replace("\n", "\\n")
 
 
 class EngineStartError(RuntimeError):
-    """An engine cannot be started, e.g. because it is not installed; the message says why and what to do."""
+    """Error for an engine that cannot be started, e.g. not installed; the message gives the reason and a remedy."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ", did you mean ...?" when a known word is close to this one, else nothing."""
+    """Return ", did you mean ...?" if a known word is close to this one, else an empty string."""
     matches = get_close_matches(word, known, n=1) if len(word) <= LONGEST_SUGGESTED else []
     return f", did you mean {matches[0]!r}?" if matches else ""
 
 
 def shortened(text: str, length: int = LONGEST_QUOTE) -> str:
-    """Return a text that fits in a message, cut where it is longer."""
+    """Return the text, cut to ``length`` characters if it is longer."""
     return text if len(text) <= length else f"{text[: length - 3]}..."

@@ -1,4 +1,4 @@
-"""``check_grads`` with the arguments of ``jax.test_util``'s, answered by ``check_gradients``."""
+"""``check_grads`` with the arguments of ``jax.test_util.check_grads``, implemented by ``check_gradients``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def check_grads(  # noqa: PLR0913, PLR0917 (the arguments of the original)
 ) -> None:
     """Check the gradients of ``f`` at ``args`` up to an order, as ``jax.test_util.check_grads`` does.
 
-    Backward is always checked, forward mode if ``modes`` has ``fwd``. ``atol``, ``rtol`` and ``eps`` are not used: what
-    rounding explains is derived, and a message says so. Raises :class:`refgrad.GradientError`, or what derives from it
-    where nothing can be said.
+    Reverse mode is always checked, forward mode if ``modes`` contains ``fwd``. ``atol``, ``rtol`` and ``eps`` are not
+    used: the tolerance is derived from rounding, and the message of an error mentions that. Raises
+    :class:`refgrad.GradientError`, or a subclass of it if the result is inconclusive.
     """
     report = check_gradients(f, tuple(args), "jax", raise_exception=False, order=max(order, 1), forward="fwd" in modes)
     if not report:

@@ -1,4 +1,4 @@
-"""Where on this machine the language-independent specifications, `specs/`, are."""
+"""Location of the language-independent specifications, the folder `specs/`, on this machine."""
 
 import os
 from pathlib import Path
@@ -9,14 +9,14 @@ OVERRIDE = "REFGRAD_SPECS"
 
 
 class SpecificationNotFoundError(UserError, FileNotFoundError):
-    """No folder of specifications is where it should be; the message names every place that was tried."""
+    """Error for a missing folder of specifications; the message names every path that was tried."""
 
 
 def specs_directory() -> Path:
-    """The folder that holds `operators/`, `behaviours/`, `schema/` and so on.
+    """Return the folder that contains `operators/`, `behaviours/`, `schema/` and so on.
 
-    The environment variable `REFGRAD_SPECS` comes first, for tables of your own; then the data inside an installed
-    wheel; then the top of a checkout.
+    The environment variable `REFGRAD_SPECS` names it if set, for custom tables. Otherwise it is the data inside an
+    installed wheel, or else `specs/` at the top of a checkout.
 
     Raises:
         SpecificationNotFoundError: there is none, or `REFGRAD_SPECS` names a folder without `operators/`.
@@ -31,7 +31,7 @@ def specs_directory() -> Path:
 
 
 def schema_path(name: str) -> Path:
-    """Return the file of a JSON Schema of refgrad itself: `REFGRAD_SPECS` replaces tables, not what they must hold."""
+    """Return the path of a JSON Schema of refgrad itself: `REFGRAD_SPECS` replaces the tables, not their schemas."""
     installed, checkout = (folder / "schema" / f"{name}.schema.json" for folder in _shipped_locations())
     return installed if installed.exists() else checkout
 

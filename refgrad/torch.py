@@ -1,4 +1,4 @@
-"""``gradcheck`` and ``gradgradcheck`` with the arguments of ``torch.autograd``'s, answered by ``check_gradients``."""
+"""``gradcheck`` and ``gradgradcheck`` with the arguments of ``torch.autograd``, implemented by ``check_gradients``."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ def gradcheck(  # noqa: PLR0913 (the arguments of the original)
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check the gradient of ``func`` by ``inputs`` as ``torch.autograd.gradcheck`` does; return whether it is right.
+    """Check the gradient of ``func`` at ``inputs`` as ``torch.autograd.gradcheck`` does; return True if it is right.
 
-    ``eps``, ``atol``, ``rtol`` and ``nondet_tol`` are not used: what rounding explains is derived, and a message says
-    so. ``check_undefined_grad``, ``check_grad_dtypes``, ``check_backward_ad`` and ``fast_mode`` have no effect either:
-    the former are always checked, and large inputs go by directions. Raises :class:`refgrad.GradientError`, or what
-    derives from it where nothing can be said, unless ``raise_exception`` is False.
+    ``eps``, ``atol``, ``rtol`` and ``nondet_tol`` are not used: the tolerance is derived from rounding, and the message
+    of an error mentions that. ``check_undefined_grad``, ``check_grad_dtypes``, ``check_backward_ad`` and ``fast_mode``
+    have no effect either: the first three are always checked, and large inputs are checked along random directions.
+    Raises :class:`refgrad.GradientError`, or a subclass of it if the result is inconclusive, unless ``raise_exception``
+    is False.
     """
     del check_undefined_grad, check_grad_dtypes, check_backward_ad, fast_mode, masked
     report = check_gradients(
@@ -67,10 +68,10 @@ def gradgradcheck(  # noqa: PLR0913 (the arguments of the original)
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the gradient of the gradient as ``torch.autograd.gradgradcheck`` does, and return whether it is right.
+    """Check the gradient of the gradient as ``torch.autograd.gradgradcheck`` does, and return True if it is right.
 
-    The cotangents are drawn, whatever ``grad_outputs`` are; the first gradient is checked before. What is said of the
-    other arguments at :func:`gradcheck` holds here.
+    The cotangents are drawn, whatever ``grad_outputs`` is; the first gradient is checked before the second. The other
+    arguments are treated as in :func:`gradcheck`.
     """
     del grad_outputs, gen_non_contig_grad_outputs, check_undefined_grad, check_grad_dtypes, fast_mode, masked
     del check_fwd_over_rev, check_rev_over_rev
