@@ -1,11 +1,10 @@
-"""The reference engine: a define-by-run tape on numpy, spelled like PyTorch, float64 by default.
+"""The reference engine: a define-by-run tape on numpy with the API of PyTorch, float64 by default.
 
-``import refgrad.engine as torch`` is all that a tutorial needs. Every row of the operator table is a function here
-and a method of :class:`Tensor`, under the row's name, its aliases and PyTorch's name; nothing is listed twice.
+``import refgrad.engine as torch`` is all that a tutorial needs. Every row of the operator table is a function here and
+a method of :class:`Tensor`, under the row's name, its aliases and PyTorch's name; there is no second list.
 
-Differences from PyTorch, on purpose: floats are float64; indexing and reshaping give copies, never views;
-``x.max(dim)`` returns the values only, as numpy's does; a write through ``.data`` to a value that backward needs is
-noticed.
+Intended differences from PyTorch: floats are float64; indexing and reshaping return copies, never views; ``x.max(dim)``
+returns the values only, as numpy's does; a write through ``.data`` to a value that backward needs is detected.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ globals().update(_functions)
 
 
 def __getattr__(name: str) -> Any:
-    """Suggest the nearest names in place of one that is missing."""
+    """Raise AttributeError for a missing name, and suggest the nearest names."""
     near = get_close_matches(name, [public for public in globals() if not public.startswith("_")])
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "its operators are the rows of specs/operators"
     raise AttributeError(f"module 'refgrad.engine' has no attribute {name!r}: {hint}", name=name)

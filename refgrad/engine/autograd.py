@@ -1,4 +1,4 @@
-"""Gradients on request: ``backward`` adds them to the leaves, ``grad`` returns them."""
+"""Functions that compute gradients: ``backward`` adds them to the leaves, ``grad`` returns them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def backward(
 ) -> None:
     """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to ``.grad`` of the leaves (or ``inputs``).
 
-    A seed has its tensor's shape; that of a single number may be left out, and is then one. Saved values are freed
-    unless ``retain_graph``, which is by default what ``create_graph`` is: whether the gradients can be differentiated
-    again.
+    An entry of ``grad_tensors``, the seed of a tensor, has that tensor's shape; for a tensor with a single entry it may
+    be omitted, and is then one. If ``create_graph``, the gradients can be differentiated again. Saved values are freed
+    unless ``retain_graph``, which defaults to ``create_graph``.
 
     Raises:
         RuntimeError: nothing was recorded, a seed is missing or of another shape, or a node needs a value that was
@@ -46,7 +46,7 @@ def _is_open_leaf(node: GraphNode) -> bool:
 
 
 def _holder(node: GraphNode) -> AccumulateGrad | Watch:
-    """What has the ``.grad`` of the tensor that a node stands for."""
+    """Return the object that stores ``.grad`` of the tensor that a node belongs to."""
     if isinstance(node, AccumulateGrad):
         return node
     if node.watch is None:
@@ -62,12 +62,14 @@ def grad(  # noqa: PLR0913, PLR0917 (PyTorch's parameters)
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> tuple[Any, ...]:
-    """Return the gradients of ``outputs``, weighted by ``grad_outputs``, one of its shape for each of ``inputs``.
+    """Return the gradients of ``outputs``, weighted by ``grad_outputs``, with respect to each of ``inputs``.
 
-    No ``.grad`` is touched. An input that the outputs do not depend on gives None if ``allow_unused``.
+    A gradient has the shape of its input. No ``.grad`` is changed. If ``allow_unused``, the result for an input that
+    the outputs do not depend on is None.
 
     Raises:
-        RuntimeError: as :func:`backward`; or an input does not require grad, or was not used.
+        RuntimeError: as in :func:`backward`; or an input does not require grad, or is unused and ``allow_unused`` is
+            False.
 
     """
     wanted = _listed(inputs)
@@ -103,7 +105,7 @@ def _swept(
     create_graph: bool,
     targets: list[GraphNode] | None,
 ) -> Sweep:
-    """Run one pass from ``outputs``; without targets, to all leaves."""
+    """Run one backward pass from ``outputs`` to ``targets``, or to all leaves if ``targets`` is None."""
     pending = _pending(outputs, seeds, create_graph)
     sweep = Sweep(pending, retain=create_graph if retain_graph is None else retain_graph, recorded=create_graph)
     mode = RECORDING.set(create_graph)
@@ -145,7 +147,7 @@ def _seed(output: Tensor, seed: Any, position: int) -> Tensor:
 
 
 def _accumulate(totals: Mapping[AccumulateGrad | Watch, Any], sweep: Sweep, seeds: list[Any]) -> None:
-    """Add to every ``.grad`` its total: to all of them or to none."""
+    """Add to every ``.grad`` its total. All sums are computed before the first is stored, so an error changes none."""
     first = [holder for holder in totals if holder.grad is None]
     updates = dict(zip(first, _separate([totals[holder] for holder in first], sweep.recorded, seeds), strict=True))
     for holder, total in totals.items():
@@ -174,6 +176,6 @@ def _separate(totals: list[Any], recorded: bool, seeds: list[Any]) -> list[Tenso
 
 
 def _keep(sweep: Sweep) -> None:
-    """Store the gradients of computed tensors that asked for it."""
+    """Store the gradients of computed tensors that retain them."""
     for watch, total in sweep.kept:
         watch.grad = total.clone() if watch.grad is None else watch.grad + total

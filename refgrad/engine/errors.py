@@ -1,6 +1,7 @@
-"""The messages of the engine's errors: what went wrong, and what to do about it.
+"""Error messages of the engine: what went wrong, and a remedy.
 
-Every message begins with the phrase that users of PyTorch search for, says what happened here, and ends with a remedy.
+Most messages for errors that PyTorch has too begin with PyTorch's wording, which users search for. A description of the
+problem and a remedy follow.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ NO_LAYOUT = (
 
 
 def not_scalar(shape: Shape) -> str:
-    """Return the message for a backward that lacks a seed."""
+    """Return the message for a backward whose seed is missing."""
     return (
         f"grad can be implicitly created only for scalar outputs, and this one has shape {list(shape)}. Reduce it to "
         "one number first, such as with .sum(), or pass gradient=, a tensor of the same shape with the weight of every "
@@ -101,7 +102,7 @@ def not_scalar(shape: Shape) -> str:
 
 
 def seed_mismatch(position: int, seed: Shape, output: Shape) -> str:
-    """Return the message for a seed of another shape than its output."""
+    """Return the message for a seed whose shape differs from its output's."""
     return (
         f"Mismatch in shape: grad_output[{position}] has a shape of {list(seed)} and output[{position}] has a shape of "
         f"{list(output)}. The seed needs one weight for every entry of the output: give it exactly that shape."
@@ -109,18 +110,18 @@ def seed_mismatch(position: int, seed: Shape, output: Shape) -> str:
 
 
 def grad_mismatch(what: str, got: object, wanted: object) -> str:
-    """Return the message for a gradient, from a hook or assigned, that does not fit its tensor."""
+    """Return the message for a gradient, from a hook or assigned, whose shape or dtype differs from its tensor's."""
     return f"{what} is {got} where the tensor is {wanted}: a gradient has the shape and dtype of what it belongs to."
 
 
 def overwritten(node: str, name: str, version: int) -> str:
-    """Return the message for a saved value that was written to."""
+    """Return the message for a saved value that was overwritten."""
     what = "its own output" if name == "out" else f"its argument {name}"
     return OVERWRITTEN.format(node=node, what=what, version=version)
 
 
 def write_shape(shape: Shape, result: Shape) -> str:
-    """Return the message for an in-place operator whose result has outgrown the tensor."""
+    """Return the message for an in-place operator whose result has another shape than the tensor."""
     return (
         f"output with shape {list(shape)} doesn't match the broadcast shape {list(result)}: an in-place operator "
         "cannot change the shape of its tensor. Compute out of place, as in x = x + y."
@@ -128,7 +129,7 @@ def write_shape(shape: Shape, result: Shape) -> str:
 
 
 def write_dtype(dtype: object, result: object) -> str:
-    """Return the message for an in-place operator whose result is of a larger dtype than the tensor."""
+    """Return the message for an in-place operator whose result cannot be cast to the dtype of the tensor."""
     return (
         f"result type {result} can't be cast to the desired output type {dtype}: the tensor would lose what was "
         "computed. Compute out of place, or convert the tensor first."

@@ -1,1 +1,1 @@
-"""The recorded graph: tensors, the nodes that computed them, hooks, modes, and the sweep back to the leaves."""
+"""The recorded graph: tensors, the nodes that computed them, hooks, modes, and the backward pass."""

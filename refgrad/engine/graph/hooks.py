@@ -1,4 +1,4 @@
-"""Hooks on the gradient that passes a node, and gradients that are kept there."""
+"""Hooks on the gradient of a node, and gradients that are retained there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ next_key: Callable[[], int] = count().__next__
 
 
 class Watch:
-    """Who looks at the gradient that passes a node: hooks, and whether it is kept as ``.grad`` of a tensor."""
+    """The hooks on the gradient of a node, and the retained gradient (``.grad``) of a computed tensor."""
 
     __slots__ = ("grad", "hooks", "retains")
 
@@ -21,7 +21,7 @@ class Watch:
 
 
 class Handle:
-    """Takes a hook away again, and never another: a key that was given once is not given again."""
+    """A handle to remove a hook. Keys are never reused, so it cannot remove any other hook."""
 
     __slots__ = ("hooks", "key")
 
@@ -31,7 +31,7 @@ class Handle:
         hooks[self.key] = hook
 
     def remove(self) -> None:
-        """Stop calling the hook; doing so twice is fine."""
+        """Remove the hook; a second call has no effect."""
         self.hooks.pop(self.key, None)
 
     def __enter__(self) -> Self:

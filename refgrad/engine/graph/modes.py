@@ -1,7 +1,7 @@
 """The mode that decides whether operators are recorded.
 
-Like PyTorch's grad mode: on by default, switched by ``no_grad``, ``enable_grad`` and ``set_grad_enabled``, each
-thread and each asynchronous task on its own.
+It works like PyTorch's grad mode: it is on by default, is switched by ``no_grad``, ``enable_grad`` and
+``set_grad_enabled``, and is separate for each thread and each asynchronous task.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ RECORDING: ContextVar[bool] = ContextVar("recording", default=True)
 
 
 def is_grad_enabled() -> bool:
-    """Whether operators are being recorded for a later backward."""
+    """Return True if operators are being recorded for a later backward."""
     return RECORDING.get()
 
 
 class _Switched:
-    """A context manager and decorator that sets the mode, and restores what was before even after an exception."""
+    """A context manager and decorator that sets the mode, and restores the previous one even after an exception."""
 
     __slots__ = ("before", "wanted")
 
@@ -39,7 +39,7 @@ class _Switched:
         RECORDING.set(self.before.pop())
 
     def __call__(self, function: Function) -> Function:
-        """Run every call of ``function`` in this mode; of a generator, every part that runs by itself."""
+        """Wrap ``function`` so that its calls run in this mode; a generator is in the mode only while it runs."""
         if isgeneratorfunction(function):
             return self._around_generator(function)
 
@@ -51,7 +51,7 @@ class _Switched:
         return switched  # type: ignore[return-value]
 
     def _around_generator(self, function: Function) -> Function:
-        """Switch the mode whenever the generator runs, and back whenever it yields."""
+        """Wrap a generator function: switch the mode whenever the generator resumes, and back whenever it yields."""
 
         @wraps(function)
         def switched(*arguments: Any, **keywords: Any) -> Any:
@@ -65,26 +65,26 @@ class _Switched:
                     return stop.value
                 try:
                     resume = partial(generator.send, (yield value))
-                except BaseException as error:  # noqa: BLE001 (it is the generator's to handle, as a close is)
+                except BaseException as error:  # noqa: BLE001 (passed on to the generator, as a close is)
                     resume = partial(generator.throw, error)
 
         return switched  # type: ignore[return-value]
 
 
 def no_grad(function: Function | None = None) -> Any:
-    """Record nothing: a context manager (with parentheses) or a decorator (with or without)."""
+    """Disable recording: a context manager (with parentheses) or a decorator (with or without)."""
     switched = _Switched(wanted=False)
     return switched if function is None else switched(function)
 
 
 def enable_grad(function: Function | None = None) -> Any:
-    """Record again inside of ``no_grad``: a context manager (with parentheses) or a decorator (with or without)."""
+    """Enable recording inside of ``no_grad``: a context manager (with parentheses) or a decorator (with or without)."""
     switched = _Switched(wanted=True)
     return switched if function is None else switched(function)
 
 
 class set_grad_enabled(_Switched):  # noqa: N801 (PyTorch's name)
-    """Set the mode at once; used in a ``with`` statement, restore it at the end."""
+    """Sets the mode immediately; as a context manager, restores the previous mode at the end."""
 
     __slots__ = ()
 

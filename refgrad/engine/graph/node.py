@@ -1,13 +1,12 @@
-"""The nodes of the recorded graph, and its ends at the leaves.
+"""The nodes of the recorded graph: applications of operators, and leaves.
 
-Every tensor that requires grad points to a node. A tensor that was computed points to a :class:`Node`, of a class of
-its own per operator (``MulBackward0``), which points to the nodes of the operator's arguments. A leaf points to its
-:class:`AccumulateGrad`, where gradients arrive. Nodes hold tensors by weak references at most, so there are no
-reference cycles: the graph is released the moment that the last tensor that leads to it is.
+Every tensor that requires grad refers to a node. A computed tensor refers to a :class:`Node`, of a class specific to
+the operator (``MulBackward0``), which refers to the nodes of the operator's arguments. A leaf refers to its
+:class:`AccumulateGrad`, where gradients arrive. Nodes refer to their tensors only weakly, so recording creates no
+reference cycles: the graph is freed as soon as the last tensor that refers to it is.
 
-Nodes are numbered in the order of recording, which is a topological order. Writes in place take their numbers from
-the same sequence, so a saved value is stale exactly if its last write has a higher number than the node that saved
-it.
+Nodes are numbered in the order of recording, which is a topological order. Writes in place take their numbers from the
+same sequence, so a saved value is stale exactly if its last write has a higher number than the node that saved it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ next_number: Callable[[], int] = count(1).__next__
 
 
 class _LastWrite:
-    """The number of the latest write to any tensor: nodes recorded after it need no check."""
+    """Holds the number of the latest write to any tensor; nodes recorded after it need no check."""
 
     __slots__ = ("number",)
 
@@ -43,21 +42,21 @@ LAST_WRITE = _LastWrite()
 
 
 def note_write(writes: Writes) -> None:
-    """Note one more write to the array whose ``writes`` these are (empty, or how many and the number of the last)."""
+    """Record one more write in ``writes``: empty, or the number of writes and the sequence number of the last."""
     LAST_WRITE.number = next_number()
     writes[:] = [version(writes) + 1, LAST_WRITE.number]
 
 
 def version(writes: Writes) -> int:
-    """How often the array was written in place."""
+    """Return how many times the array was written in place."""
     return writes[0] if writes else 0
 
 
 class Node:
-    """One application of an operator; each operator has a subclass for every choice of arguments that need a gradient.
+    """An application of an operator; each operator has a subclass for every subset of arguments that need a gradient.
 
-    ``parents`` are the nodes of those arguments only. ``values`` are the saved arrays in the order of ``saves``, None
-    once freed, and ``guards`` the writes of each. ``shape`` and ``dtype`` are the output's.
+    ``parents`` are the nodes of those arguments. ``values`` are the saved arrays in the order of ``saves``, or None
+    once freed, and ``guards`` their lists of writes. ``shape`` and ``dtype`` are those of the output.
     """
 
     __slots__ = ("__weakref__", "dtype", "guards", "number", "parents", "shape", "values", "watch")
@@ -74,18 +73,18 @@ class Node:
     watch: Watch | None
 
     def vjp(self, cotangent: Any) -> Contributions:
-        """Each of ``parents`` with the array that it receives if the output's cotangent is the array ``cotangent``."""
+        """Return each of ``parents`` with the array that it receives if the output's cotangent is ``cotangent``."""
         raise NotImplementedError
 
     def vjp_recorded(self, cotangent: Any) -> Contributions:
-        """The same on tensors, so that it can itself be differentiated."""
+        """Return what :meth:`vjp` returns, computed on tensors and recorded, so that it can be differentiated."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Refuse to go on with values that were freed, or overwritten since they were saved.
+        """Check that no saved value was freed or overwritten.
 
         Raises:
-            RuntimeError: one was, whoever did it and through whichever alias.
+            RuntimeError: a value was freed, or was overwritten after it was saved, through any alias.
 
         """
         if self.values is None:
@@ -95,12 +94,12 @@ class Node:
                 raise RuntimeError(errors.overwritten(type(self).__name__, name, version(writes)))
 
     def name(self) -> str:
-        """PyTorch's name of the node, such as ``MulBackward0``."""
+        """Return PyTorch's name of the node, such as ``MulBackward0``."""
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[GraphNode | None, int], ...]:
-        """For every argument, the node that its gradient goes to (None where there is none) and an output number."""
+        """For each argument, the node that its gradient flows to (None if there is none) and the output index 0."""
         parents = iter(self.parents)
         needs = self.needs if len(self.needs) > 1 else (True,) * len(self.parents)
         return tuple((next(parents) if needed else None, 0) for needed in needs)
@@ -110,10 +109,10 @@ class Node:
 
 
 class AccumulateGrad:
-    """The end of the graph at a leaf: holds its gradient, and outlives the leaf while a graph leads to it.
+    """The node of a leaf: it holds the leaf's gradient, and outlives the leaf as long as a graph refers to it.
 
-    It is ``closed`` while the leaf does not require grad: then nothing is added to the gradient. It has the ``array``
-    and the ``writes`` of the leaf, and only a weak reference to the leaf itself.
+    It is ``closed`` while the leaf does not require grad; nothing is added to the gradient then. It shares the
+    ``array`` and the ``writes`` of the leaf, and refers to the leaf itself only weakly.
     """
 
     __slots__ = ("__weakref__", "array", "closed", "dtype", "grad", "leaf", "shape", "tensor_type", "watch", "writes")
@@ -130,12 +129,12 @@ class AccumulateGrad:
         self.belong_to(leaf)
 
     def belong_to(self, leaf: Any) -> None:
-        """Be the end of the graph at this tensor, with the storage that it has now."""
+        """Attach this node to a leaf, with the storage that the leaf has now."""
         self.leaf: Callable[[], Any] = ref(leaf)
         self.store(leaf.array, leaf.writes)
 
     def store(self, array: Any, writes: Writes) -> None:
-        """Follow the leaf to another storage."""
+        """Take over a new storage of the leaf."""
         self.array = array
         self.writes = writes
         self.shape: Shape = array.shape
@@ -143,7 +142,7 @@ class AccumulateGrad:
 
     @property
     def variable(self) -> Any:
-        """The leaf; where that is gone, a tensor with its memory, its gradient and its place in the graph."""
+        """The leaf; if it was deleted, a new tensor with its memory, its gradient and this node."""
         leaf = self.leaf()
         if leaf is None:
             leaf = self.tensor_type(self.array, None if self.closed else self, self.writes)
@@ -161,7 +160,7 @@ class AccumulateGrad:
         self.leaf = _no_leaf
 
     def name(self) -> str:
-        """PyTorch's name of the node."""
+        """Return PyTorch's name of the node."""
         return "AccumulateGrad"
 
     def __repr__(self) -> str:
@@ -169,7 +168,7 @@ class AccumulateGrad:
 
 
 def _no_leaf() -> None:
-    """What a weak reference answers once its leaf is gone."""
+    """Return None, as a weak reference does once its leaf is deleted."""
 
 
 GraphNode: TypeAlias = Node | AccumulateGrad

@@ -1,8 +1,7 @@
-"""One backward pass: cotangents flow from the outputs back to the leaves.
+"""The backward pass, which propagates cotangents from the outputs back to the leaves.
 
-One iterative pass over the recorded nodes in the reverse order of recording, which is a topological order: when a
-node's turn comes, everything that used its output has contributed. Cotangents and saved values are released as the
-pass goes on.
+It iterates over the recorded nodes in the reverse order of recording, a reverse topological order: when a node is
+processed, all nodes that used its output have contributed. Cotangents and saved values are freed during the pass.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ by_number = attrgetter("number")
 
 
 def reachable(roots: Collection[GraphNode]) -> list[GraphNode]:
-    """All nodes that lead to ``roots``, in the order of recording, leaves first."""
+    """Return ``roots`` and all their ancestors, in the order of recording, leaves first."""
     seen = set(roots)
     found = list(seen)
-    for node in found:  # which grows while it is walked
+    for node in found:  # the list grows in the loop
         for parent in node.parents:
             if parent not in seen:
                 seen.add(parent)
@@ -36,7 +35,11 @@ def reachable(roots: Collection[GraphNode]) -> list[GraphNode]:
 
 
 def leading_to(targets: Collection[GraphNode], order: list[GraphNode]) -> tuple[set[GraphNode], set[GraphNode]]:
-    """Those nodes of ``order`` from which a path leads back to a target, and the targets where all paths end."""
+    """Return the nodes from which the targets are reached, and the targets at which the pass ends.
+
+    The former are the targets and those nodes of ``order`` that have a path back to one. The latter are the targets
+    without a path back to another target.
+    """
     wanted, ends = set(targets), set(targets)
     for node in order:
         if any(parent in wanted for parent in node.parents):
@@ -46,10 +49,10 @@ def leading_to(targets: Collection[GraphNode], order: list[GraphNode]) -> tuple[
 
 
 class Sweep:
-    """One backward pass.
+    """A backward pass.
 
-    ``pending`` holds the total so far for every node whose turn has not come, and ``arrived`` what leaves, targets and
-    watched nodes received. In a ``recorded`` pass cotangents are tensors, else arrays.
+    ``pending`` holds the cotangent so far of every node that is not yet processed, and ``arrived`` the total cotangents
+    of leaves, targets and watched nodes. In a ``recorded`` pass cotangents are tensors, otherwise arrays.
     """
 
     def __init__(self, pending: Cotangents, *, retain: bool, recorded: bool) -> None:
@@ -60,21 +63,21 @@ class Sweep:
         self.kept: list[tuple[Watch, Tensor]] = []
 
     def to_leaves(self) -> None:
-        """Pass over everything that leads to the outputs."""
+        """Process all ancestors of the outputs, down to the leaves."""
         order = reachable(self.pending)
         leaves = bisect(order, 0, key=by_number)
         self.run(order[leaves:], frozenset())
         self.arrive(order[:leaves])
 
     def to_targets(self, targets: Collection[GraphNode]) -> None:
-        """Pass only over what lies between the outputs and ``targets``."""
+        """Process only the nodes between the outputs and ``targets``."""
         order = reachable(self.pending)
         wanted, ends = leading_to(targets, order)
         self.run([node for node in order if node in wanted and node not in ends], frozenset(targets), wanted)
         self.arrive(ends)
 
     def run(self, order: list[Any], targets: frozenset[GraphNode], wanted: set[GraphNode] | None = None) -> None:
-        """Pass over the nodes of ``order`` from the last to the first, which only changes their saved values.
+        """Process the nodes of ``order`` from last to first. Nodes change only in that their saved values are freed.
 
         Raises:
             RuntimeError: a node needs a saved value that was freed or overwritten.
@@ -99,19 +102,19 @@ class Sweep:
                     pending[parent] = contribution
 
     def arrive(self, nodes: Iterable[GraphNode]) -> None:
-        """Take what is pending at nodes where the pass ends."""
+        """Move the pending cotangents of nodes at which the pass ends to ``arrived``."""
         for node in nodes:
             if node in self.pending:
                 self.arrived[node] = self.arrival(node, self.pending.pop(node))
 
     def arrival(self, node: GraphNode, cotangent: Any) -> Any:
-        """Return the total that somebody will see, in the dtype of its tensor and as hooks leave it."""
-        if cotangent.dtype != node.dtype:  # for speed, only shapes are made to fit on the way
+        """Return the total cotangent of a node in the dtype of its tensor, after the node's hooks."""
+        if cotangent.dtype != node.dtype:  # for speed, rules fit only the shapes of contributions
             cotangent = cotangent.astype(node.dtype)
         return cotangent if node.watch is None else self.observed(node, node.watch, cotangent)
 
     def observed(self, node: GraphNode, watch: Watch, cotangent: Any) -> Any:
-        """Show a copy of the total to the hooks; return the total, or a copy of what they replace it with."""
+        """Call the hooks with a copy of the total; return the total, or a copy of what they replace it with."""
         shown = total = cotangent if self.recorded else Tensor(cotangent)
         for hook in list(watch.hooks.values()):
             shown = shown.clone() if shown is total else shown

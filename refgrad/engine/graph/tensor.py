@@ -1,12 +1,12 @@
-"""Tensors: an array, the node that gradients for it go to, and a note of the writes to the array.
+"""Tensors: an array, the node that receives its gradient, and a record of the writes to the array.
 
-Storage: a float64 scalar is held as numpy's own scalar (arithmetic on it is several times faster than on a 0-d
-array), all else as an array. Operators, indexing and reshaping included, return fresh arrays, so only ``detach()``,
-``.data``, ``numpy()``, ``from_numpy`` and ``as_tensor`` share memory. Tensors that share also share the note of
-writes: a write through one alias is seen by all. Writes made by numpy itself, through an array that shares, cannot be
-seen.
+A scalar is stored as a numpy scalar (arithmetic on it is several times faster than on a 0-d array) until its memory is
+shared; everything else is stored as an array. Operators, including indexing and reshaping, return new arrays, so only
+``detach()``, ``.data``, ``numpy()``, ``from_numpy`` and ``as_tensor`` share memory. Tensors that share memory also
+share the record of writes: a write through one alias is visible to all. Writes by numpy itself to a shared array are
+not detected.
 
-What a tensor can do besides is installed by :mod:`refgrad.engine.functions.methods`, from the operator table.
+The other methods are installed by :mod:`refgrad.engine.functions.methods`, from the operator table.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from refgrad.engine.graph.node import (
 
 
 class Tensor:
-    """An n-dimensional array that remembers how it was computed. Make one with :func:`refgrad.engine.tensor`."""
+    """An n-dimensional array that records how it was computed. Create one with :func:`refgrad.engine.tensor`."""
 
     __slots__ = ("__weakref__", "array", "node", "set_aside", "writes")
-    __array_ufunc__ = None  # so that numpy_array * tensor is the tensor's to answer
+    __array_ufunc__ = None  # so that numpy_array * tensor calls Tensor.__rmul__
 
     array: Any
     node: GraphNode | None
     writes: Writes
-    set_aside: AccumulateGrad  # where the gradient of a leaf is while it does not require one; unset until then
+    set_aside: AccumulateGrad  # the node of a leaf that does not require grad, with its gradient; unset until needed
 
     def __init__(self, array: Any, node: GraphNode | None = None, writes: Writes | None = None) -> None:
         self.array = array
@@ -69,7 +69,7 @@ class Tensor:
         def __gt__(self, other: Any) -> Tensor: ...
         def __ge__(self, other: Any) -> Tensor: ...
 
-    # What it holds
+    # Content
 
     @property
     def shape(self) -> Shape:
@@ -91,7 +91,7 @@ class Tensor:
         return self.ndim
 
     def size(self, dim: int | None = None) -> Any:
-        """Lengths of the axes, or of one."""
+        """Return the lengths of the axes, or of one axis."""
         return self.shape if dim is None else self.shape[dim]
 
     def numel(self) -> int:
@@ -117,7 +117,7 @@ class Tensor:
         return self.array.tolist()
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Return the array itself: it shares memory with the tensor, and what numpy writes to it goes unnoticed.
+        """Return the array itself, which shares memory with the tensor; writes by numpy are not detected.
 
         Raises:
             RuntimeError: the tensor requires grad.
@@ -134,7 +134,7 @@ class Tensor:
         return self.array  # type: ignore[no-any-return]
 
     def overwrite(self, value: Any) -> None:
-        """Write ``value`` over all entries, seen by every alias, and note it; the history stays as it was."""
+        """Overwrite all entries with ``value``, for every alias, and record the write; the history is unchanged."""
         if isinstance(self.array, np.ndarray):
             self.array[...] = value
         else:
@@ -142,27 +142,27 @@ class Tensor:
         note_write(self.writes)
 
     def _store(self, array: Any, writes: Writes) -> None:
-        """Take another storage; where gradients of a leaf arrive goes along."""
+        """Replace the storage, also in the node of a leaf."""
         self.array, self.writes = array, writes
         end = self._end()
         if end is not None:
             end.store(array, writes)
 
     def _end(self) -> AccumulateGrad | None:
-        """Return where gradients of this leaf arrive, or did before it stopped to require grad."""
+        """Return the node of this leaf, or the one it had before it stopped requiring grad; None if it has neither."""
         end = self.node or getattr(self, "set_aside", None)
         return end if isinstance(end, AccumulateGrad) else None
 
     @property
     def _version(self) -> int:
-        """How often the array was written in place."""
+        """How many times the array was written in place."""
         return version(self.writes)
 
-    # How it was computed
+    # History
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to this tensor."""
+        """Return True if gradients flow to this tensor."""
         return self.node is not None
 
     @requires_grad.setter
@@ -170,10 +170,10 @@ class Tensor:
         self.requires_grad_(wanted)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Start, or for a leaf stop, recording what is computed from this tensor.
+        """Start recording the operators applied to this tensor, or stop doing so for a leaf.
 
         Raises:
-            RuntimeError: its dtype has no gradients, or a computed tensor should stop.
+            RuntimeError: the dtype is not floating, or the tensor was computed and recording is to stop.
 
         """
         if requires_grad and self.node is None:
@@ -190,7 +190,7 @@ class Tensor:
         return self
 
     def _aside(self) -> AccumulateGrad:
-        """Return where gradients arrived while the tensor required grad, or will once it does."""
+        """Return the node that holds the gradient while the tensor does not require grad; create it on first use."""
         if not hasattr(self, "set_aside"):
             self.set_aside = AccumulateGrad(self)
             self.set_aside.closed = True
@@ -198,7 +198,7 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tensor was made rather than computed from tensors that require grad."""
+        """Return True unless the tensor was computed from tensors that require grad."""
         return not isinstance(self.node, Node)
 
     @property
@@ -207,11 +207,11 @@ class Tensor:
         return self.node if isinstance(self.node, Node) else None
 
     def detach(self) -> Tensor:
-        """Return a tensor of the same memory without history."""
+        """Return a tensor that shares memory with this one and has no history."""
         return Tensor(self.shared_array(), None, self.writes)
 
     def detach_(self) -> Tensor:
-        """Forget how this tensor was computed."""
+        """Remove the history of this tensor, and return it."""
         self.node = None
         return self
 
@@ -224,11 +224,11 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         self._store(value.shared_array(), value.writes)
 
-    # Its gradient
+    # Gradient
 
     @property
     def grad(self) -> Any:
-        """The gradient, a tensor: accumulated in a leaf, or kept by ``retain_grad()``; None where there is none."""
+        """The gradient as a tensor: accumulated in a leaf, or retained by ``retain_grad()``; None if there is none."""
         node = self.node
         if node is None:
             return self.set_aside.grad if hasattr(self, "set_aside") else None
@@ -253,7 +253,7 @@ class Tensor:
         self.grad = None
 
     def watch(self) -> Watch:
-        """Return the hooks of the node, made on first use; the tensor has to require grad."""
+        """Return the hooks of the node, created on first use. Raise RuntimeError if there is no node."""
         node = self.node
         if node is None:
             raise RuntimeError(errors.HOOK_WITHOUT_GRAD)
@@ -262,7 +262,7 @@ class Tensor:
         return node.watch
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
-        """Call ``hook`` once in every backward with the total gradient; what it returns, if not None, replaces that.
+        """Call ``hook`` once in every backward with the total gradient; a result other than None replaces the gradient.
 
         Raises:
             RuntimeError: the tensor does not require grad.
@@ -271,7 +271,7 @@ class Tensor:
         return Handle(self.watch().hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this computed tensor as ``.grad``; a leaf keeps its own anyway.
+        """Retain the gradient of this computed tensor as ``.grad``; no effect on a leaf, which keeps its gradient.
 
         Raises:
             RuntimeError: the tensor does not require grad.
@@ -284,10 +284,10 @@ class Tensor:
 
     @property
     def retains_grad(self) -> bool:
-        """Whether a computed tensor keeps its gradient."""
+        """Return True if this computed tensor retains its gradient."""
         return self.node is not None and self.node.watch is not None and self.node.watch.retains
 
-    # As a Python object
+    # Python protocols
 
     __hash__ = object.__hash__
 
@@ -295,7 +295,7 @@ class Tensor:
         for name, value in state[1].items():
             setattr(self, name, value)
         end = self._end()
-        if end is not None and end.leaf() is None:  # which is not copied with the end of its graph
+        if end is not None and end.leaf() is None:  # the leaf is not copied with its node
             end.belong_to(self)
 
     def __len__(self) -> int:
