@@ -217,7 +217,7 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        """The same as ``detach()``; unlike PyTorch's, a write through it to a value that backward needs is noticed."""
+        """The result of ``detach()``; unlike in PyTorch, a write through it is detected if backward needs the value."""
         return self.detach()
 
     @data.setter

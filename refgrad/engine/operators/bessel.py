@@ -1,4 +1,4 @@
-"""Operators beside those of the table: Bessel functions of any order, which rules of the table call."""
+"""Operators in addition to the table: Bessel functions of any order, which the table's partial derivatives call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators beside those of the table: copies and conversions, which leave every value as it is."""
+"""Operators in addition to the table: copies and conversions of the dtype."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FLOATS = ("float16", "float32", "float64")
 
 
 def _pass_on(_operators: Any, cotangent: Any, _node: Any) -> tuple[Any]:
-    """The cotangent is the argument's; its dtype is made to fit as that of every contribution is."""
+    """Return the cotangent unchanged; its dtype is fitted to the argument's as for every contribution."""
     return (cotangent,)
 
 
@@ -34,12 +34,12 @@ CONVERSIONS: Mapping[str, Operator] = MappingProxyType({
 
 
 def cast_array(array: Any, dtype: Any) -> Any:
-    """Convert an array."""
+    """Return the array in another dtype."""
     return array.astype(dtype)
 
 
 def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tensor, Any], Tensor]:
-    """Return the conversion of tensors, recorded by ``functions`` where the result can have a gradient."""
+    """Return a function that converts tensors; ``functions`` record it if the result can have a gradient."""
 
     def cast(tensor: Tensor, dtype: Any) -> Tensor:
         name = np.dtype(dtype).name

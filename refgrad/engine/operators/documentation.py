@@ -1,4 +1,4 @@
-"""The docstring of a row's function: shapes, meaning and formula, as the row states them."""
+"""Docstrings of the operators' functions, generated from their rows: summary, shapes, formula and more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHAPES: Mapping[Operands, str] = MappingProxyType({
 
 
 def documentation(row: Operator) -> str:
-    """Return the docstring: what the operator is in the first line, then whatever the row says of it."""
+    """Return the docstring of a row: its summary and signature, then shapes, formula, domain, aliases and source."""
     parts = [f"{row.summary[0].upper()}{row.summary[1:]}.", "", f"    {row.name}{signature(row)}", ""]
     return "\n".join([*parts, *(f"{title}: {text}" for title, text in _entries(row) if text)])
 

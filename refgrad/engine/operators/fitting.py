@@ -1,6 +1,7 @@
-"""Contributions to a cotangent, given the shape and dtype of the argument that they belong to.
+"""Fitting of contributions to the shape and dtype of the argument that they belong to.
 
-Operators broadcast and promote; in reverse that is summed over the stretched axes, and converted back.
+Operators broadcast and promote their arguments. In the backward pass, contributions are summed over the broadcast axes
+and converted back.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from refgrad.operators.structures.shapes import sum_to
 
 
 def fitted(operators: Any, contribution: Any, parent: GraphNode) -> Any:
-    """Return ``contribution`` with the shape and dtype of the value that ``parent`` stands for.
+    """Return ``contribution`` with the shape and dtype of the value that ``parent`` belongs to.
 
-    ``operators`` has ``sum``, ``reshape`` and ``cast``, of arrays or of tensors, as the contribution is.
+    ``operators`` has ``sum``, ``reshape`` and ``cast`` for arrays or for tensors, whichever ``contribution`` is.
     """
     if contribution.shape != parent.shape:
         contribution = sum_to(operators, contribution, parent.shape)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from refgrad.operators import Operator
 
-# Where PyTorch's name is not the shortest that the row has.
+# PyTorch's names, where they are not the shortest name of the row.
 NAMES: Mapping[str, str] = MappingProxyType({
     "add_at": "IndexPut",
     "broadcast_to": "Expand",

@@ -1,8 +1,8 @@
-"""Node classes, made from the rows of the operator table.
+"""Node classes, generated from the rows of the operator table.
 
-One class for every choice of arguments that need a gradient, because that decides what has to be saved. Its ``vjp``
-is the row's rule on arrays, its ``vjp_recorded`` the same rule on tensors for ``create_graph``; each is compiled when
-a backward first needs it.
+There is one class for every subset of arguments that need a gradient, because that determines the values to save. Its
+``vjp`` is the row's rule on arrays, its ``vjp_recorded`` the same rule on tensors, for ``create_graph``. The rule of a
+formula is compiled on first use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VjpMethod = Callable[[Any, Any], Contributions]
 
 
 class OperatorSets:
-    """The operators as rules use them: on arrays, and on tensors once those have been made."""
+    """The operators that rules call, on arrays and on tensors; ``functions`` may be filled until the first use."""
 
     def __init__(self, arrays: SimpleNamespace, functions: Mapping[str, Callable[..., Tensor]]) -> None:
         self.arrays = arrays
@@ -37,7 +37,7 @@ class OperatorSets:
 
     @cached_property
     def tensors(self) -> SimpleNamespace:
-        """Operators on tensors; ``equal`` answers with an array, since truth values have no gradient."""
+        """Operators on tensors; ``equal`` returns an array, since truth values have no gradient."""
         shortcut = {
             "cast": cast_with(self.functions),
             "equal": self.vocabulary["equal"],
@@ -52,12 +52,12 @@ class OperatorSets:
 
 
 def skip_identity(reshape: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reshape that hands back what has the shape already, rather than a view of it."""
+    """Wrap a reshape so that it returns an operand that already has the shape itself, rather than a view of it."""
     return lambda x, shape: x if x.shape == shape else reshape(x, shape=shape)
 
 
 class GeneralNode(Node):
-    """A node of an operator with attributes, of more than two arguments, or of a structure."""
+    """A node of a structural operator, or of a formula with attributes."""
 
     __slots__ = ("attributes", "shapes")
 
@@ -67,7 +67,7 @@ class GeneralNode(Node):
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A general node as its reverse rule sees it: ``refgrad.operators.RecordedNode``."""
+    """The view of a general node that its reverse rule gets, as in ``refgrad.operators.RecordedNode``."""
 
     node: GeneralNode
     values: Mapping[str, Any]
@@ -79,12 +79,12 @@ class Application:
 
     @property
     def needs(self) -> tuple[bool, ...]:
-        """Which arguments want a cotangent."""
+        """For each argument, True if it needs a cotangent."""
         return self.node.needs
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The attributes, defaults filled in."""
+        """The attributes, with defaults filled in."""
         return self.node.attributes
 
     def saved(self, name: str) -> Any:
@@ -93,7 +93,7 @@ class Application:
 
 
 def node_class(operator: Operator, needs: tuple[bool, ...], sets: OperatorSets) -> type[Any]:
-    """Return the class of nodes that apply ``operator`` where the arguments in ``needs`` want a gradient."""
+    """Return the node class of ``operator`` for the arguments that need a gradient, which ``needs`` marks as True."""
     saves = saved_names(operator, needs)
     needed = [name for name, wanted in zip(operator.argument_names, needs, strict=False) if wanted]
     if operator.structure is not None:
@@ -108,12 +108,12 @@ def node_class(operator: Operator, needs: tuple[bool, ...], sets: OperatorSets) 
 
 
 def is_plain(operator: Operator) -> bool:
-    """Whether an operator is a formula without attributes: those are recorded on a fast path."""
+    """Return True if the operator is a formula without attributes; those are recorded on a fast path."""
     return operator.elementwise and not operator.attributes
 
 
 def recovered(node: Any) -> list[Any]:
-    """Return the saved values as tensors with the history that they had; numbers stay numbers."""
+    """Return the saved values as tensors with their history; Python numbers are returned unchanged."""
     tensors: list[Any] = []
     for name, source, value, writes in zip(node.saves, node.sources, node.values, node.guards, strict=True):
         if isinstance(value, float | int) and not hasattr(value, "dtype"):
@@ -124,7 +124,7 @@ def recovered(node: Any) -> list[Any]:
     return tensors
 
 
-# Written out as text, because calling a function for every contribution would take half of a scalar's time.
+# Generated as text, because calling a function for every contribution would take half of the time on scalars.
 VJP = """
 def vjp(node, cotangent):
     {unpack_values}
@@ -164,7 +164,7 @@ def _formula_vjps(
             "operators": operators,
             "recovered": recovered,
         }
-        exec(text, namespace)  # what is filled in are names of the table, which are identifiers
+        exec(text, namespace)  # the text is made of names and formulas of the table, which are checked
         return namespace["vjp"]  # type: ignore[no-any-return]
 
     return (
@@ -174,7 +174,7 @@ def _formula_vjps(
 
 
 def _on_first_use(name: str, compiled: Callable[[], VjpMethod]) -> VjpMethod:
-    """Return a method that replaces itself by the compiled one when it is first called."""
+    """Return a method that replaces itself with the compiled one on its first call."""
 
     def method(node: Any, cotangent: Any) -> Contributions:
         setattr(type(node), name, compiled())
@@ -184,7 +184,7 @@ def _on_first_use(name: str, compiled: Callable[[], VjpMethod]) -> VjpMethod:
 
 
 def listing(items: Iterable[str]) -> str:
-    """Return the text of the items of a tuple or a list of targets."""
+    """Return the items as source text of a tuple or of assignment targets, each followed by a comma."""
     return "".join(f"{item}, " for item in items)
 
 

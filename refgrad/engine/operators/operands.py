@@ -1,4 +1,4 @@
-"""What may stand beside a tensor in an operator, and the tensors that the operator is applied to."""
+"""Conversion of an operator's operands to tensors: numbers, lists and arrays, and tensors of mixed dtypes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from refgrad.engine.graph.tensor import Tensor
 
 
 def as_array(value: Any) -> Any:
-    """Return a number, nested list or array as numpy's scalar or array.
+    """Return a number, nested list or array as a numpy scalar or array.
 
     Raises:
-        TypeError: it holds something else than real numbers and truth values.
+        TypeError: it contains something other than real numbers and truth values.
 
     """
     array = np.asarray(value)
@@ -25,36 +25,36 @@ def as_array(value: Any) -> Any:
 
 
 def operand(value: Any) -> Tensor:
-    """Return ``value`` as a constant tensor; a Python number stays one, so that it does not decide the dtype.
+    """Return ``value`` as a tensor; a Python number is stored as it is, so that it does not determine the dtype.
 
     Raises:
-        TypeError: it is no tensor, number or array of numbers.
+        TypeError: it is not a tensor, number or array of numbers.
 
     """
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, float):  # as numpy.float64 is, too
+    if isinstance(value, float):  # numpy.float64 is one, too
         return Tensor(float(value))
     return Tensor(value if isinstance(value, int) else as_array(value))
 
 
 def operands(*values: Any) -> tuple[Tensor, ...]:
-    """Return all as tensors; where none is one, the first number becomes numpy's."""
+    """Return all values as tensors; if none is a tensor, the first is converted to a numpy scalar or array."""
     if any(isinstance(value, Tensor) for value in values):
         return tuple(map(operand, values))
     return Tensor(as_array(values[0])), *map(operand, values[1:])
 
 
 def is_mixed(*tensors: Tensor) -> bool:
-    """Whether the tensors have several floating dtypes; a Python number has none."""
+    """Return True if the tensors have several floating dtypes; a Python number has none."""
     return len(_floating_dtypes(tensors)) > 1
 
 
 def promote(conversions: Mapping[str, Callable[..., Tensor]], *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Return the tensors, those of a narrower floating dtype converted to the widest among them.
+    """Return the tensors, with those of narrower floating dtypes converted to the widest dtype among them.
 
-    The conversion is recorded, so a rule has all that it computes with in the dtype of the result: the gradient of a
-    float64 operand never has the digits of a float32 one beside it.
+    The conversion is recorded, so a rule computes with all operands in the dtype of the result: the gradient of a
+    float64 operand is never rounded to the float32 of another operand.
     """
     dtypes = _floating_dtypes(tensors)
     if len(dtypes) < 2:  # noqa: PLR2004 (two make a mixture)

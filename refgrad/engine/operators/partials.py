@@ -1,9 +1,9 @@
 """Vector-Jacobian products as formulas: a cotangent times the partial derivative in a row.
 
 ``partial`` becomes the formula ``cotangent * partial``, with the cotangent moved into branches and up to the first
-factor: ``1 if x > 0 else 0`` is compiled as ``cotangent if x > 0 else 0``, ``1 / x`` as ``cotangent / x`` and ``1``
-as ``cotangent``. That saves an array operation and a rounding, and a branch not taken passes on exactly 0, whatever
-the cotangent is.
+factor: ``1 if x > 0 else 0`` is compiled as ``cotangent if x > 0 else 0``, ``1 / x`` as ``cotangent / x`` and ``1`` as
+``cotangent``. That saves an array operation and a rounding, and a branch of 0 contributes exactly 0, whatever the
+cotangent is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from refgrad.operators import Expression, Operator
 
 
 def weighted(partial: Expression) -> Expression:
-    """The formula of ``cotangent * partial``."""
+    """Return the formula ``cotangent * partial``."""
     tree = partial.tree
     if isinstance(tree, ast.Constant) and tree.value == 0:
         return Expression("cotangent * 0")
@@ -38,7 +38,7 @@ def _weigh(tree: ast.expr) -> ast.expr:
 
 
 def saved_names(operator: Operator, needs: tuple[bool, ...]) -> tuple[str, ...]:
-    """The values that a node has to keep so that gradients can reach the arguments in ``needs``, ``out`` last."""
+    """Return the names of the values to save so that gradients can reach the arguments in ``needs``, ``out`` last."""
     wanted: frozenset[str] = frozenset()
     for argument, needed in zip(operator.arguments, needs, strict=False):
         if needed:

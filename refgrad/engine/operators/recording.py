@@ -1,7 +1,7 @@
-"""Functions of tensors for all rows of the operator table, which record that they were applied.
+"""Functions on tensors for all rows of the operator table, which record their applications.
 
-Every row of the operator table becomes one function of tensors: that of a formula is compiled for it, that of a
-structure or of a formula with attributes is the one in ``_general``.
+Every row becomes one function on tensors. That of a formula without attributes is compiled, that of a composite calls
+the functions of its steps, and that of any other row is the closure in ``_general``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
 
 
 def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
-    """Return a function of tensors for every row of ``table``, Bessel function and conversion, by its name.
+    """Return a function on tensors, by name, for every row of ``table``, every Bessel function and every conversion.
 
     A function takes tensors, numbers or arrays in the order of the row's arguments, and its attributes by name.
     """
@@ -64,9 +64,9 @@ def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
 
 
 def _composite(row: Operator, composite: Composite, operators: SimpleNamespace) -> Function:
-    """Return the function that takes a composite's steps one after the other, each recorded.
+    """Return the function of a composite, which runs its steps one after another and records each.
 
-    Constants have the dtype of the operands, so that they widen nothing.
+    Constants get the dtype of the operands, so that they do not promote the result.
     """
     steps = composite.forward if composite.computed is None else composite.computed
     promoted = partial(promote, vars(operators))
@@ -108,7 +108,7 @@ def _with_defaults(row: Operator) -> Function:
 
 
 def forward_function(row: Operator) -> Function:
-    """The row's function of arrays, with attributes by name."""
+    """Return the row's function on arrays, with attributes by name."""
     if row.structure is not None:
         structure = row.structure
         return lambda *arrays, **attributes: structure.forward(np, *arrays, **attributes)
@@ -116,7 +116,7 @@ def forward_function(row: Operator) -> Function:
     return row.forward.function((*row.argument_names, *row.attribute_names), ON_ARRAYS)
 
 
-# Written out as text for the reason that dataclasses do so: on scalars, most of the time is the interpreter's.
+# Generated as text, as dataclasses do, for speed: on scalars, most of the time is spent in the interpreter.
 APPLY = """
 def apply({tensors}):
     if {any_foreign}:
@@ -143,7 +143,7 @@ def apply({tensors}):
     result.node = node
     return result
 """
-# Cheap, and false for operands of one type and for Python numbers, which are most.
+# A cheap test that is False for most operands: those of one type and dtype, and Python floats.
 MAY_BE_MIXED = (
     "(type({0}) is ndarray and {0}.dtype is not {1}.dtype if type({0}) is type({1})"
     " else type({0}) is not float and type({1}) is not float)"
@@ -157,7 +157,7 @@ BRANCH = """if {condition}:
 
 
 def _plain(row: Operator, sets: OperatorSets) -> Function:
-    """Compile the function of a formula without attributes, with a branch for each choice of recorded arguments."""
+    """Compile the function of a formula without attributes, with a branch for each subset of recorded arguments."""
     assert row.forward is not None
     names, variables = row.argument_names, row.differentiable_arguments
     kinds: dict[str, Any] = {}
@@ -181,7 +181,7 @@ def _plain(row: Operator, sets: OperatorSets) -> Function:
     promoted = partial(promote, sets.functions)
     names_of_row = {"array_operators": sets.arrays, "promoted": promoted, "table_row": row}
     namespace = {**ON_ARRAYS, **kinds, **APPLY_NAMES, **names_of_row}
-    exec(text, namespace)  # what is filled in are names of the table, which are identifiers
+    exec(text, namespace)  # the text is made of names and formulas of the table, which are checked
     return namespace["apply"]  # type: ignore[no-any-return]
 
 
@@ -236,7 +236,7 @@ def _strong_operand(value: Any) -> Tensor:
 
 
 def owned(out: Any, arrays: Sequence[Any]) -> Any:
-    """Return ``out`` itself if it is fresh, else a copy: results never share memory with operands."""
+    """Return ``out``, or a copy if it may share memory with an operand: results never do."""
     if not isinstance(out, np.ndarray):
         return out
     if not out.ndim:

@@ -1,7 +1,7 @@
-"""Traces: what a function does to its arguments, as a list of steps that can be taken again.
+"""Traces: the operators that a function applies to its arguments, as a list of steps that can be replayed.
 
-The function is run once on :class:`Traced` tensors, which have a shape and a dtype like others, but neither values nor
-a history that it could look at: what it does cannot depend on them. Operators note what they are asked to do.
+The function is run once on :class:`Traced` tensors. These have a shape and a dtype like others, but neither values nor
+a history that the function could read, so its steps cannot depend on them. Operators applied to them add the steps.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ TRACING: ContextVar[bool] = ContextVar("tracing", default=False)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One application: slots of the operands and of the result, and which operands gradients flow to.
+    """One application: slots of the operands and of the result, and which operands receive gradients.
 
     ``rule`` is a row of the operator table, with all its attributes, or a function of arrays without a gradient;
-    ``arrays`` are the operators as rules of rows use them.
+    ``arrays`` are the operators on arrays that the row's rule calls.
     """
 
     rule: Operator | Callable[..., Any]
@@ -40,9 +40,9 @@ class Step:
 
 
 class Traced(Tensor):
-    """A value that depends on the inputs of the function that is being recorded: its ``slot`` in the trace.
+    """A value that depends on the inputs of the function being recorded: its ``slot`` in the trace.
 
-    ``example`` is what it is in this one run, and ``flows`` says whether gradients flow through it.
+    ``example`` is its value in this run, and ``flows`` is True if gradients flow through it.
     """
 
     __slots__ = ("example", "flows", "slot", "trace")
@@ -55,12 +55,12 @@ class Traced(Tensor):
 
     @property
     def array(self) -> Any:
-        """Refused: what the function does with a value would be the same for every other value."""
+        """Raise RuntimeError: what the function does with this value would be the same for every other value."""
         self._refuse("reads or overwrites the values of")
 
     @property
     def node(self) -> Any:  # type: ignore[override]
-        """Refused: nothing is recorded for a backward inside of the function."""
+        """Raise RuntimeError: nothing is recorded for a backward inside of the function."""
         self._refuse("overwrites, or asks for the history or the gradient of,")
 
     def _refuse(self, what: str) -> NoReturn:
@@ -87,7 +87,7 @@ class Traced(Tensor):
 
     @property  # type: ignore[misc]
     def requires_grad(self) -> bool:
-        """Whether gradients flow to this tensor."""
+        """Return True if gradients flow to this tensor."""
         return self.flows
 
     def detach(self) -> Tensor:
@@ -99,7 +99,7 @@ class Traced(Tensor):
 
 
 class Trace:
-    """The steps so far. Slots are numbered; ``constants`` are those that do not depend on the inputs."""
+    """The steps recorded so far. Values have numbered slots; ``constants`` holds those independent of the inputs."""
 
     def __init__(self) -> None:
         self.slots = 0
@@ -108,15 +108,15 @@ class Trace:
         self.open = True
 
     def new(self, example: Any, *, flows: bool) -> Traced:
-        """Return a value in a slot of its own."""
+        """Return a traced tensor in a new slot."""
         self.slots += 1
         return Traced(self, self.slots - 1, example, flows=flows)
 
     def slot(self, tensor: Tensor) -> int:
-        """Return the slot of an operand; what does not depend on the inputs is copied, and stays as it is now.
+        """Return the slot of an operand; one that does not depend on the inputs is copied and becomes a constant.
 
         Raises:
-            RuntimeError: it belongs to another recording, or requires grad without being an input.
+            RuntimeError: the operand belongs to another recording, or requires grad without being an input.
 
         """
         if isinstance(tensor, Traced):
@@ -132,7 +132,7 @@ class Trace:
     def note(
         self, rule: Any, arrays: Any, function: Callable[..., Any], operands: Sequence[Tensor], attributes: Any
     ) -> Traced:
-        """Note that ``rule`` is applied; ``function`` does it, on tensors."""
+        """Add a step that applies ``rule``, and return its result; ``function`` is the same on tensors."""
         slots = tuple(map(self.slot, operands))
         needs = tuple(isinstance(x, Traced) and x.flows for x in operands)
         examples = [Tensor(x.example if isinstance(x, Traced) else x.array) for x in operands]
@@ -145,7 +145,7 @@ class Trace:
 
 
 def is_traced(operands: Sequence[Any]) -> bool:
-    """Whether one of these is a value of a function that is being recorded."""
+    """Return True if one of the operands is a value of a function being recorded."""
     return Traced in map(type, operands)
 
 
@@ -157,14 +157,14 @@ def noted(  # noqa: PLR0913, PLR0917 (what an application consists of)
     operands: Sequence[Any],
     attributes: Mapping[str, Any],
 ) -> Traced:
-    """Note an application in the trace of its operands."""
+    """Add an application to the trace of its operands, and return its result."""
     trace = next(x.trace for x in operands if isinstance(x, Traced))
     return trace.note(rule, arrays, function, [x if isinstance(x, Tensor) else lift(x) for x in operands], attributes)
 
 
 @contextmanager
 def tracing(trace: Trace) -> Iterator[None]:
-    """Record gradients, and let nothing random be drawn, until the function has been run."""
+    """Enable recording and forbid random numbers inside of the context, and close the trace at its end."""
     mode, before = RECORDING.set(True), TRACING.set(True)
     try:
         yield
@@ -175,7 +175,7 @@ def tracing(trace: Trace) -> Iterator[None]:
 
 
 def refuse_while_tracing() -> None:
-    """Refuse what would be drawn once and then stay as it is.
+    """Forbid random numbers in a function being recorded: they would be the same in every replay.
 
     Raises:
         RuntimeError: a function is being recorded.
