@@ -1,1 +1,1 @@
-"""What users call: functions and methods of tensors, under the names and with the arguments that PyTorch has."""
+"""The public functions and methods of tensors, with PyTorch's names and arguments."""

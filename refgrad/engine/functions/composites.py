@@ -1,4 +1,4 @@
-"""Functions of PyTorch that are an operator with other arguments, or several operators in a row."""
+"""PyTorch functions that are an operator with other arguments, or a sequence of operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Function = Callable[..., Any]
 
 
 def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Function]:
-    """Return the composites, made of ``functions`` of the operator table as users call them."""
+    """Return the composites, built from ``functions``, those of the operator table as users call them."""
 
     def transpose(x: Tensor, dim0: Any = None, dim1: int | None = None, *, axes: Any = None) -> Tensor:
         """Swap two axes as PyTorch does, permute by a tuple as numpy does, or reverse all."""

@@ -1,4 +1,4 @@
-"""Tensors made from nothing, from Python's numbers and from numpy's arrays; floats are float64 by default."""
+"""Functions that create tensors from shapes, Python numbers and numpy arrays; floats are float64 by default."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DTypeLike = Any
 
 
 class _Source:
-    """The generator behind ``rand`` and its kin, until ``manual_seed`` replaces it."""
+    """Holds the random generator of ``rand`` and similar functions, which ``manual_seed`` replaces."""
 
     __slots__ = ("generator",)
 
@@ -26,7 +26,7 @@ SOURCE = _Source()
 
 
 def manual_seed(seed: int) -> None:
-    """Make the random tensors that follow the same in every run."""
+    """Seed the random numbers, so that the tensors drawn from now on are the same in every run."""
     SOURCE.generator = np.random.default_rng(seed)
 
 
@@ -44,8 +44,8 @@ def tensor(data: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> T
     """Return a new leaf with a copy of ``data``: a number, nested lists (of numbers or tensors), an array or a tensor.
 
     Raises:
-        RuntimeError: ``requires_grad`` of a dtype that is not floating.
-        TypeError: ``data`` holds something else than real numbers.
+        RuntimeError: ``requires_grad`` is True and the dtype is not floating.
+        TypeError: ``data`` contains something other than real numbers and truth values.
 
     """
     return _made(np.array(as_array(_plain(data))), dtype, requires_grad)
@@ -58,7 +58,7 @@ def _plain(data: Any) -> Any:
 
 
 def as_tensor(data: Any, dtype: DTypeLike = None) -> Tensor:
-    """Return ``data`` itself if it is a tensor; a numpy array is shared if its dtype is the wanted one."""
+    """Return ``data`` as a tensor: a tensor of the right dtype is returned itself, and a numpy array of it shared."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):
@@ -67,7 +67,7 @@ def as_tensor(data: Any, dtype: DTypeLike = None) -> Tensor:
 
 
 def from_numpy(array: Any) -> Tensor:
-    """Return a tensor that shares memory with ``array``; what numpy writes there goes unnoticed."""
+    """Return a tensor that shares memory with ``array``; writes by numpy are not detected."""
     if not isinstance(array, np.ndarray):
         message = f"expected np.ndarray (got {type(array).__name__}): tensor(…) takes numbers and lists"
         raise TypeError(message)
@@ -81,85 +81,85 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def zeros(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Zeros of shape ``size``."""
+    """Return zeros of shape ``size``."""
     return _made(np.zeros(_shape(size)), dtype, requires_grad)
 
 
 def ones(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Ones of shape ``size``."""
+    """Return ones of shape ``size``."""
     return _made(np.ones(_shape(size)), dtype, requires_grad)
 
 
 def full(size: Any, fill_value: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Shape ``size``, every entry ``fill_value``, whose kind of number decides the dtype."""
+    """Return a tensor of shape ``size`` with ``fill_value`` in every entry, whose type is the default dtype."""
     return _made(np.full(_shape((size,)), fill_value), dtype, requires_grad)
 
 
 def empty(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Shape ``size``, to be filled; zeros, so that nothing depends on what memory held."""
+    """Return a tensor of shape ``size`` to be filled: zeros, so that nothing depends on uninitialized memory."""
     return zeros(*size, dtype=dtype, requires_grad=requires_grad)
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal of an n-by-m (or n-by-n) matrix."""
+    """Return an n-by-m (or n-by-n) matrix with ones on the diagonal."""
     return _made(np.eye(n, m), dtype, requires_grad)
 
 
 def rand(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Uniform numbers from [0, 1)."""
+    """Return uniform random numbers from [0, 1)."""
     return _made(_generator().random(_shape(size)), dtype, requires_grad)
 
 
 def randn(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Normal numbers of mean 0 and variance 1."""
+    """Return normal random numbers of mean 0 and variance 1."""
     return _made(_generator().standard_normal(_shape(size)), dtype, requires_grad)
 
 
 def randint(low: int, high: int, size: Any, dtype: DTypeLike = None) -> Tensor:
-    """Whole numbers from ``low`` up to, not including, ``high``."""
+    """Return random integers from ``low`` up to, not including, ``high``."""
     return _made(_generator().integers(low, high, _shape((size,))), dtype, requires_grad=False)
 
 
 def randperm(n: int) -> Tensor:
-    """The whole numbers below ``n`` in random order."""
+    """Return the integers from 0 up to, not including, ``n`` in random order."""
     return Tensor(_generator().permutation(n))
 
 
 def arange(*bounds: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Numbers from a start (0) up to, not including, an end, by a step (1); floats if any of these is one."""
+    """Return numbers from a start (0) up to, not including, an end, by a step (1); floats if any of these is one."""
     return _made(np.arange(*bounds), dtype, requires_grad)
 
 
 def linspace(start: float, end: float, steps: int, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     return _made(np.linspace(start, end, steps), dtype, requires_grad)
 
 
 def zeros_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape and dtype of ``x``."""
+    """Return zeros with the shape and dtype of ``x``."""
     return _made(np.zeros(x.shape), dtype or x.dtype, requires_grad)
 
 
 def ones_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Ones with the shape and dtype of ``x``."""
+    """Return ones with the shape and dtype of ``x``."""
     return _made(np.ones(x.shape), dtype or x.dtype, requires_grad)
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """``fill_value`` in every entry, with the shape and dtype of ``x``."""
+    """Return a tensor with ``fill_value`` in every entry and the shape and dtype of ``x``."""
     return _made(np.full(x.shape, fill_value), dtype or x.dtype, requires_grad)
 
 
 def empty_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape and dtype of ``x``, to be filled."""
+    """Return a tensor with the shape and dtype of ``x`` to be filled; its entries are zeros."""
     return zeros_like(x, dtype, requires_grad)
 
 
 def rand_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Uniform numbers from [0, 1) with the shape and dtype of ``x``."""
+    """Return uniform random numbers from [0, 1) with the shape and dtype of ``x``."""
     return _made(_generator().random(x.shape), dtype or x.dtype, requires_grad)
 
 
 def randn_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Normal numbers of mean 0 and variance 1 with the shape and dtype of ``x``."""
+    """Return normal random numbers of mean 0 and variance 1 with the shape and dtype of ``x``."""
     return _made(_generator().standard_normal(x.shape), dtype or x.dtype, requires_grad)

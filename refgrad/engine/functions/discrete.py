@@ -1,4 +1,4 @@
-"""Functions of tensors without a gradient: comparisons, tests and counts, which return constants."""
+"""Functions of tensors without a gradient: comparisons, tests, argmax and argmin, which return constants."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def discrete_functions() -> Mapping[str, Callable[..., Any]]:
 
 
 def equal(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors have the same shape and entries."""
+    """Return True if two tensors have the same shape and entries."""
     return np.array_equal(x.array, y.array)
 
 
 def allclose(x: Tensor, y: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all entries are within ``atol + rtol * abs(y)``."""
+    """Return True if all entries differ by at most ``atol + rtol * abs(y)``."""
     return np.allclose(x.array, y.array, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 

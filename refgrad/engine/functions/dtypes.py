@@ -1,4 +1,4 @@
-"""The dtypes under PyTorch's names; each is numpy's."""
+"""numpy's dtypes under PyTorch's names."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
-"""Tensors overwritten in place, whose gradients stay right or are refused.
+"""In-place operators, after which gradients are right or raise an error.
 
-An in-place operator computes out of place from a copy of the old value, writes the result over the tensor's memory,
-notes the write, and moves the tensor to the result's place in the graph. What was saved before is then found to be
-overwritten when backward comes by; what the in-place operator itself saved is the copy.
+An in-place operator computes its result out of place from a copy of the old value, writes it over the tensor's memory,
+records the write, and gives the tensor the result's node. A backward that needs a value saved earlier from that memory
+detects that it was overwritten; the in-place operator itself saves the copy.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def in_place(function: Function) -> Function:
     """Return the operator ``function`` as a method that overwrites its first argument, and returns it.
 
     Raises:
-        RuntimeError: of a leaf that requires grad while recording, or if the result has another shape or a larger
-        dtype.
+        RuntimeError: the argument is a leaf that requires grad while operators are recorded, or the result has another
+            shape or a dtype that cannot be cast to the argument's.
 
     """
 
@@ -39,7 +39,7 @@ def in_place(function: Function) -> Function:
 
 
 def filler(functions: Mapping[str, Function]) -> Function:
-    """Return the method that overwrites every entry with a number or a broadcasting tensor."""
+    """Return the method that overwrites every entry with a number or a tensor, which is broadcast."""
 
     def fill(tensor: Tensor, value: Any = 0.0) -> Tensor:
         old, new = _before(tensor), operand(value)
@@ -54,7 +54,7 @@ def filler(functions: Mapping[str, Function]) -> Function:
 
 
 def item_writer(functions: Mapping[str, Function]) -> Function:
-    """Return ``__setitem__``."""
+    """Return the method ``__setitem__``."""
 
     def write(tensor: Tensor, index: Any, value: Any) -> None:
         old, new, index = _before(tensor), operand(value), plain_index(index)
@@ -63,13 +63,13 @@ def item_writer(functions: Mapping[str, Function]) -> Function:
             tensor.shared_array()[index] = new.array
             note_write(tensor.writes)
             return
-        # Which entry of the value arrives where: with repeated indices the last one does, and only it has a gradient.
+        # Which entry of the value is written where: of repeated indices only the last has an effect, and a gradient.
         arriving = np.full(tensor.shape, -1)
         written = arriving[index].shape
         arriving[index] = np.arange(int(np.prod(written))).reshape(written)
         if not np.any(arriving >= 0):
             return
-        if np.ndim(new.array) > len(written):  # by leading axes of length one
+        if np.ndim(new.array) > len(written):  # it has leading axes of length one
             new = functions["reshape"](new, shape=new.shape[new.ndim - len(written) :])
         flat = functions["reshape"](functions["broadcast_to"](new, shape=written), shape=(-1,))
         arrived = functions["take"](flat, axis=0, indices=np.maximum(arriving, 0))
@@ -79,14 +79,14 @@ def item_writer(functions: Mapping[str, Function]) -> Function:
 
 
 def plain_index(index: Any) -> Any:
-    """Return what numpy understands of an index that may hold tensors."""
+    """Return an index as numpy accepts it, with tensors replaced by their arrays."""
     if isinstance(index, tuple):
         return tuple(map(plain_index, index))
     return index.array if isinstance(index, Tensor) else index
 
 
 def full_index(index: Any, rank: int) -> tuple[Any, ...]:
-    """Return an index as the tuple that the operator takes, with slices for its ellipsis."""
+    """Return an index as the tuple that the operator takes, with its ellipsis replaced by slices."""
     items = index if isinstance(index, tuple) else (index,)
     at = next((position for position, item in enumerate(items) if item is Ellipsis), len(items))
     before, after = items[:at], items[at + 1 :]
@@ -102,7 +102,7 @@ def _axes_used(item: Any) -> int:
 
 
 def _refuse_shape(shape: Shape, value: Shape) -> None:
-    """Refuse a value that cannot be broadcast to what it is to overwrite; leading axes of length one are dropped."""
+    """Raise RuntimeError if ``value`` cannot be broadcast to ``shape``; leading axes of length one are dropped."""
     while len(value) > len(shape) and value[0] == 1:
         value = value[1:]
     if len(value) > len(shape) or any(b not in {1, a} for a, b in zip(shape[::-1], value[::-1], strict=False)):
@@ -110,7 +110,10 @@ def _refuse_shape(shape: Shape, value: Shape) -> None:
 
 
 def _before(tensor: Tensor) -> Tensor:
-    """Return the tensor as it is before the write, with memory of its own."""
+    """Return a copy of the tensor before a write, or the tensor itself if operators are not recorded.
+
+    Raise RuntimeError for a leaf that requires grad, if operators are recorded.
+    """
     if not is_grad_enabled():
         return tensor
     if tensor.node is not None and tensor.is_leaf:
@@ -119,7 +122,7 @@ def _before(tensor: Tensor) -> Tensor:
 
 
 def _adopt(tensor: Tensor, result: Tensor) -> Tensor:
-    """Give ``tensor`` the values and the history of ``result``."""
+    """Give ``tensor`` the values and the history of ``result``. Raise RuntimeError if shape or dtype do not fit."""
     if result.shape != tensor.shape:
         raise RuntimeError(errors.write_shape(tensor.shape, result.shape))
     if not np.can_cast(result.dtype, tensor.dtype, "same_kind"):
@@ -133,9 +136,9 @@ def _adopt(tensor: Tensor, result: Tensor) -> Tensor:
 
 
 def _take_over(tensor: Tensor, result: Tensor, node: Node) -> None:
-    """Let ``node`` have computed ``tensor``; an output that it saved is from now on the tensor's own memory.
+    """Make ``node`` the node of ``tensor``; an output that it saved is from now on the tensor's own memory.
 
-    What it saved of the memory that has just been overwritten, as y *= y does, is gone.
+    A value that it saved from the memory just overwritten, as ``y *= y`` does, is marked as overwritten.
     """
     retained, grad = tensor.retains_grad, tensor.grad
     gone = [version(tensor.writes), sys.maxsize]
@@ -146,7 +149,7 @@ def _take_over(tensor: Tensor, result: Tensor, node: Node) -> None:
     node.values = tuple(tensor.array if value is result.array else value for value in node.values or ())
     node.number = next_number()
     if gone in node.guards:
-        LAST_WRITE.number = next_number()  # so that backward looks at the guards
+        LAST_WRITE.number = next_number()  # so that backward checks the guards
     if retained:
         tensor.watch().retains = False
     tensor.node = node

@@ -17,7 +17,7 @@ from refgrad.engine.pictures.printing import shown
 
 Function = Callable[..., Any]
 
-# Python's operators, and whether the tensor is the right operand.
+# Python's binary operators (with plain, reflected and in-place methods), and the operators of the table.
 BINARY: Mapping[str, str] = MappingProxyType({
     "add": "add",
     "sub": "subtract",
@@ -38,7 +38,7 @@ CONVERSIONS: Mapping[str, Any] = MappingProxyType({
 
 
 def install_methods(kind: type[Tensor], operators: Mapping[str, Function], functions: Mapping[str, Function]) -> None:
-    """Give the class every method that comes from ``operators`` of the table and ``functions`` as users call them."""
+    """Install all methods on a class, from ``operators`` of the table and ``functions`` as users call them."""
     methods = {
         **{name: function for name, function in functions.items() if not hasattr(kind, name)},
         **_conversions(operators),
@@ -72,12 +72,12 @@ def _itself(tensor: Tensor) -> Tensor:
 
 
 def _transposed(tensor: Tensor) -> Tensor:
-    """The tensor with all its axes reversed."""
+    """Return the tensor with all its axes reversed."""
     return tensor.transpose()  # type: ignore[no-any-return]
 
 
 def _matrices_transposed(tensor: Tensor) -> Tensor:
-    """The tensor with its last two axes swapped."""
+    """Return the tensor with its last two axes swapped."""
     return tensor.transpose(-2, -1)  # type: ignore[no-any-return]
 
 
@@ -96,7 +96,7 @@ def _reflected(function: Function) -> Function:
 
 
 def _in_place_methods(operators: Mapping[str, Function], functions: Mapping[str, Function]) -> dict[str, Function]:
-    """``add_`` beside ``add``, for every operator: one that changes the shape refuses when called."""
+    """Return an in-place method, such as ``add_``, for every function; it raises if the shape would change."""
     fill = filler(operators)
     methods = {f"{name}_": in_place(function) for name, function in functions.items()}
     return {**methods, "fill_": fill, "copy_": fill, "zero_": lambda tensor: fill(tensor, 0.0)}
@@ -118,7 +118,7 @@ def _conversions(operators: Mapping[str, Function]) -> dict[str, Function]:
     cast = cast_with(operators)
 
     def to(tensor: Tensor, dtype: Any) -> Tensor:
-        """Return the tensor in another dtype (or that of another tensor), itself if it has it already."""
+        """Return the tensor in a dtype (or that of another tensor); itself if it already has it."""
         wanted = np.dtype(dtype.dtype if isinstance(dtype, Tensor) else dtype)
         return tensor if tensor.dtype == wanted else cast(tensor, wanted)
 

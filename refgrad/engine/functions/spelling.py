@@ -1,7 +1,7 @@
 """The names and the arguments by which users call the operators.
 
-A row is called by its own name, by its aliases and by PyTorch's name for it; its attributes by position, by their own
-names or by PyTorch's. What PyTorch computes by several operators, or cuts differently, is in
+A row is called by its own name, its aliases or PyTorch's name; attributes are passed by position, by their own names or
+by PyTorch's. PyTorch functions that need several operators, or whose arguments differ otherwise, are in
 :mod:`refgrad.engine.functions.composites`.
 """
 
@@ -20,7 +20,7 @@ from refgrad.operators import Operator
 
 Function = Callable[..., Any]
 
-# PyTorch's name: the row's.
+# PyTorch's names, and the names of the rows.
 SPELLINGS: Mapping[str, str] = MappingProxyType({
     "cat": "concatenate",
     "mm": "matmul",
@@ -28,7 +28,7 @@ SPELLINGS: Mapping[str, str] = MappingProxyType({
     "unsqueeze": "expand_dims",
     "view": "reshape",
 })
-# The row's attribute: what PyTorch calls it.
+# Attributes of rows, and PyTorch's names for them.
 ATTRIBUTE_SPELLINGS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "axes": ("dims",),
     "axis": ("dim", "dims"),
@@ -38,7 +38,7 @@ ATTRIBUTE_SPELLINGS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "shape": ("size",),
     "upper": ("max",),
 })
-# What PyTorch lets users leave out, or give as None, where the row does not.
+# Defaults of attributes that are optional, or may be None, in PyTorch but not in the row.
 ATTRIBUTE_DEFAULTS: Mapping[str, Any] = MappingProxyType({"lower": -inf, "upper": inf})
 SEQUENCES = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape", "permutation", "repeats"})
 
@@ -54,7 +54,7 @@ def spelled_functions(table: Mapping[str, Operator], functions: Mapping[str, Fun
 
 
 def _lenient(row: Operator, function: Function) -> Function:
-    """Return ``function`` with attributes by position and by PyTorch's names too, and variadic arrays as a list."""
+    """Wrap ``function`` to accept attributes by position or PyTorch's names, and variadic arrays as a list, too."""
     keywords = {other: name for name in row.attribute_names for other in ATTRIBUTE_SPELLINGS.get(name, ())}
     defaults = {name: ATTRIBUTE_DEFAULTS[name] for name in row.attribute_names if name in ATTRIBUTE_DEFAULTS}
     sequence = bool(row.attributes) and row.attributes[0].type in SEQUENCES
@@ -90,7 +90,7 @@ def _split(row: Operator, positional: Sequence[Any]) -> tuple[Sequence[Any], tup
 
 
 def plain_attribute(value: Any) -> Any:
-    """Return an attribute without tensors and lists: those become arrays and tuples."""
+    """Return an attribute with tensors as arrays, lists as tuples, and numpy integers as Python's."""
     if isinstance(value, Tensor):
         return value.array
     if isinstance(value, np.integer):

@@ -1,6 +1,6 @@
-"""The lines of a program that carry cotangents back through the steps of a trace.
+"""The lines of a program that propagate cotangents back through the steps of a trace.
 
-In the order of the engine's own sweep, by the same rules, so that every sum is formed in the same order.
+Their order and rules are those of the engine's own backward pass, so that every sum is formed in the same order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from refgrad.operators import Operator
 def write_backward(
     program: Program, trace: Trace, terms: Sequence[Term], outputs: Sequence[Traced]
 ) -> tuple[list[Term], dict[int, Term]]:
-    """Write the lines; return the terms of the seeds, one for each of ``outputs``, and those that reach inputs."""
+    """Write the lines; return the terms of the seeds, one per output, and the cotangents of the inputs by slot."""
     sweep = _Sweep(program, terms)
     seeds = [sweep.seed(output) for output in outputs]
     for step in reversed(trace.steps):
@@ -36,14 +36,14 @@ def write_backward(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a contribution has to fit."""
+    """The shape and dtype that a contribution is fitted to."""
 
     shape: tuple[int, ...]
     dtype: Any
 
 
 class _Sweep:
-    """The cotangents so far, by slot, and which of them are sums in buffers of their own."""
+    """The cotangents so far, by slot, and the slots whose cotangent is a sum in a buffer of its own."""
 
     def __init__(self, program: Program, terms: Sequence[Term]) -> None:
         self.program = program
@@ -52,14 +52,14 @@ class _Sweep:
         self.sums: set[int] = set()
 
     def seed(self, output: Traced) -> Term:
-        """Return the term that a seed is put into."""
+        """Add a seed for an output, and return the term that its value is assigned to."""
         value = np.ones(output.shape, output.dtype)[()]
         term = Term(self.program.store(value), value)
         self.add(output.slot, term)
         return term
 
     def pass_over(self, step: Step) -> None:
-        """Give the operands of a step what its result's cotangent means for them."""
+        """Add the contributions of a step to the cotangents of its operands."""
         cotangent = self.pending.pop(step.result)
         self.sums.discard(step.result)
         assert isinstance(step.rule, Operator)
@@ -69,7 +69,7 @@ class _Sweep:
         self.program.buffers.drop(cotangent.value)
 
     def add(self, slot: int, term: Term) -> None:
-        """Add a contribution to what is pending at a slot."""
+        """Add a contribution to the pending cotangent of a slot."""
         buffers = self.program.buffers
         if slot not in self.pending:
             self.pending[slot] = term
@@ -85,7 +85,7 @@ class _Sweep:
         buffers.drop(term.value)
 
     def sum(self, slot: int, total: Term, term: Term, value: np.ndarray[Any, Any]) -> None:
-        """Add in place where the total so far is a sum already: nobody else has it."""
+        """Add in place if the total so far is a sum already, whose buffer nothing else uses."""
         program, like = self.program, total.value
         if slot in self.sums and (like.shape, like.dtype, like.strides) == (value.shape, value.dtype, value.strides):
             like[...] = value
@@ -98,7 +98,7 @@ class _Sweep:
         program.buffers.drop(like)
 
     def by_formula(self, step: Step, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
-        """The contributions by the partials of the row."""
+        """Return the contributions by the partials of the row."""
         values = [self.terms[slot] for slot in (*step.operands, step.result)]
         variables = dict(zip((*row.argument_names, "out"), values, strict=True))
         variables.update({name: constant(self.program, value) for name, value in step.attributes.items()})
@@ -110,7 +110,7 @@ class _Sweep:
         ]
 
     def fit(self, term: Term, slot: int, step: Step, cotangent: Term) -> Term:
-        """Give a contribution the shape of its operand; on scalars it has it."""
+        """Return a contribution in the shape of its operand; on scalars it already has that shape."""
         place = self.place(slot)
         if type(cotangent.value) is np.float64 or term.value.shape == place.shape:
             return self.program.named(Term(term.text, term.value))
@@ -121,17 +121,17 @@ class _Sweep:
         named = self.program.named(term)
         (result,) = self.program.called(fit, [named], fit(named.value))
         if memory(result.value) is not memory(named.value):
-            self.program.buffers.hold(named.value)  # which is free now, unless it is the cotangent itself
+            self.program.buffers.hold(named.value)  # frees its buffer, unless it is the cotangent itself
             self.program.buffers.drop(named.value)
         return result
 
     def place(self, slot: int) -> _Place:
-        """The form of the value in a slot."""
+        """Return the shape and dtype of the value in a slot."""
         value = self.terms[slot].value
         return _Place(value.shape, value.dtype)
 
     def by_structure(self, step: Step, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
-        """The contributions by the rule of the structure, on arrays."""
+        """Return the contributions by the rule of the structure, on arrays."""
         names = (*row.argument_names, "out")
         saves = saved_names(row, step.needs)
         slots = dict(zip(names, (*step.operands, step.result), strict=False))

@@ -15,14 +15,14 @@ from refgrad.engine.replay.lowering import lowered
 from refgrad.engine.replay.program import Program, Term
 from refgrad.operators import Operator
 
-# Structures whose forward is one function of numpy that takes an array for its result.
+# Structures whose forward is a single numpy function that accepts ``out``.
 INTO_BUFFER: Mapping[str, np.ufunc] = MappingProxyType({"matmul": np.matmul})
 
 
 def write_forward(program: Program, trace: Trace, inputs: Sequence[Traced]) -> list[Term]:
     """Write the lines of all steps, and return the term of every slot.
 
-    Inputs are terms too: an array is a buffer to copy them into, a scalar a name to assign to.
+    Inputs are terms too: an array input is copied into a buffer, a scalar input is assigned to a name.
     """
     terms: dict[int, Term] = {x.slot: _input(program, x.example) for x in inputs}
     for slot, value in trace.constants.items():

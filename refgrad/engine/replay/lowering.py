@@ -1,7 +1,7 @@
-"""Formulas as calls of numpy that write into buffers.
+"""Lowering of formulas to numpy calls that write into buffers.
 
-Exactly what the formula does on arrays is done, operation by operation: the numbers are the same, bit for bit. On
-scalars the formula stays as it is, since numpy's scalars are faster than arrays of one.
+The operations are exactly those of the formula on arrays, so the results are the same, bit for bit. A formula on
+scalars stays as it is, since numpy scalars are faster than arrays of one entry.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ class _Lowering:
         text, function, ufunc = PYTHON[type(sign)]
         value = function(*(term.value for term in terms))
         if ufunc is np.power and not all(isinstance(term.value, np.ndarray) for term in terms):
-            return self.fresh(text.join(_bracketed(terms)), terms, value)  # numpy has short ways for some numbers
+            return self.fresh(text.join(_bracketed(terms)), terms, value)  # numpy has fast paths for some exponents
         if isinstance(value, np.ndarray):
             return self.program.into_buffer(ufunc, terms, value)
         before = "" if len(terms) > 1 else text
         return self.fresh(f"{before}{text.join(_bracketed(terms))}", terms, value)
 
     def call(self, function: Callable[..., Any], terms: list[Term]) -> Term:
-        """Lower a call of the vocabulary."""
+        """Lower a call of a function of the vocabulary."""
         value = function(*(term.value for term in terms))
         ufunc = UFUNCS.get(function, function)
         if isinstance(value, np.ndarray) and isinstance(ufunc, np.ufunc):
@@ -90,7 +90,7 @@ class _Lowering:
         return self.fresh(f"{self.program.bind(function)}({arguments})", terms, value)
 
     def fresh(self, text: str, terms: Sequence[Term], value: Any) -> Term:
-        """Return the term of a value that is made anew in every run, or once if all that it needs is constant."""
+        """Return the term of a value that is computed in every run, or only once if all its operands are constant."""
         if all(term.constant for term in terms):
             return self.constant(value)
         if not isinstance(value, np.ndarray):
@@ -105,7 +105,7 @@ def _is_zero(term: Term) -> bool:
 
 
 def _masked_into(condition: Any, values: Any, _zero: int, out: np.ndarray[Any, Any]) -> None:
-    """By the bits, as :func:`refgrad.engine.operators.vocabulary.masked`."""
+    """Write the result of :func:`refgrad.engine.operators.vocabulary.masked` into ``out``."""
     bits = out.view(np.int64)
     np.copyto(bits, condition)
     np.negative(bits, out=bits)

@@ -1,7 +1,7 @@
-"""Programs: computations on arrays as straight-line code over buffers that are there already.
+"""Programs: straight-line code that computes on arrays in preallocated buffers.
 
-A program is written by doing: every value that it will compute is computed once while its line is written, so shapes,
-dtypes and memory layouts are those that numpy itself chooses.
+Every value is computed once while its line is written, so shapes, dtypes and memory layouts are those that numpy itself
+chooses.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-LINES = 500  # of a function: those of several thousand compile slowly
+LINES = 500  # per function: functions of several thousand lines compile slowly
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What stands for a value in the text of a program, and the value as it is now.
+    """The text of a value in a program, and the value that it has now.
 
-    ``temporary`` is a buffer that nobody else holds; a ``constant`` is the same in every run.
+    ``temporary`` marks a buffer that nothing else uses; ``constant`` marks a value that is the same in every run.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Term:
 
 
 class Buffers:
-    """Arrays to compute into: those that are no longer needed are given out again."""
+    """A pool of arrays to compute into; arrays that are no longer needed are reused."""
 
     def __init__(self) -> None:
         self.owned: set[int] = set()
@@ -37,7 +37,7 @@ class Buffers:
         self.uses: dict[int, int] = {}
 
     def take(self, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return an array of the shape, dtype and layout of another."""
+        """Return a buffer with the shape, dtype and layout of another array."""
         free = self.free.get((like.shape, like.dtype, like.strides))
         if free:
             return free.pop()
@@ -46,19 +46,19 @@ class Buffers:
         return buffer
 
     def give_back(self, array: np.ndarray[Any, Any]) -> None:
-        """Let an array be used for something else."""
+        """Return an array's buffer to the pool."""
         buffer = memory(array)
         if id(buffer) in self.owned:
             self.free.setdefault((buffer.shape, buffer.dtype, buffer.strides), []).append(buffer)
 
     def hold(self, value: Any) -> None:
-        """Count one more holder of a value, or of what it is a view of."""
+        """Increment the number of users of a value's buffer."""
         key = id(memory(value))
         if key in self.owned:
             self.uses[key] = self.uses.get(key, 0) + 1
 
     def drop(self, value: Any) -> None:
-        """Count one holder less; what the last one drops is given back."""
+        """Decrement the number of users of a value's buffer; return it to the pool at zero."""
         key = id(memory(value))
         if key in self.owned:
             self.uses[key] -= 1
@@ -67,14 +67,14 @@ class Buffers:
 
 
 def memory(value: Any) -> Any:
-    """Return the array that owns what ``value`` is a view of."""
+    """Return the array that owns the memory of ``value``, which is ``value`` itself unless it is a view."""
     while isinstance(value, np.ndarray) and value.base is not None:
         value = value.base
     return value
 
 
 class Program:
-    """Lines of Python whose names are those of ``namespace``."""
+    """Lines of Python code that run in ``namespace``."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace = namespace
@@ -84,25 +84,25 @@ class Program:
         self.buffers = Buffers()
 
     def bind(self, thing: Any) -> str:
-        """Return the name of something that stays the same object."""
+        """Return the name of an object, the same one for each call with that object."""
         name = self.names.get(id(thing))
         if name is None:
             name = self.names[id(thing)] = self.store(thing)
         return name
 
     def store(self, value: Any) -> str:
-        """Return a new name for a value."""
+        """Store a value under a new name, and return the name."""
         name = f"v{len(self.namespace)}"
         self.namespace[name] = value
         return name
 
     def line(self, text: str, *assigned: str) -> None:
-        """Write a line, and say to which names it assigns."""
+        """Write a line that assigns to the names ``assigned``."""
         self.lines.append(text)
         self.assigned.append(assigned)
 
     def named(self, term: Term) -> Term:
-        """Return a term that can be used several times."""
+        """Return a term that can be used several times: assign a value to a name unless it has one or is constant."""
         if term.text.isidentifier() or term.constant:
             return term
         name = self.store(term.value)
@@ -110,7 +110,7 @@ class Program:
         return Term(name, term.value)
 
     def called(self, function: Callable[..., Any], terms: Sequence[Term], values: Sequence[Any]) -> tuple[Term, ...]:
-        """Write the call of a function that returns several values, which are ``values`` now."""
+        """Write the call of a function that returns several values, currently ``values``."""
         names = [self.store(value) for value in values]
         arguments = ", ".join(term.text for term in terms)
         self.line(f"{', '.join(names)}, = {self.bind(function)}({arguments})", *names)
@@ -119,9 +119,10 @@ class Program:
     def into_buffer(
         self, function: Callable[..., Any], terms: Sequence[Term], value: np.ndarray[Any, Any], *, over: bool = True
     ) -> Term:
-        """Write the call of a function that takes the array for its result as ``out``.
+        """Write the call of a function that writes its result to the array ``out``.
 
-        ``over`` says that it may be one of the operands; then a temporary one of the same form is overwritten.
+        If ``over``, ``out`` may be one of the operands: a temporary one of the same shape, dtype and layout is
+        overwritten.
         """
         if over:
             self.release(terms)
@@ -133,24 +134,24 @@ class Program:
         return Term(self.bind(buffer), buffer, temporary=True)
 
     def copied(self, term: Term) -> Term:
-        """Write the copy of an array into a buffer in numpy's own order."""
+        """Write the copy of an array into a new buffer in row-major order."""
         buffer = np.empty(term.value.shape, term.value.dtype)
         buffer[...] = term.value
         self.line(f"{self.bind(np.copyto)}({self.bind(buffer)}, {term.text})")
         return Term(self.bind(buffer), buffer)
 
     def release(self, terms: Sequence[Term]) -> None:
-        """Give back the temporary ones among the operands of a line."""
+        """Return the buffers of the temporary operands of a line to the pool."""
         for buffer in {id(memory(term.value)): term.value for term in terms if term.temporary}.values():
             self.buffers.give_back(buffer)
 
     def functions(self) -> tuple[Callable[[], None], ...]:
-        """Compile the lines, in order."""
+        """Compile the lines, and return functions to call in order."""
         return tuple(self._function(start) for start in range(0, len(self.lines), LINES))
 
     def _function(self, start: int) -> Callable[[], None]:
         names = [name for assigned in self.assigned[start : start + LINES] for name in assigned]
         head = f"    global {', '.join(names)}\n" if names else ""
         body = "\n    ".join(self.lines[start : start + LINES])
-        exec(f"def run():\n{head}    {body}\n", self.namespace)  # made of names of our own and of formulas of the table
+        exec(f"def run():\n{head}    {body}\n", self.namespace)  # made of generated names and formulas of the table
         return self.namespace["run"]  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""Functions that run again on other values without building their graph again.
+"""Recorded functions, which run again on other values without building their graph again.
 
-``record(f)`` runs ``f`` once, and writes a program of what it did, forward and backward, which computes into buffers
-that stay: the same formulas in the same order as the engine, so the same numbers, bit for bit.
+``record(f)`` runs ``f`` once and writes a program of its operators, forward and backward, over buffers that are kept.
+It evaluates the same formulas in the same order as the engine, so the results are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Gradients = tuple[Tensor | None, ...]
 
 
 def record(function: Callable[..., Any]) -> Recording:
-    """Return ``function`` as something that builds its graph at the first call only.
+    """Return ``function`` as a :class:`Recording`, which builds its graph at the first call only.
 
-    ``function`` takes tensors, numbers or arrays and returns a tensor, or a tuple or list of tensors. What it reads
-    besides (constants, sizes, flags) stays as it was at the first call; what it decides cannot depend on values.
+    ``function`` takes tensors, numbers or arrays and returns a tensor, or a tuple or list of tensors. Anything else
+    that it reads (constants, sizes, flags) is fixed at the first call, and its control flow cannot depend on values.
     """
     return Recording(function)
 
 
 class Recording:
-    """A function that is recorded at its first call, with the shapes and dtypes that it is called with.
+    """A function that is recorded at its first call, for the shapes and dtypes of the inputs of that call.
 
-    Results are fresh tensors without a history. Calls from several threads wait for each other.
+    Results are new tensors without a history. Calls from several threads are serialized.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -46,11 +46,11 @@ class Recording:
         self.lock = RLock()
 
     def __call__(self, *inputs: Any) -> Outputs:
-        """Return what the function returns.
+        """Return the result of the function.
 
         Raises:
             ValueError: there are more or fewer inputs than at the first call, or one has another shape or dtype.
-            RuntimeError: at the first call, the function does what would not be the same for other values.
+            RuntimeError: at the first call, the function does something that cannot be replayed on other values.
 
         """
         with self.lock:
@@ -59,13 +59,14 @@ class Recording:
     def gradients(self, *inputs: Any, seed: Any = None) -> Gradients:
         """Return the gradient of every input; None where it is not floating, or the outputs do not depend on it.
 
-        ``seed`` is as ``grad_outputs`` of :func:`refgrad.engine.grad`: a tensor of the output's shape, or one (or
-        None) for every output; that of a single number may be left out. Raises as a call, and RuntimeError for seeds.
+        ``seed`` is like ``grad_outputs`` of :func:`refgrad.engine.grad`: a tensor of the output's shape, or one (or
+        None) for every output; the seed of a single number may be omitted. Raises the errors of a call, and
+        RuntimeError for an invalid seed.
         """
         return self.value_and_gradients(*inputs, seed=seed)[1]
 
     def value_and_gradients(self, *inputs: Any, seed: Any = None) -> tuple[Outputs, Gradients]:
-        """Return what the function returns, and the gradients."""
+        """Return the result of the function, and the gradients as :meth:`gradients` does."""
         with self.lock:
             tape = self._forward(inputs)
             return tape.outputs(), tape.gradients(seed)
@@ -84,7 +85,7 @@ def _array(value: Any) -> Any:
 
 
 class _Tape:
-    """The programs of a function for inputs of one form."""
+    """The forward and backward programs of a function for inputs of fixed shapes and dtypes."""
 
     def __init__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
         trace = Trace()
@@ -100,7 +101,7 @@ class _Tape:
         self.run = self.program.functions()
 
     def forward(self, arrays: Sequence[Any]) -> None:
-        """Run the function on ``arrays``, which have to be of the recorded form."""
+        """Run the function on ``arrays``. Raise ValueError if their number, shapes or dtypes are not as recorded."""
         if len(arrays) != len(self.inputs):
             raise ValueError(errors.REPLAY_COUNT.format(wanted=len(self.inputs), got=len(arrays)))
         for position, (array, recorded) in enumerate(zip(arrays, self.inputs, strict=True)):
@@ -119,16 +120,16 @@ class _Tape:
             self.program.namespace[term.text] = array
 
     def now(self, term: Term) -> Any:
-        """What a term is at the moment."""
+        """Return the current value of a term."""
         return self.program.namespace.get(term.text, term.value)
 
     def outputs(self) -> Outputs:
-        """Return copies of the results, in the form in which the function returns them."""
+        """Return copies of the results, in the type that the function returns."""
         tensors = [_copy(self.now(self.terms[x.slot]) if isinstance(x, Traced) else x.array) for x in self.results]
         return tensors[0] if issubclass(self.form, Tensor) else self.form(tensors)
 
     def gradients(self, seed: Any) -> Gradients:
-        """Return copies of the gradients at the inputs of the last forward."""
+        """Return copies of the gradients at the inputs of the last forward run."""
         seeds = self._seeds(seed)
         run, seed_terms, reached = self._backward
         for term, array in zip(seed_terms, seeds, strict=True):
@@ -154,7 +155,7 @@ class _Tape:
         return program.functions(), seeds, reached
 
     def _seeds(self, seed: Any) -> list[Any]:
-        """Return an array for every output that gradients flow from."""
+        """Return a seed array for every output that gradients flow from."""
         given = list(seed) if isinstance(seed, tuple | list) else [seed] * len(self.results) if seed is None else [seed]
         if not self._flowing:
             raise RuntimeError(errors.NO_GRAD_FN)
