@@ -1,1 +1,1 @@
-"""What is shown to people: printed tensors, and graphs as text, as Graphviz source and as SVG."""
+"""Output for users: printed tensors, and graphs as text, as Graphviz source and as SVG."""

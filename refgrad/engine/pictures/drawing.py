@@ -18,7 +18,7 @@ from refgrad.engine.pictures.svg import svg_of
 
 LIMIT = 1000
 
-# What each state is filled with, and what the legend says of it.
+# The fill colour of each state, and its description in the legend.
 COLOURS: Mapping[State, tuple[str, str]] = MappingProxyType({
     "leaf": ("#c8e6c9", "leaf: gradients arrive here"),
     "constant": ("#ffffff", "constant: no gradient"),
@@ -30,10 +30,10 @@ COLOURS: Mapping[State, tuple[str, str]] = MappingProxyType({
 
 
 def draw(tensor: Tensor, limit: int = LIMIT) -> Drawing:
-    """Return a picture of what led to ``tensor``; notebooks show it by itself.
+    """Return a drawing of the graph of ``tensor``; notebooks display it automatically.
 
-    Arrows point the way that gradients go. Raises ValueError where there are more than ``limit`` nodes: nobody can
-    read that.
+    Arrows point in the direction in which gradients flow. Raises ValueError if there are more than ``limit`` nodes,
+    since such a drawing is not readable.
     """
     graph = graph_of(tensor)
     if len(graph.entries) > limit:
@@ -51,7 +51,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one box to another, by their positions; ``times`` is how many arguments are the same."""
+    """An arrow between two boxes, given by index; ``times`` is the number of arguments that it stands for."""
 
     start: int
     end: int
@@ -68,7 +68,7 @@ class Drawing:
 
     @cached_property
     def dot(self) -> str:
-        """The graph, with a legend, in the language of Graphviz."""
+        """The graph, with a legend, in the DOT language of Graphviz."""
         lines = ["digraph graph_of_tensor {", *_settings(self.summary)]
         lines += [f"  n{i} [label={_label(box.lines)}, {_look(box.state)}]" for i, box in enumerate(self.boxes)]
         lines += [f"  n{a.start} -> n{a.end}{_times(a)}" for a in self.arrows]
@@ -80,22 +80,22 @@ class Drawing:
 
     @property
     def legend(self) -> list[tuple[State, str]]:
-        """The states that occur, and what they mean."""
+        """The states that occur, with their descriptions."""
         present = {box.state for box in self.boxes}
         return [(state, text) for state, (_, text) in COLOURS.items() if state in present]
 
     @cached_property
     def svg(self) -> str:
-        """The picture, laid out by Graphviz where that is installed, else by igraph.
+        """The picture, laid out by Graphviz if that is installed, otherwise by igraph.
 
         Raises:
-            RuntimeError: neither is there.
+            RuntimeError: neither is installed.
 
         """
         program = which("dot")
         if program is None:
             return svg_of(self.boxes, self.arrows, self.legend, self.summary, colours=_fills())
-        done = subprocess.run([program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=True)  # noqa: S603 (found by which, given text alone)
+        done = subprocess.run([program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=True)  # noqa: S603 (found by which, and its input is text)
         return done.stdout[done.stdout.index("<svg") :]
 
     def _repr_svg_(self) -> str:
@@ -116,7 +116,7 @@ def _boxes(graph: Graph) -> Iterable[Box]:
 
 
 def _arrows(graph: Graph) -> Iterable[Arrow]:
-    """From every entry to its arguments; every constant has a box of its own."""
+    """Yield the arrows from every entry to its arguments; every constant has a box of its own."""
     constants = iter(range(len(graph.entries), len(graph.entries) + _constants(graph.entries)))
     for start, entry in enumerate(graph.entries):
         ends = Counter(next(constants) if argument is None else argument for argument in entry.arguments)

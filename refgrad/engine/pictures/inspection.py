@@ -1,4 +1,4 @@
-"""The content of a recorded graph as data: nodes, leaves, saved values and what became of them."""
+"""The content of a recorded graph as data: nodes, leaves, saved values and their state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KIBI = 1024
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A value that a node keeps for backward; ``memory`` tells apart what is stored twice from what is shared."""
+    """A value that a node keeps for backward; ``memory`` identifies its array, so that shared ones are recognized."""
 
     name: str
     form: str
@@ -30,7 +30,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A node, or what stands for a leaf. ``arguments`` are positions in the graph, None for a constant."""
+    """A node of an operator or of a leaf. ``arguments`` are indices of entries of the graph, None for a constant."""
 
     title: str
     form: str
@@ -42,17 +42,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """All that leads to a tensor, in the order of recording: leaves first, the tensor's own entry last."""
+    """The graph of a tensor, in the order of recording: leaves first, the tensor's own entry last."""
 
     entries: tuple[Entry, ...]
 
     @property
     def root(self) -> int:
-        """The position of the tensor's own entry."""
+        """The index of the tensor's own entry."""
         return len(self.entries) - 1
 
     def summary(self) -> str:
-        """Say how much there is, each saved array counted once."""
+        """Return the counts of nodes, leaves and saved arrays as text; each saved array is counted once."""
         leaves = sum(entry.state in {"leaf", "constant"} for entry in self.entries)
         saved = {kept.memory: kept.size for entry in self.entries for kept in entry.saved}
         freed = sum(entry.state == "freed" for entry in self.entries)
@@ -64,7 +64,7 @@ class Graph:
 
 
 def graph_of(tensor: Tensor) -> Graph:
-    """Return what backward from ``tensor`` would walk; of a tensor without a graph, the tensor alone."""
+    """Return the graph that backward from ``tensor`` would traverse; without a graph, a single entry."""
     if tensor.node is None:
         form = formed(tensor.dtype, tensor.shape)
         return Graph((Entry("tensor", form, "constant", (), (), ("requires_grad=False",)),))
@@ -80,7 +80,7 @@ def formed(dtype: object, shape: Sequence[int]) -> str:
 
 
 def readable(size: int) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a number of bytes as text with a suitable unit, such as KiB."""
     amount, units = float(size), ["B", "KiB", "MiB", "GiB"]
     while amount >= KIBI and len(units) > 1:
         amount, units = amount / KIBI, units[1:]
@@ -125,7 +125,7 @@ def _state(node: Node, saved: tuple[Saved, ...]) -> State:
 
 
 def _kept(node: Node, saved: tuple[Saved, ...]) -> tuple[str, ...]:
-    """Say what the node saved and what has become of it."""
+    """Return notes on the values that the node saved, and on whether they were freed or overwritten."""
     if node.values is None:
         return (f"freed: {', '.join(node.saves)}",)
     lines = (

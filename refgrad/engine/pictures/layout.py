@@ -1,7 +1,7 @@
-"""The places of the boxes of a graph without cycles, and the points that its arrows pass.
+"""Layout of an acyclic graph: the positions of its boxes, and the routes of its arrows.
 
-In layers, each box below all that point to it. Which box of a layer stands where is igraph's answer, by the method of
-K. Sugiyama, S. Tagawa and M. Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981.
+Boxes are in layers, each below all boxes that point to it. igraph orders the boxes within a layer, by the method of K.
+Sugiyama, S. Tagawa and M. Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The place of every box, as column and layer, and the places that every arrow passes, its ends included."""
+    """The position of every box, as column and layer, and the positions along every arrow, ends included."""
 
     places: tuple[Point, ...]
     routes: tuple[tuple[Point, ...], ...]
 
 
 def layered(count: int, edges: Sequence[Edge]) -> Layout:
-    """Lay out ``count`` boxes; every edge leads from one box to another, without cycles.
+    """Lay out ``count`` boxes; every edge leads from one box to another, and they form no cycle.
 
     Raises:
         RuntimeError: igraph is not installed.
@@ -34,7 +34,7 @@ def layered(count: int, edges: Sequence[Edge]) -> Layout:
     """
     layers = _layers(count, edges)
     paths: list[list[int]] = []
-    for start, end in edges:  # one that spans several layers passes a point in each
+    for start, end in edges:  # an edge that spans several layers passes a point in each
         between = range(layers[start] + 1, layers[end])
         paths.append([start, *range(len(layers), len(layers) + len(between)), end])
         layers += between
@@ -43,7 +43,7 @@ def layered(count: int, edges: Sequence[Edge]) -> Layout:
 
 
 def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The length of the longest path to every box."""
+    """Return the layer of every box: the length of the longest path to it."""
     following: list[list[int]] = [[] for _ in range(count)]
     awaited = [0] * count
     for start, end in edges:
@@ -70,7 +70,7 @@ def _placed(layers: Sequence[int], edges: Sequence[Edge]) -> list[Point]:
     laid_out = graph.layout_sugiyama(layers=list(layers), hgap=1, vgap=1)
     columns = [float(x) for x, _ in laid_out.coords[: len(layers)]]
     free = dict.fromkeys(layers, min(columns, default=0.0))
-    for box in sorted(range(len(layers)), key=columns.__getitem__):  # igraph puts two in one place at times
+    for box in sorted(range(len(layers)), key=columns.__getitem__):  # igraph sometimes gives two boxes the same position
         columns[box] = max(columns[box], free[layers[box]])
         free[layers[box]] = columns[box] + 1
     return [(x, float(layer)) for x, layer in zip(columns, layers, strict=True)]

@@ -1,4 +1,4 @@
-"""Tensors as text, as PyTorch shows them with float64 as the default dtype."""
+"""Tensors as text, as PyTorch prints them with float64 as the default dtype."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from refgrad.engine.graph.tensor import Tensor
 
 DIGITS = 4
 LINE_WIDTH = 80
-THRESHOLD = 1000  # above so many entries only the edges are shown
+THRESHOLD = 1000  # number of entries above which only the first and last of an axis are printed
 EDGE = 3
-LARGE, SMALL, RATIO = 1e8, 1e-4, 1000.0  # PyTorch's limits of plain notation
+LARGE, SMALL, RATIO = 1e8, 1e-4, 1000.0  # PyTorch's limits for fixed-point notation
 UNSAID = frozenset({"float64", "int64", "bool"})
 
 
 def shown(tensor: Tensor) -> str:
-    """Return ``tensor(…)`` with aligned entries, and what is not obvious of its dtype and its history."""
+    """Return the text ``tensor(…)`` with aligned entries, and with dtype and history where they are not the default."""
     array = np.asarray(tensor.array)
     suffixes = _suffixes(tensor, array)
     prefix = "tensor("
@@ -45,7 +45,7 @@ def _suffixes(tensor: Tensor, array: np.ndarray[Any, Any]) -> list[str]:
 
 
 def _visible(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The entries that will be shown, which alone decide on the notation."""
+    """Return the entries that will be printed; only these determine the notation."""
     if array.size <= THRESHOLD:
         return array.ravel()
     edges = [np.r_[:EDGE, n - EDGE : n] if n > 2 * EDGE else np.arange(n) for n in array.shape]
@@ -53,7 +53,7 @@ def _visible(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _layout(entries: np.ndarray[Any, Any]) -> _Layout:
-    """Return the notation and the width that suit ``entries``; zeros, infinities and NaN do not decide them."""
+    """Return the notation and the width for ``entries``; zeros, infinities and NaN among floats are disregarded."""
     one: Callable[[Any], str] = str
     deciding = entries
     if entries.dtype.kind == "f":
@@ -63,7 +63,7 @@ def _layout(entries: np.ndarray[Any, Any]) -> _Layout:
 
 
 def _float_format(deciding: np.ndarray[Any, Any]) -> Callable[[float], str]:
-    """Return the notation that suits the entries that are neither zero nor infinite nor NaN."""
+    """Return the notation for floats, given those that are neither zero nor infinite nor NaN."""
     if not deciding.size:
         return lambda entry: f"{entry:.0f}." if np.isfinite(entry) else str(entry)
     sizes = np.abs(deciding).astype(np.float64)
@@ -79,17 +79,17 @@ def _float_format(deciding: np.ndarray[Any, Any]) -> Callable[[float], str]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Nested brackets, one row a line, continued lines indented below the first entry."""
+    """The format of an array: nested brackets, one row a line, continued lines indented below the first entry."""
 
     show: Callable[[Any], str]
     width: int
 
     def text(self, array: np.ndarray[Any, Any], indent: int) -> str:
-        """Show a whole array."""
+        """Return the text of a whole array."""
         return self.nested(array, indent, summarize=array.size > THRESHOLD)
 
     def nested(self, array: np.ndarray[Any, Any], indent: int, *, summarize: bool) -> str:
-        """Show an array whose bracket opens ``indent`` characters into the line."""
+        """Return the text of an array whose bracket opens ``indent`` characters into the line."""
         if array.ndim == 0:
             return self.show(array.item())
         if array.ndim == 1:
@@ -100,7 +100,7 @@ class _Layout:
         return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
     def row(self, array: np.ndarray[Any, Any], indent: int, *, summarize: bool) -> str:
-        """Show a vector, in as many lines as it needs."""
+        """Return the text of a vector, in as many lines as it needs."""
         values = np.asarray(_edges(array, summarize=summarize)).tolist()
         entries = [self.show(entry).rjust(self.width) for entry in values]
         if summarize and len(array) > 2 * EDGE:

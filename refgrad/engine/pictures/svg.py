@@ -46,10 +46,10 @@ def svg_of(
     summary: str,
     colours: Mapping[str, str],
 ) -> str:
-    """Return the picture: the boxes in layers, below them the legend and the summary.
+    """Return the SVG: the boxes in layers, below them the summary and the legend.
 
     Raises:
-        RuntimeError: there is nothing that lays out graphs.
+        RuntimeError: igraph is not installed.
 
     """
     layout = layered(len(boxes), [(arrow.start, arrow.end) for arrow in arrows])
@@ -70,7 +70,7 @@ def svg_of(
 
 
 class _Grid:
-    """Cells that are as large as the largest box."""
+    """A grid of cells that are as large as the largest box."""
 
     def __init__(self, boxes: Sequence[_Box]) -> None:
         self.width = max(len(line) for box in boxes for line in box.lines) * CHARACTER + 2 * PADDING
@@ -79,12 +79,12 @@ class _Grid:
         self.down = self.height + GAP_DOWN
 
     def centre(self, place: Point, left: float) -> Point:
-        """Return the middle of a cell in pixels."""
+        """Return the centre of a cell in pixels."""
         column, layer = place
         return MARGIN + self.width / 2 + (column - left) * self.across, MARGIN + self.height / 2 + layer * self.down
 
     def box(self, box: _Box, place: Point, left: float, colours: Mapping[str, str]) -> str:
-        """Return a rectangle, as high as its lines need, and its text."""
+        """Return the SVG of a box: a rectangle as large as its lines need, and its text."""
         x, y = self.centre(place, left)
         width = max(map(len, box.lines)) * CHARACTER + 2 * PADDING
         height = _height(box)
@@ -101,7 +101,7 @@ class _Grid:
         return "\n".join([f'<g class="{box.state.replace(" ", "-")}">', rectangle, *texts, "</g>"])
 
     def arrow(self, arrow: _Arrow, end: _Box, route: Sequence[Point], left: float) -> str:
-        """Return a line from the middle of a box, which will hide its beginning, to the upper edge of another."""
+        """Return the SVG of an arrow from the centre of a box, which is drawn over it, to the top edge of another."""
         points = [self.centre(place, left) for place in route]
         (x, y), (end_x, end_y) = points[0], points[-1]
         end_y -= _height(end) / 2

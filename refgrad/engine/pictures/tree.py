@@ -1,4 +1,4 @@
-"""A recorded graph as a tree for terminals, whose root is the tensor."""
+"""A recorded graph as text: a tree whose root is the tensor."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ LIMIT = 200
 
 
 def print_graph(tensor: Tensor, limit: int | None = LIMIT, file: TextIO | None = None) -> None:
-    """Print what led to ``tensor``: see :func:`graph_text`."""
+    """Print the graph of ``tensor``: see :func:`graph_text`."""
     (file or sys.stdout).write(graph_text(tensor, limit) + "\n")
 
 
 def graph_text(tensor: Tensor, limit: int | None = LIMIT) -> str:
-    """Return the tree of what led to ``tensor``, a line a node, with a summary in the last line.
+    """Return the graph of ``tensor`` as a tree, with one line per node and a summary in the last line.
 
-    A line has the node's name and number (in the order of recording), the form of its output, and what it saved or
-    that it was freed; for a leaf, its gradient. Below stand its arguments: a single one in the same column, several
-    as branches. What is used several times is shown once and named after that. After ``limit`` lines the rest is
-    counted (None shows all).
+    A line has the node's name and number (in the order of recording), the dtype and shape of its output, and the values
+    that it saved or that they were freed; for a leaf, its gradient. Its arguments are below it: a single one in the
+    same column, several as branches. A node that is used several times is printed in full once, and by name after that.
+    At most ``limit`` lines of nodes are printed (None prints all).
     """
     graph = graph_of(tensor)
     lines: list[str] = []
@@ -36,7 +36,10 @@ def graph_text(tensor: Tensor, limit: int | None = LIMIT) -> str:
 
 
 def _lines(graph: Graph) -> Iterator[str]:
-    """Walk depth first, with a stack of what is still to be shown: where, behind what, in front of what."""
+    """Yield the lines of a depth-first traversal.
+
+    The stack holds, for each pending argument, its index, the prefix of its line, and the prefix of the lines below it.
+    """
     shown: set[int] = set()
     waiting: list[tuple[int | None, str, str]] = [(graph.root, "", "")]
     while waiting:
