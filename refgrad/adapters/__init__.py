@@ -1,1 +1,1 @@
-"""What engines say of their own differentiable operators, one package an engine: code that engine files cannot hold."""
+"""Python code about engines that engine files cannot hold: inventories of their own differentiable operators."""

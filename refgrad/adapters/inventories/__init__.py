@@ -1,1 +1,1 @@
-"""Inventories of engines' own differentiable operators, one package an engine that can be asked."""
+"""Inventories of engines' own differentiable operators, one package per engine that supports it."""

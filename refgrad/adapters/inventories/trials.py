@@ -1,7 +1,8 @@
-"""Trials of a library's public functions: which are differentiable, as far as simple calls can tell.
+"""Trials of a library's public functions, which show whether they are differentiable, as far as simple calls do.
 
-No library lists them. So each function is called with combinations of a few kinds of arguments until it has given
-something differentiable a few times, and functions that answer all calls alike are one under several names.
+No library lists its differentiable functions, so each function is called with combinations of a few kinds of arguments
+until it has returned a differentiable result a few times. Functions with the same results for the same arguments are
+one under several names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final
 Function = Callable[..., Any]
 
 ANSWERS: Final = 3
-"""So many answers tell functions apart."""
+"""Number of differentiable results of a function that are compared with those of others."""
 
 RANDOM: Final = "random (the same call gave something else under another seed)"
 NOTHING_REAL: Final = "no simple call gave anything real that is differentiable"
@@ -25,7 +26,7 @@ NOT_CALLED: Final = "no simple call was accepted"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call came to that was accepted: a description to compare, or None where nothing is differentiable."""
+    """The result of an accepted call: a description to compare, or None if nothing is differentiable."""
 
     shown: object | None
     random: bool = False
@@ -33,7 +34,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of all calls of one function: ``shown`` are its arguments and answers."""
+    """The results of all calls of one function: ``shown`` holds the arguments and descriptions."""
 
     accepted: bool
     random: bool
@@ -42,7 +43,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """What came of the calls of many functions, by their names."""
+    """The results of the calls of many functions, by name."""
 
     by_name: Mapping[str, Trial]
 
@@ -53,12 +54,12 @@ class Trials:
 
     @property
     def random(self) -> frozenset[str]:
-        """The random ones."""
+        """The random functions."""
         return frozenset(name for name, trial in self.by_name.items() if trial.random)
 
     @property
     def undecided(self) -> dict[str, frozenset[str]]:
-        """Those that calls did not show to be differentiable, by what the calls came to."""
+        """The functions that no call showed to be differentiable, by the reason."""
         unshown = {name: trial for name, trial in self.by_name.items() if not trial.shown and not trial.random}
         return {
             NOTHING_REAL: frozenset(name for name, trial in unshown.items() if trial.accepted),
@@ -67,7 +68,7 @@ class Trials:
 
     @property
     def synonyms(self) -> tuple[frozenset[str], ...]:
-        """Functions that are one under several names."""
+        """Groups of functions that are one under several names."""
         groups: dict[object, set[str]] = defaultdict(set)
         for name in self.entries:
             groups[self.by_name[name].shown].add(name)
@@ -77,14 +78,14 @@ class Trials:
 def combinations(
     count: int, arguments: Callable[[], Sequence[Any]], most: int
 ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
-    """Yield up to ``most`` choices of ``count`` arguments, each with what was chosen."""
+    """Yield up to ``most`` choices of ``count`` arguments, each as indices and as values."""
     choices = arguments()
     for places in itertools.islice(itertools.product(range(len(choices)), repeat=count), most):
         yield places, [choices[place] for place in places]
 
 
 def required(signature: inspect.Signature) -> int:
-    """Return how many arguments a function needs; one, if it takes as many as there are."""
+    """Return the number of arguments that a function needs; ``*args`` counts as one."""
     return sum(_is_required(parameter) for parameter in signature.parameters.values())
 
 
@@ -96,13 +97,13 @@ def _is_required(parameter: inspect.Parameter) -> bool:
 
 
 def try_out(calls: Iterator[tuple[tuple[int, ...], list[Any]]], answer: Callable[[Sequence[Any]], Answer]) -> Trial:
-    """Make calls until a few have given something differentiable; ``answer`` raises where a call is not accepted."""
+    """Make calls until a few have returned a differentiable result; ``answer`` raises if a call is not accepted."""
     accepted, random = False, False
     shown: list[object] = []
     for places, given in calls:
         try:
             found = answer(given)
-        except Exception:  # noqa: BLE001, S112 (these are no arguments for it)
+        except Exception:  # noqa: BLE001, S112 (the function does not accept these arguments)
             continue
         accepted, random = True, random or found.random
         if found.shown is not None:

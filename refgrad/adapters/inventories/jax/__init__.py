@@ -1,4 +1,4 @@
-"""The differentiable operators that JAX says it has: its primitives, and its public functions."""
+"""Inventories of JAX's differentiable operators: its primitives, and its public functions."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from refgrad.native.adapter import Inventory
 
 
 def inventories() -> tuple[Inventory, Inventory]:
-    """Return the primitives that have a rule of differentiation, and the public functions, which are made of them."""
+    """Return the primitives that have a differentiation rule, and the public functions, which are made of them."""
     return primitives(), functions()

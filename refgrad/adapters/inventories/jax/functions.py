@@ -1,4 +1,4 @@
-"""The public functions of JAX whose results are differentiable, as far as simple calls can tell."""
+"""The public functions of JAX whose results are differentiable, as far as simple calls show."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MODULES: Final[Mapping[str, ModuleType]] = MappingProxyType({
 })
 
 CALLS: Final = 64
-"""So many combinations of arguments are tried on a function at most: all pairs."""
+"""Largest number of combinations of arguments that a function is called with: all pairs."""
 
 
 def functions() -> Inventory:
-    """Return the public functions of jax.numpy, jax.nn and the modules of jax.scipy that rows are about.
+    """Return the public functions of jax.numpy, jax.nn and the modules of jax.scipy that the operator table covers.
 
-    No list says which of them are differentiable, so programs are traced of each, with a few kinds of arguments (see
-    ``arguments``), and pulled back. Those with the same programs are one under several names.
+    JAX does not list which of them are differentiable, so each is traced with a few kinds of arguments (see
+    ``arguments``), and a cotangent is pulled back. Functions with the same programs are one under several names.
     """
     with warnings.catch_warnings(action="ignore"):
         found = dict(_public())
@@ -62,12 +62,12 @@ def _public() -> Iterator[tuple[str, Function]]:
 
 
 def _operands(function: Function) -> int:
-    """How many arguments a function needs: a ufunc does not tell by its signature."""
+    """Return the number of arguments that a function needs; the signature of a ufunc does not show it."""
     return function.nin if isinstance(function, jax.numpy.ufunc) else required(inspect.signature(function))
 
 
 def arguments() -> tuple[Any, ...]:
-    """Return the kinds of arguments that functions are tried with."""
+    """Return the arguments that functions are called with."""
     return (
         jax.numpy.full((2, 3), 0.5),
         jax.numpy.full((3, 3), 0.5),
@@ -85,7 +85,7 @@ def _traced(function: Function) -> Callable[[Sequence[Any]], Answer]:
 
 
 def _program(function: Function, given: Sequence[Any]) -> str | None:
-    """Return the program from a call's real arguments to its real results, or None if it cannot be pulled back."""
+    """Return the program from a call's real arguments to its real results, or None if it is not differentiable."""
     leaves, tree = jax.tree.flatten(list(given))
     moving = [place for place, leaf in enumerate(leaves) if _is_real(leaf)]
 
@@ -103,7 +103,7 @@ def _program(function: Function, given: Sequence[Any]) -> str | None:
 
 
 def _goes_back(function: Function, primals: Sequence[Any]) -> bool:
-    """Whether JAX has the rules to pull a cotangent back; nothing is computed."""
+    """Return True if JAX has the rules to pull a cotangent back; nothing is computed."""
     try:
         jax.eval_shape(lambda *xs: jax.vjp(function, *xs)[1](function(*xs)), *primals)
     except (NotImplementedError, TypeError, ValueError):
@@ -116,7 +116,7 @@ def _is_real(value: Any) -> bool:
 
 
 class _Calls:
-    """Notes the public functions that a function calls by their public names, and that give something real."""
+    """Finds the public functions that a function calls by their public names and that return a real result."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self.functions = functions

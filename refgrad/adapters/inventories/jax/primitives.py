@@ -1,4 +1,4 @@
-"""The primitives of JAX that have a rule of forward or reverse mode, and those that a call reaches."""
+"""The primitives of JAX that have a rule of forward or reverse mode, and a way to find those that a call reaches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES: Final[Mapping[str, str]] = MappingProxyType({
     "of complex numbers": r"^complex$|^conj$|^imag$|^real$|^fft$|^eig$",
     "programs and barriers around others": r"^cond$|^scan$|^while$|^stage$|^dce_sink$|^optimization_barrier$",
 })
-"""Why a public primitive does not count, by its name; the first rule that holds."""
+"""Reasons why a public primitive does not count, with patterns of its name; the first one that matches applies."""
 
 PRIVATE: Final = "private (not in jax.lax or jax.lax.linalg)"
 NOT_REAL: Final = "of derivative zero, and no real numbers come of real numbers"
@@ -28,7 +28,7 @@ UNCALLED: Final = "of derivative zero, and real numbers alone are no arguments f
 
 
 def primitives() -> Inventory:
-    """Return the primitives of JAX; reached are those in the program that JAX traces of a function."""
+    """Return the primitives of JAX; a call reaches those in the program that JAX traces of it."""
     known = {primitive.name: primitive for primitive in (*ad.primitive_jvps, *ad.primitive_transposes)}
     public = {value for module in (jax.lax, jax.lax.linalg) for value in vars(module).values() if _is_primitive(value)}
     apart: dict[str, set[str]] = defaultdict(set)
@@ -60,18 +60,21 @@ def _reason(primitive: Primitive) -> str | None:
 
 
 def _nothing_real(primitive: Primitive) -> str | None:
-    """Call a primitive of derivative zero with one number and with two, to see whether it takes and gives real ones."""
+    """Return why a primitive of derivative zero does not count, or None if it does.
+
+    It is called with one real number and with two, to see whether it accepts them and returns real numbers.
+    """
     for count in (1, 2):
         try:
             result = primitive.bind(*[jax.numpy.float32(0.5)] * count)
-        except Exception:  # noqa: BLE001, S112 (these are no arguments for it)
+        except Exception:  # noqa: BLE001, S112 (it does not accept these arguments)
             continue
         return None if jax.numpy.issubdtype(result.dtype, jax.numpy.floating) else NOT_REAL
     return UNCALLED
 
 
 def _traced(function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
-    """Return the primitives in a function's program, and in those inside of it, that make real numbers of real ones."""
+    """Return the primitives with real inputs and real outputs in a function's program, nested programs included."""
     return set(_names(jax.make_jaxpr(function)(*primals).jaxpr))
 
 

@@ -1,4 +1,4 @@
-"""The differentiable operators that PyTorch says it has: its table of derivatives, and its public functions."""
+"""Inventories of PyTorch's differentiable operators: its table of derivatives, and its public functions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from refgrad.native.adapter import Inventory
 
 
 def inventories() -> tuple[Inventory, Inventory]:
-    """Return the operators that have a formula of their own, and the public functions, most of which are made of them.
+    """Return the operators with a derivative formula of their own, and the public functions, most of which call them.
 
-    Raises OSError where PyTorch does not bring its table.
+    Raises OSError if PyTorch does not ship its table.
     """
     return formulas(), functions()

@@ -1,4 +1,4 @@
-"""The operators that have a derivative of their own in PyTorch, and those whose nodes are in a graph."""
+"""The operators with a derivative formula of their own in PyTorch, and a way to find them in a graph."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from refgrad.adapters.inventories.pytorch.graph import node_names
 from refgrad.native.adapter import Inventory
 
 TABLE: Final = "packaged/autograd/derivatives.yaml"
-"""The table, in the package ``torchgen``, from which PyTorch's own build makes the nodes of its graphs."""
+"""Path in the package ``torchgen`` of the table from which PyTorch's build generates the nodes of its graphs."""
 
 KERNELS: Final = ("CPU", "CompositeExplicitAutograd")
-"""Where an operator has a kernel if it is run as a whole on dense arrays of a processor, with its own derivative."""
+"""Dispatch keys. An operator with a kernel for one runs as a whole on dense CPU arrays, with its own derivative."""
 
 NO_DERIVATIVE: Final = re.compile(r"^(non_differentiable|not_differentiable|not_implemented\b.*)$")
 OF_OTHER_BACKENDS: Final = re.compile(r"^    Autograd\w+:\n(?:      .*\n?)+", re.MULTILINE)
@@ -28,7 +28,7 @@ Rule = Callable[[str, str], bool]
 
 
 def formulas() -> Inventory:
-    """Return the names in PyTorch's table of derivatives; reached are those of the nodes of a graph."""
+    """Return the names in PyTorch's table of derivatives; a call reaches those whose nodes are in its graph."""
     rows = _rows((files("torchgen") / TABLE).read_text(encoding="utf-8"))
     apart: dict[str, set[str]] = defaultdict(set)
     for name, text in rows.items():
@@ -46,7 +46,7 @@ def formulas() -> Inventory:
 
 
 def _rows(table: str) -> Mapping[str, str]:
-    """The text of each operator's rows: overloads are one operator."""
+    """Return the text of each operator's rows; overloads are one operator."""
     rows: dict[str, str] = defaultdict(str)
     plain = re.sub(r"^ *#.*\n", "", table, flags=re.MULTILINE)
     for row in re.split(r"^- name: ", plain, flags=re.MULTILINE)[1:]:
@@ -56,19 +56,19 @@ def _rows(table: str) -> Mapping[str, str]:
 
 
 def _has_no_derivative(_: str, text: str) -> bool:
-    """Whether each of its formulas says that there is none."""
+    """Return True if every derivative formula in the text declares that there is none."""
     others = {"name", "dispatch", "output_differentiability", "result"}
     formulas = [formula for name, formula in FORMULA.findall(text) if name not in others]
     return all(NO_DERIVATIVE.match(formula) for formula in formulas)
 
 
 def _is_random(name: str, _: str) -> bool:
-    """Whether PyTorch marks one of its overloads as using a seed."""
+    """Return True if PyTorch tags one of the overloads as using a seed."""
     return any(torch.Tag.nondeterministic_seeded in overload.tags for overload in _overloads(name))
 
 
 def _is_of_others(name: str, _: str) -> bool:
-    """Whether it is named after other libraries or kinds of arrays, or is made of others on a processor's."""
+    """Return True if the operator is for other libraries or kinds of arrays, or is made of other operators on a CPU."""
     if re.search(r"cudnn|miopen|mkldnn|overrideable|sparse|nested|padded_tensor|quantize|^values$", name):
         return True
     has = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 (there is no public way to ask)
@@ -76,7 +76,7 @@ def _is_of_others(name: str, _: str) -> bool:
 
 
 def _overloads(name: str) -> list[Any]:
-    """The overloads of an operator that do not write into an argument."""
+    """Return the overloads of an operator that do not write into an argument."""
     packet = getattr(torch.ops.aten, name, None)
     names = [] if packet is None else packet.overloads()
     return [getattr(packet, overload) for overload in names if "out" not in overload.split("_")]
@@ -91,20 +91,20 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType({
     "complex numbers": lambda name, _: bool(re.search(r"complex|polar|view_as_real|linalg_eig$", name)),
     "other devices, libraries or kinds of arrays": _is_of_others,
 })
-"""Why an entry does not count; the first rule that holds."""
+"""Reasons why an entry does not count; the first rule that holds applies."""
 
 
 class _Nodes:
-    """Reads the names of operators off the nodes of a graph."""
+    """Finds the operators that a call reaches, by the names of the nodes of its graph."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Make the nodes' names as ``create_op_prefix`` in PyTorch's ``tools/autograd/gen_autograd_functions.py``."""
+        """Form the node names like ``create_op_prefix`` in PyTorch's ``tools/autograd/gen_autograd_functions.py``."""
         self.names: dict[str, set[str]] = defaultdict(set)
         for name in names:
             node = "".join(part.title() for part in name.split("_")) + "Backward"
             self.names[node.replace("ForwardBackward", "Backward")].add(name)
 
     def __call__(self, function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
-        """Run a function and walk the graph of what it returns."""
+        """Call a function, and return the operators of the nodes in the graph of its result."""
         nodes = {re.sub(r"\d+(_copy)?$", "", name) for name in node_names(function(*primals))}
         return {name for node in nodes for name in self.names.get(node, ())}

@@ -1,4 +1,4 @@
-"""The public functions of PyTorch whose results are differentiable, as far as simple calls can tell."""
+"""The public functions of PyTorch whose results are differentiable, as far as simple calls show."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from refgrad.native.adapter import Inventory
 MODULES: Final = (torch, torch.functional, torch.nn.functional, torch.linalg, torch.special)
 
 CALLS: Final = 1000
-"""So many combinations of arguments are tried on a function at most."""
+"""Largest number of combinations of arguments that a function is called with."""
 
 COPIES: Final = "views that are copied (PyTorch tags them so)"
 
@@ -32,8 +32,9 @@ COPIES: Final = "views that are copied (PyTorch tags them so)"
 def functions() -> Inventory:
     """Return the public functions of torch, torch.nn.functional, torch.linalg and torch.special.
 
-    No list says which of them are differentiable, so each is called with a few kinds of arguments (see ``arguments``)
-    until real results are recorded. Those that give the same nodes and numbers are one under several names.
+    PyTorch does not list which of them are differentiable, so each is called with a few kinds of arguments (see
+    ``arguments``) until real results are recorded. Functions with the same nodes and numbers are one under several
+    names.
     """
     found = dict(_public())
     copies = frozenset(name for name in found if _is_copy(name))
@@ -51,7 +52,7 @@ def functions() -> Inventory:
 
 
 def _public() -> Iterator[tuple[str, Function]]:
-    """Yield the functions that PyTorch itself lists as public."""
+    """Yield the functions that PyTorch lists as overridable, except private ones and classes."""
     listed = get_overridable_functions()
     for function in itertools.chain.from_iterable(listed[module] for module in MODULES):
         name = _name(function)
@@ -60,20 +61,20 @@ def _public() -> Iterator[tuple[str, Function]]:
 
 
 def _name(function: Function) -> str | None:
-    """Return the name under which a function is known; a method's is that of the function."""
+    """Return the public name of a function; a method has that of the function."""
     name = resolve_name(function)
     return None if name is None else re.sub(r"^torch\.(functional|Tensor)\.", "torch.", name)
 
 
 def _is_copy(name: str) -> bool:
-    """Whether PyTorch marks it as a view that is copied."""
+    """Return True if PyTorch tags an overload of the function as a view that is copied."""
     packet = getattr(torch.ops.aten, name.rpartition(".")[2], None)
     overloads = () if packet is None else packet.overloads()
     return any(torch.Tag.view_copy in getattr(packet, overload).tags for overload in overloads)
 
 
 def arguments() -> tuple[Any, ...]:
-    """Return the kinds of arguments that functions are tried with.
+    """Return the arguments that functions are called with.
 
     Real arrays of one to five axes, of either sign or between 0 and 1, square or not, two in a list; indices, a mask,
     numbers, a shape, and a reduction.
@@ -105,7 +106,7 @@ def arguments() -> tuple[Any, ...]:
 
 
 def _trial(function: Function) -> Trial:
-    """Call a function with combinations of arguments until it has recorded something real a few times."""
+    """Call a function with combinations of arguments until it has recorded a real result a few times."""
     overridden = get_testing_overrides().get(function)
     if overridden is None:
         return Trial(accepted=False, random=False, shown=())
@@ -133,7 +134,7 @@ def _real_and_recorded(result: Any) -> list[torch.Tensor]:
 
 
 def _goes_back(results: Sequence[torch.Tensor], given: Sequence[Any]) -> bool:
-    """Whether a gradient comes back: of some functions a node is recorded, and refuses."""
+    """Return True if a backward succeeds: some functions record a node whose backward raises."""
     leaves = [tensor for tensor in tensors_of(given) if tensor.requires_grad]
     try:
         torch.autograd.grad(results, leaves, [torch.ones_like(result) for result in results], allow_unused=True)
@@ -143,13 +144,13 @@ def _goes_back(results: Sequence[torch.Tensor], given: Sequence[Any]) -> bool:
 
 
 def _numbers(tensors: Iterable[torch.Tensor]) -> tuple[object, ...]:
-    """Return shapes and numbers to compare, to six decimals: where an array lies in memory may decide the last bit."""
+    """Return shapes and numbers to compare, to six decimals: the last bit may depend on the address of an array."""
     rounded = [torch.round(tensor.detach(), decimals=6) + 0.0 for tensor in tensors]
     return tuple((tuple(tensor.shape), repr(tensor.tolist())) for tensor in rounded)
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]  # of no known type
-    """Writes down which functions are called and give something real that is recorded."""
+    """Collects the names of the functions that are called and return a real result that is recorded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,7 +167,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # of no known type
 
 
 def _called(function: Function, primals: Sequence[Any]) -> set[str]:
-    """Return the functions that a function calls."""
+    """Return the names of the public functions that a function calls."""
     watch = _Watch()
     with watch:
         function(*primals)

@@ -9,7 +9,7 @@ import torch
 
 
 def node_names(result: Any) -> set[str]:
-    """Return the names of the nodes of the graphs behind the tensors of a result."""
+    """Return the names of the nodes in the graphs of the tensors of a result."""
     waiting = [tensor.grad_fn for tensor in tensors_of(result)]
     seen: set[Any] = {None}
     while waiting:
@@ -21,7 +21,7 @@ def node_names(result: Any) -> set[str]:
 
 
 def tensors_of(result: Any) -> Iterator[torch.Tensor]:
-    """Yield the tensors in what a function returned."""
+    """Yield the tensors in the result of a function, nested tuples and lists included."""
     if isinstance(result, torch.Tensor):
         yield result
     elif isinstance(result, tuple | list):
