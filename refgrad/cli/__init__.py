@@ -1,8 +1,8 @@
-"""The command ``refgrad``, a front of the checks that pytest runs.
+"""The command ``refgrad``, a front end of the checks that pytest runs.
 
 Exit statuses: 0 every check has a verdict and every MUST holds, 1 some do not hold, 2 wrong usage, 3 an engine could
-not be started, 4 a check has no verdict, or what was found cannot be written; 129, 130, 131 or 143 a signal ended
-the run: SIGHUP, SIGINT, SIGQUIT or SIGTERM.
+not be started, 4 a check has no verdict, or results cannot be written; 129, 130, 131 or 143 a signal ended the run:
+SIGHUP, SIGINT, SIGQUIT or SIGTERM.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from refgrad.errors import UserError
 from refgrad.native.text import plain_streams
 
 WITH_DEFAULTS: Final = frozenset({"course", "grade", "replay"})
-"""The commands whose options have defaults in pyproject.toml."""
+"""Commands whose options have defaults in pyproject.toml."""
 
 
 class Commands(click.Group):
-    """Commands that end in one line where they are interrupted, or where a file cannot be read or written."""
+    """A group of commands that print one line if interrupted, for invalid input, or if a file cannot be accessed."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the command with control characters escaped in all that it prints."""
@@ -30,7 +30,7 @@ class Commands(click.Group):
             return super().main(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
+        """Run the command. Raise Failure for an interrupt, a UserError, or an OSError other than BrokenPipeError."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:

@@ -1,4 +1,4 @@
-"""``refgrad accuracy``: measure how many units in the last place an engine's elementwise operators are off."""
+"""``refgrad accuracy``: measure the errors of an engine's elementwise operators in units in the last place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from refgrad.scenario.formats import FORMATS
 def show_accuracy(
     engines: Sequence[str], select: Sequence[str], dtype: str, python: str | None, *, as_json: bool
 ) -> None:
-    """Print the worst value and slopes of each operator of the engines that is selected."""
+    """Print the largest errors of the value and of the slopes of each selected operator of the engines."""
     with told_in_one_line():
         documents = [_measured(name, select, dtype, python or sys.executable) for name in engines]
     if as_json:

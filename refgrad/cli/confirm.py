@@ -1,4 +1,4 @@
-"""``refgrad confirm``: run the programs of a report without refgrad, and compare what they give with what it says."""
+"""``refgrad confirm``: run the programs of a report without refgrad, and compare their results with the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refgrad.report.document import read_document
 from refgrad.report.findings import scripts
 
 CLAIMS: Final = "claims/"
-"""The checks of what an engine file says of its engine: no program shows it."""
+"""Prefix of the checks of the claims of an engine file, which no program demonstrates."""
 
 WARNING: Final = (
     "Running {count} programs that stand in {path}, as they are: interrupt this if you do not trust the file."
@@ -26,7 +26,7 @@ NOTHING_RUN: Final = "nothing of {path} could be run: name the interpreter that 
 
 
 def confirm_reports(reports: Sequence[Path], python: str) -> Status:
-    """Run the program of each finding, print which of them are not confirmed, and return whether all are."""
+    """Run the program of each finding, print the findings that are not confirmed, and return FAILED for any."""
     odd = 0
     for path in reports:
         counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""``refgrad coverage``: list what an engine lacks of the table of operators, and what the table lacks."""
+"""``refgrad coverage``: list the operators that an engine lacks, and those that the operator table lacks."""
 
 from __future__ import annotations
 

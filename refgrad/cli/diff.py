@@ -1,4 +1,4 @@
-"""``refgrad diff``: what became of the checks of an engine between two runs, two versions, or two engines."""
+"""``refgrad diff``: compare the verdicts of two runs, two versions, or two engines."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FAILS_ON: Final[Mapping[FailOn, Callable[[Difference], bool]]] = MappingProxyTyp
     "regression": lambda difference: difference.is_regression,
     "any": lambda _: True,
 })
-"""The differences for which the exit status is 1."""
+"""For each value of ``--fail-on``, the differences for which the exit status is 1."""
 
 
 def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) -> Status:
-    """Print what differs between reports, or folders of reports by the same name, and return whether it is too much."""
+    """Print the differences between reports, or folders of reports with the same names, and return the exit status."""
     failed = False
     documents = []
     with told_in_one_line():
@@ -46,12 +46,12 @@ def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) ->
 
 
 def _gone(old: Path, new: Path) -> list[str]:
-    """Return the names of reports that only the older of two folders has, where both have others."""
+    """Return the names of reports that the older folder has and the newer one lacks."""
     return sorted(path.name for path in old.glob("*.json") if new.is_dir() and not (new / path.name).exists())
 
 
 def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:
-    """Return the reports to compare. Raises Failure where a file stands against a folder, or no name is in both."""
+    """Return the pairs of reports to compare. Raises Failure for a file and a folder, or if no name is in both."""
     if not old.is_dir() and not new.is_dir():
         return [(old, new)]
     if not (old.is_dir() and new.is_dir()):

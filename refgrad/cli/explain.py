@@ -1,4 +1,4 @@
-"""``refgrad explain``: what a check holds against an engine, why, and by what it is tested."""
+"""``refgrad explain``: print what a check requires of an engine, why, and how it is tested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from refgrad.scenario import Scenario
 
 
 def explain_check(name: str) -> None:
-    """Print what is known of a check without an engine."""
+    """Print the description of a check, which needs no engine."""
     check = check_named(name.removeprefix(ITEM))
     click.echo(f"{check.id} ({check.level})\n{check.statement}")
     for line in _about(check):

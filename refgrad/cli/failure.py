@@ -1,4 +1,4 @@
-"""The end of a command that cannot do what it was told: one line, and an exit status for scripts."""
+"""Failures of commands: a message of one line, and an exit status for scripts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Status(IntEnum):
 
 
 class Failure(click.ClickException):
-    """Ends a command with one line on stderr and a status."""
+    """Exception that ends a command with one line on stderr and a status."""
 
     def __init__(self, message: str, status: Status) -> None:
         super().__init__(plain_line(message))
@@ -37,12 +37,12 @@ class Failure(click.ClickException):
 
 @contextmanager
 def told_in_one_line() -> Iterator[None]:
-    """Turn the errors that a user can do something about into one line each."""
+    """Convert errors that a user can fix to Failure, which prints one line."""
     try:
         yield
     except EngineStartError as error:
         raise Failure(str(error), Status.CANNOT_START) from error
-    except SystemExit as error:  # of foreign code: an adapter's module, or its setup
+    except SystemExit as error:  # raised by foreign code: an adapter's module, or its setup
         raise Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START) from error
     except (UserError, OSError) as error:
         raise Failure(str(error), Status.WRONG_USAGE) from error

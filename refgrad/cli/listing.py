@@ -66,7 +66,7 @@ LISTS: Final[Mapping[Listed, Callable[[], Iterator[Row]]]] = MappingProxyType({
 
 
 def show_list(what: Listed) -> None:
-    """Print what there is of a kind, one a line."""
+    """Print all items of a kind, one per line."""
     with told_in_one_line():
         rows = list(LISTS[what]())
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PYTHON: Final = click.option(
     metavar="PATH",
     help="Use the interpreter that has the engine; it needs no refgrad [default: this one].",
 )
-"""The interpreter that has an engine."""
+"""Option for the Python interpreter that has the engine."""
 
 OUTPUT: Final = click.option(
     "--output",
@@ -27,17 +27,17 @@ OUTPUT: Final = click.option(
     show_default=True,
     help="Write what is found into this folder.",
 )
-"""The folder of reports."""
+"""Option for the folder of reports."""
 
 PROFILE: Final = click.option(
     "--profile",
     type=click.Choice(list(EFFORTS)),
     help="Choose how much is run [default: standard, without an adapter smoke].",
 )
-"""How much is run."""
+"""Option for the profile, which determines how much is run."""
 
 SEED: Final = click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
-"""The seed of all scenarios."""
+"""Option for the seed of all scenarios."""
 
 WORKERS: Final = click.option(
     "--workers",
@@ -46,7 +46,7 @@ WORKERS: Final = click.option(
     show_default=f"one a core, at most {MOST_WORKERS}",
     help="Grade in so many processes.",
 )
-"""The number of processes that grade."""
+"""Option for the number of processes that grade."""
 
 ENGINE: Final = click.option(
     "--engine",
@@ -55,4 +55,4 @@ ENGINE: Final = click.option(
     type=engine_name,
     help="Run it on this engine, named as in `refgrad grade`.",
 )
-"""The engine that something runs on."""
+"""Option for the engine to run on."""

@@ -1,4 +1,4 @@
-"""Types of arguments: what is refused of a name or a path before anything is loaded."""
+"""Types of arguments, which reject invalid names and paths before anything is loaded."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from refgrad.native.engine_names import unknown_engine
 from refgrad.native.text import plain_line
 
 LONGEST_SCENARIO: Final = 4_000_000
-"""Number of characters of a scenario. One of 100,000 entries, the most that are shown, has 2,500,000."""
+"""Largest number of characters of a scenario. One of 100,000 entries, the most that are shown, has 2,500,000."""
 
 
 def engine_name(text: str) -> str:
-    """Return the name that was typed. Raises Failure where no engine has it."""
+    """Return the name of an engine. Raises Failure if no engine has it."""
     if problem := unknown_engine(text):
         raise Failure(problem, Status.WRONG_USAGE)
     return text
 
 
 def file_path(text: str | Path) -> Path:
-    """Return the path that was typed, or is a default. Raises BadParameter for what no file can be named."""
+    """Return a path that was typed, or is a default. Raises BadParameter if it cannot be the name of a file."""
     if "\0" in str(text):
         raise click.BadParameter(f"{plain_line(str(text))!r} is no name of a file")
     return Path(text)
 
 
 def existing_path(text: str) -> Path:
-    """Return the path of a file or folder. Raises Failure where there is none, BadParameter where none can be."""
+    """Return the path of a file or folder. Raises Failure if there is none, BadParameter if the path is invalid."""
     path = file_path(text)
     try:
         found = path.exists()
@@ -42,7 +42,7 @@ def existing_path(text: str) -> Path:
 
 
 def text_of(file: TextIO) -> str:
-    """Return what is in a file. Raises Failure where that is no text, or too long a one."""
+    """Return the text of a file. Raises Failure if it is not UTF-8 or is too long."""
     try:
         text = file.read(LONGEST_SCENARIO + 1)
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The console of commands, and the line on standard error that shows what one is doing until it is done."""
+"""The console of commands, and the status line on standard error while a command runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refgrad.native.text import escaped
 
 
 class Console(rich.console.Console):
-    """A console of rich whose own colours and movements reach the terminal, and in whose texts nothing does."""
+    """A console of rich that sends its own control codes to the terminal, but escapes those in the printed texts."""
 
     def __init__(self, *, stderr: bool = False, **options: Any) -> None:
         """Write to standard output, or to standard error."""
@@ -24,25 +24,25 @@ class Console(rich.console.Console):
         super().__init__(file=getattr(stream, "stream", stream), **options)
 
     def render(self, renderable: Any, options: rich.console.ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield the parts of something that is printed, each with control characters as escapes."""
+        """Yield the segments of a printed object, with control characters in their texts escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(escaped(segment.text), segment.style)
 
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """A line that tells what is done; nothing of it is shown where standard error is no terminal."""
+    """A line with the current activity, which is not shown if standard error is not a terminal."""
 
     _progress: Progress
     _task: TaskID
 
     def tell(self, text: str) -> None:
-        """Show what is done next."""
+        """Show the next activity."""
         self._progress.update(self._task, description=text, refresh=True)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Take the line away while the user is asked."""
+        """Hide the line while the user is prompted."""
         self._progress.stop()
         try:
             yield
@@ -52,12 +52,12 @@ class Doing:
 
 @contextmanager
 def doing(text: str) -> Iterator[Doing]:
-    """Tell what a command is doing until it is done."""
+    """Show a line with the current activity until the end of the context."""
     with passing_line(SpinnerColumn(), TextColumn("{task.description}", markup=False)) as progress:
         yield Doing(progress, progress.add_task(text, total=None))
 
 
 def passing_line(*columns: ProgressColumn) -> Progress:
-    """Return a line of these columns, of which nothing is shown where standard error is no terminal."""
+    """Return a line of these columns, which is not shown if standard error is not a terminal."""
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -1,4 +1,4 @@
-"""``refgrad replay``: run one check again, or the scenario that a report shows of it."""
+"""``refgrad replay``: run one check again, or the scenario that a report has for it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from refgrad.report.document import read_document, verdicts_of
 from refgrad.report.narration import failure_text
 
 MOST: Final = 20_000
-"""The most characters that are shown of what is found."""
+"""Largest number of characters of a verdict that are printed."""
 
 
 def replay_check(name: str, options: GradeOptions) -> Status:
-    """Grade an engine by one check, and print what is found."""
+    """Run one check on an engine, print its verdict, and return the status."""
     with told_in_one_line():
         check = check_named(name.removeprefix(ITEM))
         plan = Plan.of(replace(options, select=(escape(check.id),)))
@@ -40,7 +40,7 @@ def replay_check(name: str, options: GradeOptions) -> Status:
 
 
 def replay_report(name: str, engine: str, report: Path, python: str | None, *, program: bool) -> Status:
-    """Run the scenario that a report shows of a check, or the one of that id; where it shows none, run the check."""
+    """Run the scenario of the check or scenario id ``name`` in a report, or the check if the report has no scenario."""
     document = read_document(report)
     found = _found(name.removeprefix(ITEM), verdicts_of(document), report)
     if not found.scenario:

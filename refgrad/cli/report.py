@@ -1,4 +1,4 @@
-"""``refgrad report``: write the pages of results that people read."""
+"""``refgrad report``: write pages about results for people to read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from refgrad.report.site import write_site
 
 
 def write_reports(folders: Sequence[Path]) -> None:
-    """Write the pages of each folder, and print how many there are."""
+    """Write the pages of each folder, and print their number."""
     for folder in folders:
         with told_in_one_line():
             written = write_pages(folder)
@@ -23,9 +23,9 @@ def write_reports(folders: Sequence[Path]) -> None:
 
 
 def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) -> None:
-    """Write the site of the last folder, with what changed since those before, and print where it begins.
+    """Write the site of the last folder, with the changes since the earlier ones, and print its first page.
 
-    The documents of the folder ``docs`` are pages of it, too.
+    The documents in the folder ``docs`` become pages of it, too.
     """
     *earlier, newest = folders
     with told_in_one_line():

@@ -1,4 +1,4 @@
-"""``refgrad run``: show what an engine does with one scenario, beside what must happen."""
+"""``refgrad run``: print an engine's behaviour on one scenario next to the expected one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from refgrad.scenario import Scenario, Step, parse
 
 
 def run_scenario(text: str, engine: str, python: str | None = None, *, program: bool) -> Status:
-    """Print what an engine does at each step beside what must happen, and return whether everything is so."""
+    """Print an engine's behaviour at each step next to the expected one, and return FAILED if they do not agree."""
     with told_in_one_line():
         scenario = parse(text)
         adapter = find_adapter(engine)
@@ -45,7 +45,7 @@ def run_scenario(text: str, engine: str, python: str | None = None, *, program: 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A step, what must happen, what happened, and what is made of it."""
+    """A step with its expected behaviour, the observation, and the resulting finding."""
 
     step: Step
     due: str
@@ -53,7 +53,7 @@ class _Trial:
     finding: Finding
 
     def remarks(self) -> Iterator[str]:
-        """Yield what is worth a line: nothing for a step that merely ran as it should."""
+        """Yield the lines to print, of which there are none for a step that passes without an expected result."""
         if self.due or self.finding.outcome != "passed":
             yield f"must:    {self.due or 'succeed'}"
             yield f"does:    {_shown(self.observation)}"
@@ -71,7 +71,10 @@ def _refuse_what_is_lacking(scenario: Scenario, engine: Engine) -> None:
 
 
 def _tried(scenario: Scenario, engine: Engine) -> tuple[list[_Trial], Finding]:
-    """Return a trial a step, up to the first unexpected error, and what all steps show together."""
+    """Return one trial per step, and the finding on all steps together.
+
+    The trials end with the first step that raises an unexpected error or is unsupported.
+    """
     lowered = lower(scenario, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     predictions = tuple(_promised(p, engine) for p in lowered.predictions)
@@ -84,13 +87,13 @@ def _tried(scenario: Scenario, engine: Engine) -> tuple[list[_Trial], Finding]:
     for number, (step, prediction, observation) in enumerate(steps, 1):
         finding = compare_step(prediction, observation, oracle, engine.adapter, number if as_given else 0)
         trials.append(_Trial(step, _due(prediction, oracle), observation, finding))
-        if finding.outcome in {"unexpected-error", "unsupported"}:  # what follows depends on it
+        if finding.outcome in {"unexpected-error", "unsupported"}:  # later steps depend on it
             break
     return trials, confront(predictions, observations, oracle, engine.adapter)
 
 
 def _promised(prediction: Prediction, engine: Engine) -> Prediction:
-    """Leave open what an engine does where it should fail, if its adapter says that it does not."""
+    """Return the prediction, or Open for an expected error that the adapter does not list as a feature."""
     lacking = isinstance(prediction, Fails) and f"error:{prediction.kind}" not in engine.adapter.features
     return Open() if lacking else prediction
 

@@ -1,4 +1,4 @@
-"""``refgrad new``: write a first adapter of a library, each template of which was tried."""
+"""``refgrad new``: write a first adapter of a library, with templates that were each tried."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from refgrad.grading.first_adapter.library import Library
 
 NEEDED: Final[Mapping[str, Sequence[str]]] = {"kind": ("leaf", "value", "backward", "gradient")}
-"""What decides a field that is no field of adapters."""
+"""Fields of adapters whose values determine another question that is asked, by that question."""
 
 MEANINGS: Final[Mapping[str, str]] = {
     "leaf": "how a tensor is made",
@@ -31,10 +31,10 @@ MEANINGS: Final[Mapping[str, str]] = {
     "gradient": "how the gradient of a leaf is read",
     "vjp": "how the output of a function and its pullback are made",
 }
-"""What the fields mean that are asked about."""
+"""Descriptions of the fields that the user is asked for."""
 
 KEPT: Final = "a further backward of a graph also sends what results kept of the first, as micrograd's does: not graded"
-"""What is said of an engine whose results keep their gradients."""
+"""Note on an engine whose results keep their gradients."""
 
 
 @click.command(short_help="Write a first adapter of a library or file in Python.")
@@ -75,7 +75,7 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
 
 
 def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, yes: bool) -> None:
-    """Write the adapter of a library, and print what is suspected of it and what was left out."""
+    """Write the adapter of a library, and print its suspected faults and the operators that were left out."""
     from refgrad.cli.progress import doing
     from refgrad.grading.first_adapter.asking import Asking, read_given
     from refgrad.grading.first_adapter.choosing import choose
@@ -117,7 +117,7 @@ def _asked(now: Doing, library: Library, field: str, found: str | None) -> str:
 
 
 def _found(library: Library, field: str, found: str | None) -> str:
-    """Return what was found for a field. Raises UserError where nothing was, with a call that says it."""
+    """Return the template for a field. Raises UserError if none was found, with a command that supplies it."""
     from refgrad.grading.first_adapter.asking import DIRECTIONS
 
     if found is None:

@@ -1,4 +1,4 @@
-"""Commands on engines: what they run is imported when they run."""
+"""Commands on engines; their implementations are imported when they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on reports: what they work with is imported when they run."""
+"""Commands on reports; their implementations are imported when they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on the suite itself: what they show is imported when they run."""
+"""Commands on the suite itself; their implementations are imported when they run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import click
 
 Listed = Literal["operators", "engines", "checks", "features"]
-"""What can be listed."""
+"""Kinds of items that can be listed."""
 
 
 @click.command(short_help="Show what a check asks of engines, and why.")

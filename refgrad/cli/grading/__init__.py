@@ -1,1 +1,1 @@
-"""``refgrad grade``: a session of pytest, a summary, and an exit status."""
+"""``refgrad grade``: a pytest session, a summary, and an exit status."""

@@ -33,9 +33,9 @@ def grade_course(engines: Sequence[Path], points: Path, output: Path, **options:
 
 
 def engine_files(engines: Sequence[Path]) -> dict[str, Path]:
-    """Return the files of students by name: that of the file, or of its folder where several files have one name.
+    """Return the engine file of each student, by name: that of the file, or of its folder if names of files repeat.
 
-    Raises PlanError where there is no file, or two students have one name.
+    Raises PlanError if there is no file, or if two students have one name.
     """
     files = [*(each for each in engines if each.is_file())]
     for folder in engines:
@@ -48,7 +48,7 @@ def engine_files(engines: Sequence[Path]) -> dict[str, Path]:
 
 
 def _grade(file: Path, folder: Path, parts: Sequence[Part], **options: Any) -> tuple[Status, dict[str, Any]]:
-    """Grade one engine, write its results, and print its score. What the grade prints goes into a file."""
+    """Grade one engine, write its results, and print its score. The output of the grade is written to grade.txt."""
     (folder / "report").mkdir(parents=True, exist_ok=True)
     report, problem, select = None, "it cannot be graded, see grade.txt", tuple(part.select for part in parts)
     with (folder / "grade.txt").open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):

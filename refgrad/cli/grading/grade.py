@@ -1,4 +1,4 @@
-"""``refgrad grade``: find what is right and what is wrong in some engines."""
+"""``refgrad grade``: grade engines, and print what is wrong in each."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from refgrad.pytest_plugin.recording import Recorder
 from refgrad.pytest_plugin.terminal import without_verdict
 
 STOPPED: Final = (Status.TERMINATED, Status.QUIT, Status.INTERRUPTED, Status.HANGUP)
-"""The statuses of a run that a signal ended."""
+"""Statuses of a run that a signal ended."""
 
 SEVERITY: Final = (*STOPPED, Status.WRONG_USAGE, Status.CANNOT_START, Status.BROKEN, Status.FAILED, Status.PASSED)
-"""The statuses of several engines, worst first."""
+"""All statuses, worst first, by which the status of several engines is determined."""
 
 
 def grade_engines(
     engines: Sequence[str], workers: int, *, pages: bool, save: Path | None = None, **options: Any
 ) -> Status:
-    """Grade engines one after the other in so many processes, and return the worst status of them.
+    """Grade engines one after another, each in ``workers`` processes, and return the worst status of them.
 
-    Where one has no adapter, it is made and written first: to ``save``, or into the folder of the reports.
+    For an engine without an adapter, one is generated first and written to ``save``, or into the folder of the reports.
     """
     options = {name: value for name, value in options.items() if value is not None}
     with told_in_one_line():
@@ -76,14 +76,15 @@ def grade_engines(
 
 
 def _library(engine: str, python: str | None) -> Library | None:
-    """Return the library of a file or module in Python that has no adapter; None for an engine that has one."""
+    """Return the library of a Python file or module that has no adapter; None for an engine that has one."""
     return Library.of([engine], None, python or sys.executable) if unknown_engine(engine) else None
 
 
 def _adapted(library: Library, save: Path | None, options: Mapping[str, Any], before: int) -> GradeOptions:
-    """Write the adapter of a library, and return the options of a grade by it: a first look, unless they say more.
+    """Write the adapter of a library, and return the options of a grade with it.
 
-    ``before`` is the number of libraries of that name which have an adapter already.
+    The profile is smoke unless the options name another. ``before`` is the number of earlier libraries of the same
+    name.
     """
     if save is not None and save.exists():
         raise PlanError(f"{save} is there already; name another file with --save")
@@ -95,9 +96,9 @@ def _adapted(library: Library, save: Path | None, options: Mapping[str, Any], be
 
 
 def _apart(plans: Sequence[Plan]) -> list[Plan]:
-    """Return plans whose reports are different files: of engines of one name the second is NAME-2, and so on.
+    """Return plans with distinct report files: the second of several engines of one name is NAME-2, and so on.
 
-    Raises PlanError for one engine that is named twice.
+    Raises PlanError if an engine is named twice.
     """
     engine, times = Counter(plan.options.engine for plan in plans).most_common(1)[0]
     if times > 1:
@@ -113,7 +114,7 @@ def _apart(plans: Sequence[Plan]) -> list[Plan]:
 
 
 def _refuse_what_cannot_be_done(plan: Plan) -> None:
-    """Raise PlanError for a report that cannot be written, JournalError for a journal that cannot be gone on with."""
+    """Raise PlanError if the report cannot be written, JournalError if the run cannot be resumed from its journal."""
     lock = plan.lock()
     try:
         plan.known()
@@ -131,7 +132,7 @@ def _grade(plan: Plan, workers: int) -> Status:
 
 
 def _tell(plan: Plan, outcome: Outcome) -> Status:
-    """Print what was found and what kept more from being found, and return the status of the worst of it."""
+    """Print the results and the reasons why the run is incomplete, and return the worst status of these."""
     recorder = outcome.recorder
     if outcome.refused:
         return Status.WRONG_USAGE
@@ -159,7 +160,7 @@ def _tell(plan: Plan, outcome: Outcome) -> Status:
 
 
 def _failures(outcome: Outcome, recorder: Recorder, unfinished: Sequence[str]) -> Iterator[Failure]:
-    """Yield what keeps a run from being complete."""
+    """Yield the reasons why a run is incomplete."""
     stopped = outcome.stopped_by
     if recorder.write_error:
         yield Failure(recorder.write_error, Status.BROKEN)

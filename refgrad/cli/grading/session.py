@@ -1,4 +1,4 @@
-"""One engine graded from the command line: by pytest with refgrad's plugin, its output put aside."""
+"""Grading of one engine from the command line: a pytest session with refgrad's plugin, whose output is captured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from refgrad.pytest_plugin.recording import Recorder
 from refgrad.pytest_plugin.session import RECORDER
 
 SETTINGS: Final = Path(__file__).with_name("pytest.ini")
-"""An empty configuration, so that a run does not depend on the project that it is started in."""
+"""Empty pytest configuration, so that a run does not depend on the project that it is started in."""
 
 PLUGINS: Final = (
     "no:cacheprovider",
@@ -30,9 +30,9 @@ PLUGINS: Final = (
     "xdist",
     "refgrad.pytest_plugin",
 )
-"""What a run needs, and what of pytest it does without.
+"""Plugins that a run needs, and plugins of pytest that it disables.
 
-Some of that walks all objects of the process at its end, or deletes the temporary folders of other sessions.
+Some of the latter traverse all objects of the process at its end, or delete the temporary folders of other sessions.
 """
 
 QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
@@ -40,7 +40,7 @@ QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PY
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a session ended: what was recorded, pytest's exit code, and what pytest wrote."""
+    """The result of a session: its recorder, pytest's exit code, and pytest's output."""
 
     recorder: Recorder | None
     code: int
@@ -48,29 +48,29 @@ class Outcome:
 
     @property
     def refused(self) -> bool:
-        """Whether the session did not even begin, because of what was asked for; pytest has said why on stderr."""
+        """Return True if the session did not begin because of invalid arguments; pytest has printed why on stderr."""
         return self.code == pytest.ExitCode.USAGE_ERROR and (self.recorder is None or not self.recorder.begun)
 
     @property
     def stopped_by(self) -> int:
-        """The exit status of a run that somebody stopped, 0 of one that ended by itself."""
+        """The exit status of a run that a signal stopped, 0 of one that ended by itself."""
         return self.recorder.signals.status if self.recorder is not None else 0
 
 
 class Watch:
-    """Told of every verdict as it comes in, and keeps the recorder for when the session is over."""
+    """A pytest plugin that reports every verdict as it arrives, and keeps the recorder of the session."""
 
     def __init__(self, advance: Callable[[], object]) -> None:
-        """``advance`` is called once for every verdict."""
+        """Call ``advance`` once for every verdict."""
         self.advance = advance
         self.recorder: Recorder | None = None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Find the recorder."""
+        """Keep the recorder of the session."""
         self.recorder = session.config.pluginmanager.get_plugin(RECORDER)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a verdict."""
+        """Call ``advance`` for a report with a verdict."""
         if verdicts_in(report):
             self.advance()
 
@@ -111,7 +111,7 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Keep plugins and options that are meant for other sessions out of this one and its workers."""
+    """Disable plugins and options from the environment, in this session and its workers; restore them at the end."""
     before = {name: os.environ.get(name) for name in QUIET}
     os.environ.update(QUIET)
     try:

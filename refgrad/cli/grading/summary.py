@@ -1,4 +1,4 @@
-"""The summary of a graded engine: a table of chapters, and what failed, with programs that show it."""
+"""The summary of a graded engine: a table of chapters, and the failures, with programs that reproduce them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from refgrad.report.findings.causes import Cause, causes
 from refgrad.report.narration import failure_text
 
 SHOWN: Final = 10
-"""How many causes are told in full; the report has them all."""
+"""Largest number of causes that are printed in full; the report has all of them."""
 
 FEW: Final = 5
-"""How many of the further checks that fail for one cause are named."""
+"""Largest number of further checks failing for one cause that are named."""
 
 WIDE: Final = 200
-"""Columns of what is no terminal: enough for every outcome."""
+"""Width of the output, in columns, if it is not a terminal: enough for every outcome."""
 
 STYLES: Final[Mapping[Outcome, str]] = MappingProxyType({
     **dict.fromkeys(FAILURES, "red"),
@@ -39,13 +39,13 @@ STYLES: Final[Mapping[Outcome, str]] = MappingProxyType({
 
 
 def terminal() -> Console:
-    """Return stdout for a person, or as wide and plain as it takes for a program."""
+    """Return a console on stdout, which has a fixed width if stdout is not a terminal."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
 def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], report: Path | None) -> None:
-    """Print how an engine did, and where its report lies, if one was written."""
+    """Print the results of an engine, and the path of its report if one was written."""
     _line(console, Text(plan.title, style="bold"))
     if verdicts:
         console.print(_table(verdicts, plain=not console.is_terminal))
@@ -66,7 +66,7 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
 
 
 def _again(plan: Plan, verdict: Verdict) -> str:
-    """Return the command that finds what this run found of a check."""
+    """Return the command that reproduces the verdict of a check in this run."""
     given = plan.options
     words = ["refgrad", "replay", verdict.id, "--engine", given.engine]
     words += ["--profile", given.profile, "--seed", str(given.seed)]
@@ -74,7 +74,7 @@ def _again(plan: Plan, verdict: Verdict) -> str:
 
 
 def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
-    """Chapters by outcomes; outcomes that do not occur have no column."""
+    """Return a table of chapters by outcomes; outcomes that do not occur have no column."""
     counted = Counter((verdict.chapter, verdict.verdict) for verdict in verdicts)
     outcomes = [outcome for outcome in reversed(OUTCOMES) if any(found == outcome for _, found in counted)]
     table = Table(box=None if plain else HORIZONTALS, pad_edge=False)
@@ -87,7 +87,7 @@ def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
 
 
 def _told(console: Console, cause: Cause) -> None:
-    """Print the finding that shows a cause, and which others it explains."""
+    """Print the finding that shows a cause best, and the other checks that the cause explains."""
     head, _, rest = failure_text(cause.best).partition("\n")
     others = [*(each.verdict.id for each in cause.findings[1:]), *cause.hidden]
     more = f" and {len(others) - FEW} more" if others[FEW:] else ""
@@ -109,7 +109,7 @@ def _conclusion(plan: Plan, verdicts: Sequence[Verdict]) -> str:
 
 
 def _not_run(plan: Plan, verdicts: Sequence[Verdict]) -> int:
-    """How many planned checks have no verdict; there may be verdicts of others, on which these rely."""
+    """Return the number of planned checks without a verdict; ``verdicts`` may also have those of other checks."""
     return len({check.id for check in plan.checks} - {verdict.id for verdict in verdicts})
 
 
@@ -122,5 +122,5 @@ def _style(plan: Plan, verdicts: Sequence[Verdict]) -> str:
 
 
 def _line(console: Console, text: Text) -> None:
-    """Print without wrapping: programs are there to be pasted."""
+    """Print a line without wrapping, so that programs in it can be copied."""
     console.print(text, soft_wrap=True)
