@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from refgrad.grading.first_adapter.library import Library
 
 NEEDED: Final[Mapping[str, Sequence[str]]] = {"kind": ("leaf", "value", "backward", "gradient")}
-"""Fields of adapters whose values determine another question that is asked, by that question."""
+"""Fields to supply with --set for a question that is not itself a field of adapters."""
 
 MEANINGS: Final[Mapping[str, str]] = {
     "leaf": "how a tensor is made",

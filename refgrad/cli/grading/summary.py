@@ -114,7 +114,7 @@ def _not_run(plan: Plan, verdicts: Sequence[Verdict]) -> int:
 
 
 def _style(plan: Plan, verdicts: Sequence[Verdict]) -> str:
-    """Green only where everything was decided, and well."""
+    """Return the colour of the conclusion: green only if all checks were run and decided, and no failure is new."""
     if plan.known_failures.unexpected(verdicts):
         return "red"
     undecided = any(verdict.verdict == "inconclusive" for verdict in verdicts)

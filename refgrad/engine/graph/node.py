@@ -48,7 +48,7 @@ def note_write(writes: Writes) -> None:
 
 
 def version(writes: Writes) -> int:
-    """Return how many times the array was written in place."""
+    """Return the number of in-place writes to the array."""
     return writes[0] if writes else 0
 
 

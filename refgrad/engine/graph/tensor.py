@@ -155,7 +155,7 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        """How many times the array was written in place."""
+        """The number of in-place writes to the array."""
         return version(self.writes)
 
     # History

@@ -122,7 +122,7 @@ class _Calls:
         self.functions = functions
 
     def __call__(self, function: Function, primals: Sequence[Any]) -> set[str]:
-        """Trace a function with others in the place of the public ones; JAX itself does not look there."""
+        """Trace a function while wrappers replace the public functions; JAX itself does not call those wrappers."""
         names: set[str] = set()
         with ExitStack() as stack:
             for name, public in self.functions.items():
