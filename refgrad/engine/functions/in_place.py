@@ -69,7 +69,7 @@ def item_writer(functions: Mapping[str, Function]) -> Function:
         arriving[index] = np.arange(int(np.prod(written))).reshape(written)
         if not np.any(arriving >= 0):
             return
-        if np.ndim(new.array) > len(written):  # it has leading axes of length one
+        if np.ndim(new.array) > len(written):  # extra leading axes have length one
             new = functions["reshape"](new, shape=new.shape[new.ndim - len(written) :])
         flat = functions["reshape"](functions["broadcast_to"](new, shape=written), shape=(-1,))
         arrived = functions["take"](flat, axis=0, indices=np.maximum(arriving, 0))

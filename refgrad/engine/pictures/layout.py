@@ -70,9 +70,7 @@ def _placed(layers: Sequence[int], edges: Sequence[Edge]) -> list[Point]:
     laid_out = graph.layout_sugiyama(layers=list(layers), hgap=1, vgap=1)
     columns = [float(x) for x, _ in laid_out.coords[: len(layers)]]
     free = dict.fromkeys(layers, min(columns, default=0.0))
-    for box in sorted(
-        range(len(layers)), key=columns.__getitem__
-    ):  # igraph sometimes gives two boxes the same position
+    for box in sorted(range(len(layers)), key=columns.__getitem__):  # igraph may give two boxes one position
         columns[box] = max(columns[box], free[layers[box]])
         free[layers[box]] = columns[box] + 1
     return [(x, float(layer)) for x, layer in zip(columns, layers, strict=True)]
