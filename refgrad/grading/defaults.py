@@ -13,7 +13,7 @@ PATHS: Final = frozenset({"expect", "output"})
 
 
 class DefaultsError(UserError):
-    """The table ``[tool.refgrad]`` is invalid; the message says why in one line."""
+    """The table ``[tool.refgrad]`` is invalid; the message gives the reason in one line."""
 
 
 def read_defaults(folder: Path) -> dict[str, Any]:

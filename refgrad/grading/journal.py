@@ -19,7 +19,7 @@ MOST_BYTES: Final = 1 << 30
 
 
 class JournalError(UserError):
-    """A journal cannot be used; the message names the file and the line, and says what to do."""
+    """A journal cannot be used; the message names the file and the line, and gives advice."""
 
 
 @dataclass(frozen=True, slots=True)

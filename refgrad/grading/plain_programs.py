@@ -1,4 +1,4 @@
-"""Plain programs, whose gradients follow from the chain rule alone, and the faults that their wrong gradients show."""
+"""Plain programs, whose gradients follow only from the chain rule, and the faults that their wrong gradients show."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
 PLAIN: Final = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
 """Operators whose scenarios show whether a behaviour holds.
 
-A failure with another operator may be that operator's: a wrong matmul says nothing about accumulation.
+A failure with another operator may be that operator's: a wrong matmul does not show that accumulation is wrong.
 """
 
 MEETINGS: Final = frozenset(get_args(Meeting))

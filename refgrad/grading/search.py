@@ -78,7 +78,7 @@ class Demonstration:
 def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callable[[], bool]) -> Demonstration:
     """Run a failed scenario again, to see whether it always fails. One that ended a process is run only once more.
 
-    The process in which it failed has run other scenarios, which may have left something behind, so another is used.
+    The process in which it failed has run other scenarios, which may have changed its state, so another is used.
     """
     runs = REPEATS
     bench.engine.runner.renew()

@@ -21,7 +21,7 @@ class Check(Protocol):
 
     @property
     def level(self) -> Level:
-        """Level of the statement, which says how severe a failure is."""
+        """Level of the statement: the severity of a failure."""
         raise NotImplementedError
 
     @property

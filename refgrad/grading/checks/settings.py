@@ -1,4 +1,4 @@
-"""Settings of a run: the profile, which says how much is run, and the seed."""
+"""Settings of a run: the profile, which determines how much is run, and the seed."""
 
 from __future__ import annotations
 

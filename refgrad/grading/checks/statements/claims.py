@@ -25,7 +25,7 @@ class ClaimError(UserError):
 class Claim:
     """A statement of an adapter about its engine, and the scenarios that show together whether it is true.
 
-    ``kind`` says what ``name`` is: a feature, a field of the policy, or a dtype.
+    ``name`` is the name of a feature, of a field of the policy, or of a dtype, depending on ``kind``.
     """
 
     kind: Kind
