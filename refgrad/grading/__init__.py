@@ -1,1 +1,1 @@
-"""Grading: an engine is held against what must happen, by checks that give verdicts."""
+"""Grading of engines by checks, which return verdicts."""

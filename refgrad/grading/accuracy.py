@@ -1,7 +1,8 @@
-"""How many units in the last place an engine's elementwise operators are off, with the worst point that was found.
+"""Accuracy of an engine's elementwise operators in units in the last place, with the worst point of each.
 
-A measurement, not a verdict. An operator is applied to a thousand points, half of them spread over the range of its row
-and half over magnitudes from 1e-8 to 1e3; then three times to as many close to the worst of those so far.
+This is a measurement and not a verdict. An operator is applied to points of which half are uniform in the range of its
+row and half are spread over many magnitudes. Then it is applied, in several rounds, to as many points close to the
+worst ones so far.
 """
 
 from __future__ import annotations
@@ -31,24 +32,25 @@ from refgrad.scenario.formats import rounded
 Points = npt.NDArray[np.float64]
 
 POINTS: Final = 1000
-"""How many points an operator meets at once."""
+"""Number of points to which an operator is applied at once."""
 
 NEARER: Final = (0.3, 0.03, 0.003)
-"""How far, relative to themselves, points move away from the worst so far, round by round."""
+"""Relative standard deviations of the steps away from the worst points so far, one for each round."""
 
 WORST_OF_A_ROUND: Final = 10
 MAGNITUDES: Final = (-8.0, 3.0)
-"""Powers of ten between which numbers are drawn whose logarithm is spread evenly."""
+"""Range of the exponents, to base 10, of numbers whose logarithm is uniform."""
 
 SETTLED: Final = 2.0**-10
-"""The truth is known to this fraction of a unit in the last place; where it is not, a kink or a pole is too near."""
+"""Largest radius of the truth, in units in the last place; where it is larger, a kink or a pole is too near."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The largest error of a value, or of the slope by an operand, among ``points``, and where it was met.
+    """The largest error of a value, or of the derivative by an operand, among ``points``, and its point.
 
-    ``ulps`` counts units in the last place of the truth, ``budgets`` what rounding the operands and each step explains.
+    ``ulps`` is the error in units in the last place of the truth, and ``budgets`` in multiples of what rounding of the
+    operands and of each step explains.
     """
 
     operator: str
@@ -62,7 +64,7 @@ class Worst:
 
 
 def measurable(engine: Engine) -> list[Operator]:
-    """Return the elementwise operators of real operands alone that the engine has."""
+    """Return the engine's elementwise operators of real operands, without those whose derivatives all vanish."""
     return [
         row
         for row in operator_table().values()
@@ -74,7 +76,7 @@ def measurable(engine: Engine) -> list[Operator]:
 
 
 def measure(engine: Engine, row: Operator, dtype: str) -> list[Worst]:
-    """Return the worst of an operator's value and of each of its slopes in a dtype, as far as the engine shows them."""
+    """Return the largest errors of an operator's value and of each derivative in a dtype, if the engine shows them."""
     random = np.random.default_rng(crc32(row.name.encode()))
     places = np.stack([_spread(random, row, name) for name in row.argument_names], axis=-1)
     worst: dict[str, Worst] = {}
@@ -95,9 +97,10 @@ def measure(engine: Engine, row: Operator, dtype: str) -> list[Worst]:
 
 
 def _spread(random: np.random.Generator, row: Operator, argument: str) -> Points:
-    """Return numbers of the range of an operand, and numbers of all magnitudes with the signs that the range has.
+    """Return points in the range of an operand, and points of all magnitudes with the signs that the range has.
 
-    Where libraries take the smallest numbers for others by design, a clamp may do so with larger ones, too.
+    If libraries replace subnormal operands of the operator by design, a clamp may replace larger numbers, too: then all
+    points are in the range.
     """
     low, high = row.samples[argument]
     half = 0 if "subnormal" in row.exceptional.conventions else POINTS // 2
@@ -108,7 +111,7 @@ def _spread(random: np.random.Generator, row: Operator, argument: str) -> Points
 
 @dataclass(frozen=True, slots=True)
 class _Errors:
-    """The errors of a quantity at the places where its truth is a number of the dtype's normal range."""
+    """The errors of a quantity at the points where its truth is a normal number of the dtype."""
 
     of: str
     places: Points
@@ -125,7 +128,7 @@ class _Errors:
 
 
 def _errors(engine: Engine, row: Operator, places: Points, dtype: str) -> Iterator[_Errors]:
-    """Yield the errors of the value and of each slope, as far as the engine shows an array of them."""
+    """Yield the errors of the value and of each derivative for which the engine shows an array."""
     lowered = lower(_scenario(row, places, dtype), engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, dtype)
     for due, seen in zip(lowered.predictions, observe(lowered.scenario, engine), strict=True):
@@ -138,7 +141,7 @@ def _errors(engine: Engine, row: Operator, places: Points, dtype: str) -> Iterat
 
 
 def _scenario(row: Operator, places: Points, dtype: str) -> Scenario:
-    """Apply the operator once to leaves of these numbers, one a column, and go backward from all of them at once."""
+    """Return a scenario that applies the operator once to leaves, one for each column, and runs one backward."""
     shapes = (places.shape[:1],) * len(row.arguments)
     attributes = choose_attributes(SeededChoices(0), row, shapes, STANDARD)
     leaves = [
@@ -156,7 +159,7 @@ def _scenario(row: Operator, places: Points, dtype: str) -> Scenario:
 
 
 def _compared(of: str, places: Points, seen: npt.NDArray[Any], truth: Certified) -> _Errors:
-    """Count errors where the truth is known, is not zero, and neither overflows nor underflows."""
+    """Return the errors where the truth is known, is not zero, and neither overflows nor underflows."""
     form, size = truth.form, np.abs(truth.midpoint)
     units = np.array([last_place(number, form) if math.isfinite(number) else math.nan for number in size.tolist()])
     normal = (size >= form.smallest_normal) & (size <= form.largest) & (truth.radius <= SETTLED * units)

@@ -1,4 +1,4 @@
-"""The bench: one started engine, what is known of it, and what checks need to be run on it."""
+"""The grading session: one started engine, what is known of it, and the methods that checks need to run on it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from refgrad.scenario import Scenario
 
 @dataclass(slots=True)
 class Bench:
-    """Grades one started engine. A verdict is made once, since checks ask for those of others.
+    """Grading session of one started engine. Each check runs at most once, since checks use the verdicts of others.
 
-    Where several workers grade one engine, ``shared`` has what the others have made.
+    If several workers grade one engine, ``shared`` holds the verdicts of all workers.
     """
 
     engine: Engine
@@ -38,11 +38,11 @@ class Bench:
     _hung: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
-        """Let what can be relied on be found on the same engine."""
+        """Create the reliance on the same engine."""
         self.reliance = Reliance(self.engine)
 
     def grade(self, check: Check) -> Verdict:
-        """Run one check."""
+        """Return the verdict of a check, which is run if no verdict is known."""
         if check.id not in self._verdicts:
             make = partial(check.run, self)
             verdict = make() if self.shared is None else self.shared.made_once(check.id, make)
@@ -51,7 +51,11 @@ class Bench:
         return self._verdicts[check.id]
 
     def examine(self, scenario: Scenario, check: Check) -> Finding:
-        """Return what a scenario shows in a check; that the engine lacks an operator of it, if it does."""
+        """Return the finding of a scenario in a check.
+
+        It is ``unsupported`` if the engine lacks an operator of the scenario, and ``inconclusive`` if the check of one
+        is known to hang.
+        """
         if absent := self.engine.absent(scenario):
             return Finding("unsupported", Lacks(names=tuple(f"operator {name}" for name in absent)))
         if cause := self._hanging(scenario, check):
@@ -59,26 +63,26 @@ class Bench:
         return self.reliance.examined(scenario, check.id)
 
     def _hanging(self, scenario: Scenario, check: Check) -> str:
-        """Return the check of an operator in the scenario that is known to give no answer, or nothing."""
+        """Return the id of another check of an operator in the scenario that is known to hang, or an empty string."""
         if not self._hung:
             return ""
         others = {f"operators/{name}" for name in scenario.operators} - {check.id}
         return min(others & self._hung, default="")
 
     def prepare(self, scenarios: Sequence[Scenario], check: Check) -> None:
-        """Run scenarios in one batch that will be examined next."""
+        """Run scenarios that will be examined next in one batch."""
         offered = [each for each in scenarios if not self.engine.absent(each) and not self._hanging(each, check)]
         prepare(offered, self.engine, seeds=self.reliance.watches_seeds_in(check.id))
 
     def offers(self, operator: Operator) -> bool:
-        """Whether the engine has an operator."""
+        """Return True if the engine has an operator."""
         return self.engine.offers(operator)
 
     def profile(self, **fields: Any) -> Profile:
-        """Return what the engine's scenarios may contain."""
+        """Return the profile of the scenarios that the engine can run."""
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
 
-    def search(  # noqa: PLR0913 (each of them is the check's to say, by name)
+    def search(  # noqa: PLR0913 (the check chooses each of them, by name)
         self,
         check: Check,
         make: Callable[[int], Scenario],
@@ -88,10 +92,11 @@ class Bench:
         cause: str = "",
         variant: str = "",
     ) -> Verdict:
-        """Try what failed on some engine and the given scenarios, then some that follow from seeds.
+        """Try the regressions of a check and the given scenarios, then scenarios that are drawn from seeds.
 
-        The smallest that fails is shown. ``cause`` is the check because of which these scenarios leave something out,
-        and ``variant`` names a further search of the same check.
+        The verdict shows the smallest scenario that fails. ``cause`` is the id of the check because of which these
+        scenarios leave something out, and ``variant`` names a further search of the same check, which does not try
+        regressions.
         """
         known = () if variant else self._known(check)
         found = Search(self, check, make, examples, variant).run(dict.fromkeys((*known, *given)))
@@ -105,7 +110,7 @@ class Bench:
         return self.shown(check, first, further=tuple(map(self._shown, others)), **fields)
 
     def _known(self, check: Check) -> Iterator[Scenario]:
-        """Yield the scenarios in which some engine failed the check, as far as this one has what they need."""
+        """Yield the regressions of a check that the engine can run, in the form in which the check tries them."""
         met = (check.met(each, self) for each in regressions(check.id) if self.reliance.runnable(each))
         return (scenario for scenario in met if scenario is not None and self.reliance.runnable(scenario))
 
@@ -138,15 +143,15 @@ class Bench:
         )
 
     def lacks(self, check: Check, *names: str) -> Verdict:
-        """Return the verdict on what the engine does not offer."""
+        """Return the verdict for features or operators that the engine does not offer."""
         return self.verdict(check, "unsupported", Lacks(names=names))
 
     def blocked(self, check: Check, cause: str) -> Verdict:
-        """Return the verdict on a check that cannot be run, because another one fails."""
+        """Return the verdict for a check that cannot be run because another one fails."""
         return self.verdict(check, "inconclusive", Blocked(cause=cause))
 
     def verdict(self, check: Check, outcome: Outcome, fact: Fact | None = None, **fields: Any) -> Verdict:
-        """Return a verdict that no scenario shows."""
+        """Return a verdict without a scenario that shows it."""
         if fact is None:
             return self._verdict(check, outcome, **fields)
         evidence = Evidence(fact)

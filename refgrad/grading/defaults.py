@@ -1,4 +1,4 @@
-"""The defaults of grading that a project gives in the table ``[tool.refgrad]`` of its pyproject.toml."""
+"""Defaults of grading that a project sets in the table ``[tool.refgrad]`` of its pyproject.toml."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from refgrad.documents import checked, parsed_toml
 from refgrad.errors import UserError
 
 PATHS: Final = frozenset({"expect", "output"})
-"""The keys whose values are paths relative to the folder of the file."""
+"""Keys whose values are paths relative to the folder of the file."""
 
 
 class DefaultsError(UserError):
-    """The table ``[tool.refgrad]`` is not what it should be; the message says why in one line."""
+    """The table ``[tool.refgrad]`` is invalid; the message gives the reason in one line."""
 
 
 def read_defaults(folder: Path) -> dict[str, Any]:
-    """Return the defaults of the project that a folder is in, by the names of parameters.
+    """Return the defaults of the project that contains a folder, by the names of parameters.
 
-    The project is where the nearest pyproject.toml is. Raises DefaultsError.
+    The project is that of the nearest pyproject.toml. Raises DefaultsError if its table is invalid.
     """
     path = next((place / "pyproject.toml" for place in _upward(folder) if (place / "pyproject.toml").is_file()), None)
     if path is None:
@@ -34,7 +34,7 @@ def read_defaults(folder: Path) -> dict[str, Any]:
 
 
 def _upward(folder: Path) -> tuple[Path, ...]:
-    """Return a folder and those above it; the one that a process works in has no name, as in what a user types."""
+    """Return a folder and its parents. The current folder is an empty path, so that paths in it stay relative."""
     first = Path() if folder.absolute() == Path.cwd() else folder
     return (first, *folder.absolute().parents)
 

@@ -1,4 +1,4 @@
-"""The journal of a run: every verdict is appended to a file the moment it is known, so that none is lost."""
+"""The journal of a run: every verdict is appended to a file as soon as it is known, so that none is lost."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line
 
 MOST_BYTES: Final = 1 << 30
-"""Largest journal that is read, in bytes: of an engine that fails all checks it has tens of MB."""
+"""Largest size of a journal that is read, in bytes. That of an engine that fails all checks has tens of MB."""
 
 
 class JournalError(UserError):
-    """A journal cannot be used; the message names the file and the line, and says what to do."""
+    """A journal cannot be used; the message names the file and the line, and gives advice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """A file of JSON lines: a header that says what is being run, then one verdict a line."""
+    """A file of JSON lines: a header that describes the run, then one verdict on each line."""
 
     path: Path
 
     def begin(self, header: Mapping[str, Any]) -> None:
-        """Start afresh, in one go: whoever dies meanwhile leaves the old journal, or the new one with its header."""
+        """Replace the journal by one with only the header, atomically.
+
+        If the process dies meanwhile, the file is the old journal, or the new one with its header.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self.path.with_name(f".{self.path.name}.unfinished")
         try:
@@ -39,9 +42,9 @@ class Journal:
             unfinished.unlink(missing_ok=True)
 
     def append(self, verdict: Verdict) -> None:
-        """Add one verdict and hand it to the operating system; the rest of a line that was cut short is removed before.
+        """Append one verdict and pass it to the operating system. The rest of an incomplete line is removed first.
 
-        Raises OSError where it cannot be written; the lines before it stay.
+        Raises OSError if it cannot be written; the earlier lines stay.
         """
         with self.path.open("r+b", buffering=0) as file:
             file.seek(_end_of_lines(file))
@@ -49,9 +52,9 @@ class Journal:
             _write(file, _line(verdict.to_json()))
 
     def resume(self, header: Mapping[str, Any]) -> list[Verdict]:
-        """Return the verdicts already known, for a run with the same header, without a last line that was cut short.
+        """Return the verdicts of a journal with the same header, without a last line that was cut short.
 
-        Nothing is written. Raises JournalError where the journal cannot be read, belongs to another run, or is damaged
+        Nothing is written. Raises JournalError if the journal cannot be read, belongs to another run, or is damaged
         before its end.
         """
         whole = read_bytes(self.path, JournalError, MOST_BYTES).split(b"\n")[:-1]
@@ -75,7 +78,7 @@ def _line(row: Mapping[str, Any]) -> bytes:
 
 
 def _read(line: bytes) -> object:
-    """Return what a line holds; None where it is not JSON, or nested too deep to be read."""
+    """Return the JSON value of a line, or None if the line is not JSON or is nested too deep."""
     try:
         return json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -83,7 +86,7 @@ def _read(line: bytes) -> object:
 
 
 def _end_of_lines(file: Any) -> int:
-    """Return where the last whole line of a file ends."""
+    """Return the offset at which the last complete line of a file ends."""
     end = int(file.seek(0, os.SEEK_END))
     while end:
         start = max(end - 65536, 0)
@@ -96,7 +99,7 @@ def _end_of_lines(file: Any) -> int:
 
 
 def _write(file: Any, line: bytes) -> None:
-    """Write all of a line: a disk that is nearly full takes a part of it, and refuses the rest."""
+    """Write all bytes of a line. A disk that is nearly full accepts a part of them first and raises an error later."""
     rest = memoryview(line)
     while rest:
         rest = rest[file.write(rest) :]

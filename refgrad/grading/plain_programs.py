@@ -1,4 +1,4 @@
-"""Plain programs, whose gradients follow from the chain rule alone, and the faults that wrong gradients point to."""
+"""Plain programs, whose gradients follow only from the chain rule, and the faults that their wrong gradients show."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from refgrad.native.text import plain_line
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 
 SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"})
-"""The operators of two operands that plain programs use, and how formulas write them."""
+"""Operators of two operands that plain programs use, with their signs in formulas."""
 
 LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in (("x", 1.5), ("y", 2.25)))
-"""The operands of plain programs."""
+"""Operands of plain programs."""
 
 WITH_KEPT_GRADIENTS: Final = MappingProxyType({"add": ((5, 3), (7, 4)), "multiply": ((16.875, 6.75), (23.625, 9))})
 """Gradients of ``x`` and ``y`` after two backwards from `(x + y) + x` or `(x * y) * x` if results keep their gradients.
 
-In the second pair the output, too, adds the seed to the gradient that it kept.
+In the second pair the output also adds the seed to the gradient that it kept.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class PlainProgram:
-    """The gradients of ``x`` and ``y`` after a backward from each of the outputs, and the formula that is computed."""
+    """A program that reads the gradients of ``x`` and ``y`` after a backward from each output, and its formula."""
 
     formula: str
     steps: tuple[Apply, ...]
@@ -47,7 +47,7 @@ class PlainProgram:
         return Scenario((*leaves, *self.steps, *(Backward(output, None) for output in self.outputs), *reads))
 
     def run(self, engine: Engine) -> Finding | None:
-        """Run the program on an engine; return None if the engine cannot run it."""
+        """Run the program on an engine and return its finding, or None if the engine cannot run it."""
         scenario = self.scenario
         if engine.absent(scenario) or not required_features(scenario) <= engine.adapter.features:
             return None
@@ -56,9 +56,9 @@ class PlainProgram:
 
 
 def suspected_faults(engine: Engine) -> list[str]:
-    """Return one line on each fault that plain programs show.
+    """Return a description of each fault that plain programs show, one line each.
 
-    There are none where no operator has a right gradient: the templates of the adapter may be wrong. Where sums and
+    There are none if no operator has a right gradient, since the templates of the adapter may be wrong. If sums or
     products are wrong, nothing else is tried.
     """
     if not any(_runs_right(_once(name), engine) for name in PLAIN):
@@ -71,7 +71,7 @@ def suspected_faults(engine: Engine) -> list[str]:
 
 
 def faults_of_one_backward(engine: Engine) -> list[str]:
-    """Return one line on each fault that sums and products show in programs of a single backward.
+    """Return a description of each fault of sums and products in programs with a single backward, one line each.
 
     If both operators fail only where ``x`` is used twice, the fault is in neither, and no operator is named.
     """
@@ -83,12 +83,12 @@ def faults_of_one_backward(engine: Engine) -> list[str]:
 
 
 def sends_kept_gradients_again(engine: Engine) -> bool:
-    """Return True if a further backward of a graph also sends what results have kept of earlier ones, as micrograd's.
+    """Return True if a second backward of a graph also propagates the gradients that results kept of the first.
 
-    That is how such an engine works, and no fault: programs of one backward are right, and so are backwards of separate
-    graphs. After a second backward of one graph the gradients are not just any wrong ones, but exactly those that the
-    kept ones give. An engine that overwrites, doubles or loses gradients gives others, or has others wrong as well, and
-    its fault is reported.
+    micrograd works like this. It is not a fault: programs with one backward are right, and so are backwards of separate
+    graphs. After a second backward of one graph the gradients are exactly those that kept gradients lead to. An engine
+    that overwrites, doubles or loses gradients gives others, or has other programs wrong as well, and its fault is
+    reported.
     """
     if suspected_faults(engine):
         return False
@@ -97,14 +97,14 @@ def sends_kept_gradients_again(engine: Engine) -> bool:
 
 
 def _after_two_backwards(name: str, engine: Engine) -> tuple[float, ...]:
-    """Return the gradients of ``x`` and ``y`` after two backwards of one graph, to seven digits; none without both."""
+    """Return the gradients of ``x`` and ``y`` that exist after two backwards of one graph, to seven digits."""
     steps = Apply("a", name, ("x", "y")), Apply("b", name, ("a", "x")), *(Backward("b", retain_graph=True),) * 2
     seen = observe(Scenario((*LEAVES, *steps, Read("grad", "x"), Read("grad", "y"))), engine)[-2:]
     return tuple(float(f"{each.array.item():.7g}") for each in seen if each.array is not None and each.array.size == 1)
 
 
 def _first_wrong(programs: Iterable[PlainProgram], engine: Engine, operator: str = "") -> str:
-    """Describe the first program with a wrong gradient, and name the operator; stop at one that does not run."""
+    """Describe the first program with a wrong gradient, and name the operator. Stop at a program that does not run."""
     for program in programs:
         finding = program.run(engine)
         if finding is None:
@@ -123,13 +123,16 @@ def _runs_right(program: PlainProgram, engine: Engine) -> bool:
 
 
 def _once(name: str) -> PlainProgram:
-    """Return a single use of an operator."""
+    """Return a program that uses an operator once."""
     formula, operands = (f"x {SIGNS[name]} y", ("x", "y")) if name in SIGNS else (f"{name}(x)", ("x",))
     return PlainProgram(f"`{formula}`", (Apply("a", name, operands),), ("a",))
 
 
 def _twice(name: str) -> Iterator[PlainProgram]:
-    """Yield programs of one operator of two operands that use ``x`` twice; each operand is served last in one."""
+    """Yield programs of one operator of two operands that use ``x`` twice.
+
+    If ``y`` is used, too, it is the second operand in one program and the first in another.
+    """
     sign = SIGNS[name]
     yield PlainProgram(f"`x {sign} x`", (Apply("a", name, ("x", "x")),), ("a",))
     for first, second in ("xy", "yx"):
@@ -138,13 +141,13 @@ def _twice(name: str) -> Iterator[PlainProgram]:
 
 
 def _with_sum(name: str) -> PlainProgram:
-    """Return a program that uses ``x`` in an operator and in a sum with the result."""
+    """Return a program that uses ``x`` in an operator and again in a sum with the result."""
     formula, operands = ("x * x", ("x", "x")) if name == "multiply" else (f"{name}(x)", ("x",))
     return PlainProgram(f"`{formula} + x`", (Apply("a", name, operands), Apply("b", "add", ("a", "x"))), ("b",))
 
 
 def _two_backwards(name: str) -> PlainProgram:
-    """Return two calls of backward, from two outputs with the same leaves."""
+    """Return a program with two backward calls, from two outputs with the same leaves."""
     sign = SIGNS[name]
     steps = Apply("a", name, ("x", "y")), Apply("b", name, ("y", "x"))
     return PlainProgram(f"`x {sign} y`, then from `y {sign} x`", steps, ("a", "b"))

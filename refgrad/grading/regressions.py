@@ -1,4 +1,4 @@
-"""Scenarios in which some engine failed, by check: every engine meets them, whatever the seed of its run."""
+"""Regressions: scenarios that some engine failed, by check. Every engine is tried on them, whatever the seed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
 
 FOLDER: Final = "regressions"
-"""The folder of ``specs/`` with a file a chapter, which has for each check tables of a scenario and who failed it."""
+"""Folder of ``specs/`` with a file for each chapter: by check, tables of a scenario and an engine that failed it."""
 
 
 class RegressionError(UserError):
-    """A file of scenarios that failed is malformed; the message names the file and the check."""
+    """A file of regressions is malformed; the message names the file and the check."""
 
 
 def regressions(check: str) -> tuple[Scenario, ...]:
-    """Return the scenarios in which some engine failed a check. Raises RegressionError."""
+    """Return the scenarios that some engine failed in a check. Raises RegressionError if one is malformed."""
     chapter, _, name = check.partition("/")
     rows = _chapter(chapter).get(name, ())
     return tuple(_scenario(check, row) for row in rows)

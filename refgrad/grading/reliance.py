@@ -1,9 +1,9 @@
-"""What an engine can be relied on for when something else of it is tried.
+"""Parts of an engine that scenarios can rely on while they try something else.
 
-What its behaviours show decides how scenarios are written: an engine that loses a contribution where a tensor is used
-twice is not told so again by each of its operators. A behaviour is doubted only for what others build on: not for a
-number that is merely inaccurate, not for an operator that is wrong by itself, and not for a start that no other
-scenario makes.
+The results of behaviours decide how scenarios are written. If an engine loses a contribution where a tensor is used
+twice, for example, the checks of operators avoid such uses, so that only the behaviour reports the fault. A behaviour
+counts as failing only if other scenarios depend on it: not because of an inaccurate number, not because of an operator
+that is wrong by itself, and not because of a backward that starts at a leaf, which no other scenario has.
 """
 
 from __future__ import annotations
@@ -34,18 +34,21 @@ from refgrad.native.engine import Engine, observe
 from refgrad.scenario import Scenario, parse
 
 SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
-"""The behaviour that says once whether backwards write to seeds."""
+"""Id of the only behaviour that reports that backwards write to seeds."""
 
 PLAIN: Final = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
-"""What is shown with other operators may be their fault: a wrong matmul is no reason to doubt accumulation."""
+"""Operators whose scenarios show whether a behaviour holds.
+
+A failure with another operator may be that operator's: a wrong matmul does not show that accumulation is wrong.
+"""
 
 MEETINGS: Final = frozenset(get_args(Meeting))
 
 TRIED_MEETINGS: Final = 40
-"""So many scenarios of an operator are looked through for those in which its operands meet in each way."""
+"""Largest number of scenarios of an operator that are drawn to find each way in which its operands can meet."""
 
 ENOUGH: Final = 3
-"""So many are tried of each way."""
+"""Number of scenarios that are tried for each way."""
 
 PRODUCT_OF_A_SUBNORMAL: Final = parse(
     """
@@ -59,7 +62,7 @@ PRODUCT_OF_A_SUBNORMAL: Final = parse(
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A scenario of a behaviour, and whether it showed the right arrays."""
+    """A scenario of a behaviour. It is ``right`` if the engine showed the right arrays."""
 
     behaviour: str
     scenario: Scenario
@@ -68,7 +71,7 @@ class _Trial:
 
 @dataclass
 class Reliance:
-    """What a started engine has, and which behaviours it shows; each is tried once."""
+    """What scenarios can rely on in a started engine. Each behaviour is tried once."""
 
     engine: Engine
     _trials: dict[str, tuple[_Trial, ...]] = field(default_factory=dict, init=False)
@@ -78,10 +81,10 @@ class Reliance:
 
     @cached_property
     def takes_seeds(self) -> bool:
-        """Whether a seed can be relied on to reach the rules; if not, outputs are weighted and summed instead.
+        """Return True if seeds reach the rules. If not, outputs are weighted and summed instead.
 
-        A seed that arrives through some operators is not what is wrong with others. Where the engine has no operator to
-        try it by, what the adapter says is believed.
+        It is enough that seeds arrive through one set of operators: others that fail are wrong themselves. If the
+        engine has no operators to try this with, the declaration of the adapter counts.
         """
         tried: dict[frozenset[str], bool] = {}
         for trial in self._tried("seeds/"):
@@ -91,27 +94,27 @@ class Reliance:
 
     @cached_property
     def weighs(self) -> bool:
-        """Whether outputs can be weighted where no seeds are taken: by a product that is not wrong by itself."""
+        """Return True if outputs can be weighted in place of seeds: the product of the engine is right by itself."""
         return WEIGHT in self.engine.operators and not self.is_faulty(WEIGHT)
 
     @cached_property
     def watches_seeds(self) -> bool:
-        """Whether seeds are looked at again after a backward: if an engine writes to them, a behaviour tells, once."""
+        """Return True if seeds are read again after a backward. Otherwise a behaviour reports writes to them."""
         return all(trial.right for trial in self._tried(SEEDS_STAY))
 
     @cached_property
     def flushes_subnormals(self) -> bool:
-        """Whether a product with a subnormal number is zero: a mode of the processor that the engine chose."""
+        """Return True if a product with subnormal operands is zero: the engine has set the processor to flush them."""
         if not self.runnable(PRODUCT_OF_A_SUBNORMAL):
             return False
         shown = observe(PRODUCT_OF_A_SUBNORMAL, self.engine)[-1].array
         return shown is not None and not shown.any()
 
     def _tried(self, behaviours: str) -> tuple[_Trial, ...]:
-        """Try the scenarios that show arrays of all behaviours of this prefix.
+        """Try the scenarios of all behaviours with this prefix that show arrays.
 
-        One that differs from a failed one neither in its operators nor in where its backward starts is not run: no
-        question is asked that it could decide, and each may cost a process.
+        A scenario counts as failed without being run if another one failed that has the same operators and also does,
+        or does not, start a backward at a leaf. It could not change any answer, and each run may cost a process.
         """
         if behaviours not in self._trials:
             named = [b for b in all_behaviours() if b.id.startswith(behaviours)]
@@ -133,25 +136,25 @@ class Reliance:
         return not finding.failed or finding.outcome == "inaccurate"
 
     def examined(self, scenario: Scenario, check: str) -> Finding:
-        """Return what a scenario shows; that seeds are written to is told once, by a behaviour."""
+        """Return the finding of a scenario. Only the checks of :meth:`watches_seeds_in` report writes to seeds."""
         return examine(scenario, self.engine, seeds=self.watches_seeds_in(check))
 
     def watches_seeds_in(self, check: str) -> bool:
-        """Whether seeds are looked at again in the scenarios of a check."""
+        """Return True if seeds are read again in the scenarios of a check."""
         return check == SEEDS_STAY or (check.startswith("contracts/") and self.watches_seeds)
 
     def lacking(self, scenario: Scenario) -> list[str]:
-        """What the engine would need for a scenario: features, and operators."""
+        """Return the features, dtypes and operators that a scenario needs and the engine lacks."""
         features = sorted(required_features(scenario) - self.engine.adapter.features)
         features += [f"dtype {dtype}" for dtype in self.engine.adapter.dtypes_lacking(scenario)]
         return features + [f"operator {name}" for name in sorted(scenario.operators - self.engine.operators.keys())]
 
     def runnable(self, scenario: Scenario) -> bool:
-        """Whether the engine has all that a scenario uses."""
+        """Return True if the engine has everything that a scenario uses."""
         return not self.lacking(scenario)
 
     def filled(self, scenario: Scenario) -> Scenario:
-        """Return a scenario that is about no operator with operators that the engine has, and that are not wrong."""
+        """Return a scenario that is about no operator, with operators that the engine has and that are not wrong."""
         return filled(scenario, self._fit, arrays="arrays" in self.engine.adapter.features)
 
     @cached_property
@@ -160,7 +163,7 @@ class Reliance:
         return frozenset(n for n in self.engine.operators if n not in PLAIN or not self.is_faulty(n))
 
     def isolated(self, scenario: Scenario) -> Scenario:
-        """Try the operator in a way that relies on nothing that the engine gets wrong around it."""
+        """Return a scenario of an operator without anything else that the engine gets wrong."""
         if self.failing("sharing/"):
             scenario = with_own_operands(scenario)
         if self.failing("leaves/constants_stop_gradients"):
@@ -175,9 +178,10 @@ class Reliance:
         return scenario if self.takes_seeds else without_seeds(scenario, weighs=self.weighs)
 
     def wrong_alone(self, scenario: Scenario, operators: Collection[str]) -> str:
-        """Return the first of these operators that is wrong by itself on operands that a scenario gives it, or nothing.
+        """Return the first operator that is wrong by itself on operands that it has in a scenario, or an empty string.
 
-        By itself, it is given a leaf for every operand, of the very shape and numbers.
+        Each application is run by itself, with a leaf of the same shape and numbers for each operand. An operator that
+        is known to hang counts as wrong.
         """
         for name in sorted(operators):
             if self.engine.hangs(frozenset({name})):
@@ -188,7 +192,7 @@ class Reliance:
         return ""
 
     def right_meetings(self, operator: str) -> frozenset[Meeting]:
-        """Return the ways in which operands may meet for an operator to be right by itself, as far as trials tell."""
+        """Return the ways in which operands may meet for which all trials of the isolated operator are right."""
         if operator not in self._meetings:
             profile = Profile(operators=frozenset({operator}), scalars_only=self.engine.adapter.scalars_only, empty=0.0)
             tried: dict[Meeting, list[bool]] = {}
@@ -203,11 +207,11 @@ class Reliance:
         return self._meetings[operator]
 
     def reliable_on(self, behaviours: str, operators: frozenset[str]) -> bool:
-        """Whether it shows them in those scenarios of a behaviour that use these operators."""
+        """Return True if the engine is right in all scenarios of a behaviour that use exactly these operators."""
         return all(trial.right for trial in self._tried(behaviours) if trial.scenario.operators == operators)
 
     def failing(self, behaviours: str) -> str:
-        """Return the first behaviour of this prefix that others cannot build on, or nothing."""
+        """Return the id of the first failing behaviour with this prefix on which others depend, or an empty string."""
         if behaviours not in self._failing:
             wrong = (trial for trial in self._tried(behaviours) if not trial.right)
             self._failing[behaviours] = next((t.behaviour for t in wrong if self._counts(t.scenario)), "")
@@ -218,14 +222,14 @@ class Reliance:
         return plain and not any(self._is_wrong_in(scenario, name) for name in scenario.operators)
 
     def _is_wrong_in(self, scenario: Scenario, operator: str) -> bool:
-        """Whether an operator is wrong by itself on numbers, or on operands that a scenario gives it."""
+        """Return True if an operator is wrong by itself on scalars, or on operands that it has in a scenario."""
         if self.is_faulty(operator):
             return True
         tried = map(self.seeded, map(with_own_operands, applications_alone(scenario, operator)))
         return any(self._is_wrong(each, self._is_right) for each in tried if self.runnable(each))
 
     def is_faulty(self, operator: str) -> bool:
-        """Whether an operator is wrong by itself on numbers."""
+        """Return True if an operator is wrong by itself on scalars."""
         if operator not in self._faulty:
             joint = alone(operator)
             hangs = self.engine.hangs(joint.operators)
@@ -233,9 +237,9 @@ class Reliance:
         return self._faulty[operator]
 
     def _is_wrong(self, scenario: Scenario, is_right: Callable[[Finding], bool]) -> bool:
-        """Whether one application is wrong, and no engine's loss of leaves explains it.
+        """Return True if one application is wrong, and no loss of leaves by the engine explains it.
 
-        It is not if it is right where the gradient of each operand alone is wanted.
+        A loss of leaves explains it if the application is right whenever a single operand requires grad.
         """
         if is_right(examine(scenario, self.engine)):
             return False

@@ -1,7 +1,7 @@
-"""The search for scenarios that fail, of one check on one engine.
+"""Search for scenarios that fail one check on one engine.
 
-A failure that was seen is never taken back: one that does not come again is told as it was, and says how often it came.
-Behind the first fault the search goes on for one of another kind, which the first might hide.
+A failure is never withdrawn: if it does not occur again, it is reported with the number of runs in which it occurred.
+After the first fault the search continues for one of another kind, which the first might hide.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ if TYPE_CHECKING:
     from refgrad.grading.checks.check import Check
 
 REPEATS: Final = 4
-"""How often a scenario that failed is run again, to see whether it always does."""
+"""Number of times that a failed scenario is run again, to see whether it always fails."""
 
 ROUNDS: Final = 16
-"""How often as many scenarios are drawn, at most, until enough of them are decided; twice, if none at all are."""
+"""Largest number of rounds of drawn scenarios until enough are decided; two if none at all is decided."""
 
 MOST_CRASHED: Final = 6
-"""How many processes may end in a check before it tells what it has."""
+"""Number of ended processes after which a check runs no further scenarios."""
 
 MOST_HUNG: Final = 3
-"""The same where one of them did not answer: that one, and two candidates of shrinking."""
+"""The same limit if a scenario hung: the first one, and two candidates of shrinking."""
 
 MOST_FOR_ANOTHER: Final = 100
-"""How many scenarios are drawn, at most, to find a fault of another kind behind the first."""
+"""Largest number of scenarios that are drawn to find a fault of another kind after the first."""
 
 ANOTHER_SEED: Final = 2**32
-"""What is added to a run's seed where other scenarios are to be drawn."""
+"""Offset added to a run's seed to draw other scenarios."""
 
 
 ABOUT: Final = 0.5
-"""How much of an inaccuracy a smaller scenario has to show."""
+"""Smallest ratio of the inaccuracy of a shrunk scenario to that of the original."""
 
 MANY: Final = 10
-"""So many times as inaccurate is a fault of another kind."""
+"""Ratio of two inaccuracies above which they are faults of different kinds."""
 
 
 def budgets(finding: Finding) -> float:
-    """Return how many times what rounding explains an error is; 0 where a finding is about something else."""
+    """Return the error of a finding in multiples of what rounding explains; 0 if the finding is not about an error."""
     return float(finding.fact.budgets) if isinstance(finding.fact, Entry) else 0.0
 
 
 def _severity(finding: Finding) -> tuple[int, bool, float]:
-    """Return what sorts findings, the worst first."""
+    """Return the sort key of findings, the most severe first."""
     return (*finding.rank, -budgets(finding))
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A scenario, what it showed, and in how many runs of how many."""
+    """A scenario and its finding, which ``seen`` of ``runs`` runs showed."""
 
     scenario: Scenario
     finding: Finding
@@ -70,15 +70,15 @@ class Demonstration:
 
     @property
     def evidence(self) -> Evidence | None:
-        """What shows the outcome."""
+        """The fact of the finding with its step and runs, or None without a fact."""
         fact = self.finding.fact
         return None if fact is None else Evidence(fact, self.finding.step, self.seen, self.runs)
 
 
 def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callable[[], bool]) -> Demonstration:
-    """Run a scenario that failed again, to see whether it always does; one that ended a process is run once more.
+    """Run a failed scenario again, to see whether it always fails. One that ended a process is run only once more.
 
-    The process in which it failed has run others, which may have left something behind: it is run in another.
+    The process in which it failed has run other scenarios, which may have changed its state, so another is used.
     """
     runs = REPEATS
     bench.engine.runner.renew()
@@ -91,7 +91,7 @@ def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callabl
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found: faults, the worst first, or where there are none, an outcome.
+    """The result of a search: faults, the worst first, or the outcome if there are none.
 
     ``examples`` counts the scenarios that were tried, up to the first that failed.
     """
@@ -104,7 +104,7 @@ class Found:
 
 @dataclass(slots=True)
 class Search:
-    """Scenarios of one check, and what they were found to be."""
+    """A search among scenarios of one check, with the outcomes so far."""
 
     bench: Bench
     check: Check
@@ -119,13 +119,13 @@ class Search:
     endings: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        """Count the processes that end from here on."""
+        """Record how many processes have ended before the search."""
         self.endings = self.bench.engine.runner.endings
 
     def run(self, given: Iterable[Scenario]) -> Found:
-        """Try the given scenarios, and draw others until one fails, or until enough are decided.
+        """Try the given scenarios, then draw others until one fails or enough are decided.
 
-        Where none are to be drawn, the given ones decide.
+        If ``examples`` is 0, none are drawn, and the given scenarios decide the outcome.
         """
         rest, number = self.made_ready(given), 0
         for number, scenario in enumerate(rest, 1):
@@ -148,18 +148,18 @@ class Search:
         return Found(tried, outcome=self.outcome, fact=self.fact)
 
     def made_ready(self, given: Iterable[Scenario]) -> Iterator[Scenario]:
-        """Yield scenarios, run batch by batch before they are looked at."""
+        """Yield scenarios. Each batch is run before its first scenario is yielded."""
         for batch in batches(list(given)):
             self.prepare(batch)
             yield from batch
 
     def prepare(self, scenarios: Sequence[Scenario]) -> None:
-        """Run scenarios that will be looked at next, unless no more processes may end."""
+        """Run scenarios that will be examined next, unless too many processes have ended."""
         if not self.is_exhausted:
             self.bench.prepare(scenarios, self.check)
 
     def drawn(self, fails: Callable[[Scenario], bool], offset: int, examples: int) -> tuple[Counterexample | None, int]:
-        """Draw scenarios until one fails, at most so many; return it, and how many were tried."""
+        """Draw at most ``examples`` scenarios until one fails; return it and the number of scenarios tried."""
         settings = self.bench.settings
         found = find_counterexample(
             self.make,
@@ -175,14 +175,15 @@ class Search:
         return counterexample, found.examples
 
     def shrunk(self, scenario: Scenario, fails: Callable[[Scenario], bool]) -> Counterexample:
-        """Return a scenario that failed, with the smallest one that does so as badly: a wrong number stays wrong."""
+        """Return a failed scenario with the smallest one that fails as severely: a wrong number stays wrong."""
         smaller = shrink(scenario, lambda each: fails(each) and self.is_as_bad(each, scenario))
         return Counterexample(0, scenario, smaller)
 
     def is_as_bad(self, scenario: Scenario, first: Scenario) -> bool:
-        """Whether the outcome of a scenario that failed is at least as bad as that of another.
+        """Return True if the outcome of one failed scenario is at least as severe as that of another.
 
-        Of two that are inaccurate, the error of the one must be about as many times what rounding explains.
+        If both are inaccurate, the errors in multiples of what rounding explains are compared, with the tolerance
+        ``ABOUT``.
         """
         found, other = self.failed[scenario], self.failed[first]
         if found.outcome == other.outcome == "inaccurate":
@@ -190,7 +191,7 @@ class Search:
         return OUTCOMES.index(found.outcome) <= OUTCOMES.index(other.outcome)
 
     def fails(self, scenario: Scenario) -> bool:
-        """Whether a scenario shows a fault that is this check's to tell; no once too many processes have ended."""
+        """Return True if a scenario shows a fault that the check reports; False after too many ended processes."""
         if self.is_exhausted and not self.bench.engine.has_run(scenario):
             return False
         finding = self.bench.examine(scenario, self.check)
@@ -199,7 +200,7 @@ class Search:
         self.refused += finding.outcome == "unsupported" and not isinstance(finding.fact, Lacks)
         if not finding.failed or not self.bench.reliance.runnable(scenario):
             return False
-        if self.check.operator_name not in {"", *scenario.operators}:  # what is tried with an operator is not its fault
+        if self.check.operator_name not in {"", *scenario.operators}:  # not a fault of the operator, which is absent
             return False
         if self.check.excuses(scenario, finding, self.bench):
             self.excused += 1
@@ -210,10 +211,10 @@ class Search:
         return True
 
     def _all(self, found: Counterexample, tried: int, rest: Iterable[Scenario] = ()) -> Found:
-        """Return a fault, and one of another kind if the rest or what is drawn shows any, the worst first.
+        """Return a fault, and one of another kind if the rest or drawn scenarios show one, the worst first.
 
-        Of another kind is another outcome, the same without what is special about the first, or an inaccuracy that is
-        many times that of the first.
+        A fault is of another kind if it has another outcome, if it lacks the rare ingredients of the first, or if its
+        inaccuracy is many times that of the first.
         """
         first = self.demonstrated(found, self.fails)
         rare = rare_ingredients(found.scenario) & rare_ingredients(found.shrunk)
@@ -237,7 +238,7 @@ class Search:
         return Found(tried, tuple(sorted(both, key=lambda each: _severity(each.finding))))
 
     def demonstrated(self, found: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
-        """Run what was found again: the smallest scenario if that always fails, else the first that did."""
+        """Run a counterexample again: the shrunk scenario if that always fails, else the original one."""
         shown = [found.shrunk] if isinstance(self.failed[found.shrunk].fact, Died) else [found.shrunk, found.scenario]
         runs = (run_again(each, self.failed[each], self.bench, partial(self._again, each, fails)) for each in shown)
         last = next(runs)
@@ -245,7 +246,7 @@ class Search:
         return replace(last, finding=self.failed[last.scenario])
 
     def _again(self, scenario: Scenario, fails: Callable[[Scenario], bool]) -> bool:
-        """Whether a scenario fails again; one that ended a process is run, however many have ended."""
+        """Return True if a scenario fails again. One that ended a process is run, however many have ended."""
         if not isinstance(self.failed[scenario].fact, Died):
             return fails(scenario)
         finding = self.bench.examine(scenario, self.check)
@@ -255,30 +256,34 @@ class Search:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether as many processes have ended as one check may spend; one that hung costs its whole time limit."""
+        """Return True if no more processes may end in this check. One that hung costs its whole time limit."""
         most = MOST_HUNG if self.outcomes["hung"] else MOST_CRASHED
         return self.bench.engine.runner.endings - self.endings >= most
 
     @property
     def decided(self) -> int:
-        """How many scenarios were found to be right; what is only as inaccurate as an operator is known to be is."""
+        """Number of scenarios that were right, or whose failure a known inaccuracy of an operator explains."""
         return self.outcomes["passed"] + self.outcomes["convention"] + self.excused
 
     @property
     def is_decided(self) -> bool:
-        """Whether at least half as many scenarios were decided as were to be tried."""
+        """Return True if at least half as many scenarios were decided as were to be tried."""
         return 2 * self.decided >= self.examples
 
     @property
     def outcome(self) -> Outcome:
-        """Nothing failed: passed, unless conventions were met, too little was decided, or nothing is implemented."""
+        """Outcome of a search without failures.
+
+        It is ``passed``, ``convention`` if one was observed, or, if too few scenarios were decided, the more frequent
+        of ``unsupported`` and ``inconclusive``.
+        """
         if not self.is_decided:
             return "unsupported" if self.outcomes["unsupported"] > self.outcomes["inconclusive"] else "inconclusive"
         return "convention" if self.outcomes["convention"] else "passed"
 
     @property
     def fact(self) -> Fact | None:
-        """What is told where nothing failed: of a choice, of what could not be decided, or of how many there were."""
+        """Fact of a search without failures: a choice, why too little was decided, or the counts of outcomes."""
         outcome = self.outcome
         finding = self.said.get(outcome)
         if outcome != "passed" and finding is not None and finding.fact is not None and not self.decided_some(outcome):
@@ -286,5 +291,5 @@ class Search:
         return Tally.of(self.outcomes)
 
     def decided_some(self, outcome: Outcome) -> bool:
-        """Whether too few scenarios were decided, though some were."""
+        """Return True if too few scenarios were decided, but at least one was."""
         return outcome != "convention" and self.decided > 0

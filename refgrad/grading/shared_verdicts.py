@@ -1,4 +1,4 @@
-"""Verdicts that the workers of one run share: each is made once, whichever worker needs it first."""
+"""Verdicts that the workers of one run share. Each is computed once, by the first worker that needs it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ except ImportError:  # on Windows, where two workers may make the same verdict
     fcntl = None  # type: ignore[assignment]
 
 PLACE_BYTES = 7
-"""How many bytes the offset of a lock has: one that a file may have, and that no two checks share."""
+"""Number of bytes of the offset of a lock: valid in a file, and large enough that no two checks share one."""
 
 
 class SharedVerdicts:
-    """A file with a line a verdict; while one is made, a byte of the file that stands for its check is locked.
+    """A file with one line for each verdict.
 
-    A check never needs itself, by way of others either, so no two workers wait for each other. A lock ends with the
-    process that has it: where a worker dies, the next one makes the verdict. The threads of one process share its
-    locks, so one of them may use it at a time.
+    While a verdict is computed, a byte of the file that stands for its check is locked.
+
+    A check never needs itself, not even through other checks, so no two workers wait for each other. A lock ends with
+    the process that holds it: if a worker dies, the next one computes the verdict. The threads of one process share its
+    locks, so only one of them may use the object at a time.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file, or make it."""
+        """Open the file, or create it."""
         self._file = path.open("a+b", buffering=0)
         self._end = 0
         self._lines: dict[bytes, bytes] = {}
@@ -38,7 +40,7 @@ class SharedVerdicts:
         self._file.close()
 
     def made_once(self, check: str, make: Callable[[], Verdict]) -> Verdict:
-        """Return the verdict that a worker has made, or make it while the others wait."""
+        """Return the verdict of a check that a worker has computed, or compute it while the others wait."""
         with self._locked(check):
             self._read()
             made = _complete(self._lines.get(check.encode(), b""))
@@ -64,7 +66,7 @@ class SharedVerdicts:
             self._file.write(f"\n{verdict.id} {json.dumps(verdict.to_json())}\n".encode())
 
     def _read(self) -> None:
-        """Take in the lines that were written since the last time."""
+        """Read the lines that were written since the last call."""
         self._file.seek(self._end)
         text, end, _ = self._file.read().rpartition(b"\n")
         self._end += len(text + end)
@@ -73,7 +75,7 @@ class SharedVerdicts:
 
 
 def _complete(row: bytes) -> Verdict | None:
-    """Read a verdict; whoever died while writing has left none, or a part of one."""
+    """Return the verdict of a row, or None if its writer died before the row was complete."""
     try:
         return Verdict.from_json(json.loads(row))
     except ValueError:

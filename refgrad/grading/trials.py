@@ -1,4 +1,4 @@
-"""Trials of an adapter's templates, each alone, on a number, a vector, a matrix and an array without entries."""
+"""Trials of an adapter's templates, each by itself, on a number, a vector, a matrix and an empty array."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ KINDS: Final = MappingProxyType({
     "a matrix": np.array([[1.5, 0.75, 2.25], [0.5, 1.25, 1.75]]),
     "an empty array": np.zeros((0, 2)),
 })
-"""What each template is tried on."""
+"""Arrays on which each template is tried, by kind."""
 
 CORNERS: Final = 24
-"""How many of an operator's corners are looked through for one of each kind."""
+"""Number of fixed cases of an operator that are searched for one of each kind of array."""
 
 LARGEST: Final = 24
-"""The most numbers of a scenario that a reader can follow."""
+"""Largest number of entries of all leaves of a scenario that a reader can follow."""
 
 LEAF: Final = ("leaf", "value")
 FIXED: Final = ("constant", "value")
 GRADIENT: Final = ("seed", "backward", "gradient", "vjp")
-"""The fields that a tensor, a constant and a gradient are made and read by."""
+"""Fields of adapters that make or read a leaf, a constant and a gradient."""
 
 PATIENCE: Final = 20.0
-"""The seconds that one template has."""
+"""Time limit of one program, in seconds."""
 
 PLAIN: Final = ("multiply", "add", "exp", "sin", "tanh", "square", "negative")
-"""What a gradient is tried with: the first that the engine has."""
+"""Simple operators whose gradients are tried, in this order."""
 
 OTHERS: Final = 8
-"""So many further operators are tried with where all of these fail: they may be at fault themselves."""
+"""Number of further operators that are tried if all of these fail, since they may be at fault themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One template, or those that belong together, on one kind of array: what was run, and what was found.
+    """The result of one template, or of templates that belong together, on one kind of array.
 
-    ``fields`` are the adapter's fields that it is about, by what each says. What is ``necessary`` may not be refused
-    either: no kind of array would be left.
+    ``fields`` holds the fields of the adapter that were tried, with their texts. If ``necessary``, an unsupported
+    result is a failure, too: no kind of array would be left.
     """
 
     fields: Mapping[str, str]
@@ -72,25 +72,25 @@ class Trial:
 
     @property
     def failed(self) -> bool:
-        """Whether something is to be mended; digits are no affair of templates."""
+        """Return True if a template must be corrected. Inaccurate results do not depend on templates."""
         refused = self.necessary and self.finding.outcome == "unsupported"
         return refused or (self.finding.failed and self.finding.outcome != "inaccurate")
 
     @property
     def program(self) -> str:
-        """What was run."""
+        """The program that was run."""
         return reproduce(self.scenario, self.engine)
 
     @property
     def came_back(self) -> str:
-        """What was found."""
+        """The outcome and its description."""
         evidence = self.finding.evidence
         said = "" if evidence is None else message(evidence, self.scenario)
         return f"{self.finding.outcome}: {said}"
 
     @property
     def remedy(self) -> str:
-        """How to mend it."""
+        """Advice on how to correct the template."""
         if self.necessary:
             return NOTHING_LEFT
         if all(name.startswith("operators.") for name in self.fields):
@@ -101,15 +101,19 @@ class Trial:
 
 
 def start(name: str, python: str) -> Engine:
-    """Start an engine in the interpreter that has it, with limits that suit trials.
+    """Start an engine in the interpreter that has its library, with the time limit of trials.
 
-    Raises UserError where there is no such adapter, or the engine cannot be started.
+    Raises UserError if there is no such adapter, or if the engine cannot be started.
     """
     return launch(find_adapter(name), Isolation(python=python, limits=Limits(program=PATIENCE)))
 
 
 def trials(engine: Engine) -> Iterator[Trial]:
-    """Try what every program needs, and then every spelling where that works; of the other kinds nothing is known."""
+    """Yield trials of what every program needs, then of every spelling.
+
+    Spellings are tried only on the kinds of arrays for which the former work. If no kind is supported, the result is a
+    failure for each kind.
+    """
     kinds = {kind: array for kind, array in KINDS.items() if not (engine.adapter.scalars_only and array.ndim)}
     tried = {kind: list(_foundations(engine, kind, array)) for kind, array in kinds.items()}
     if all(own[0].finding.outcome == "unsupported" for own in tried.values()):
@@ -125,7 +129,7 @@ def trials(engine: Engine) -> Iterator[Trial]:
 
 
 def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> Iterator[Trial]:
-    """Try how tensors are made and read, and then how gradients come about; what fails ends it."""
+    """Yield trials of how tensors are made and read, and of gradients, up to the first that fails."""
     constant = Constant.of(array)
     leaf, fixed = Leaf("x", constant, requires_grad=True), Leaf("x", constant, requires_grad=False)
     made = (
@@ -139,7 +143,11 @@ def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> I
 
 
 def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[Trial]:
-    """Try a gradient of the first operator that has one, so that no spelling is to blame, and how it is reset."""
+    """Yield trials of a gradient, of one without a seed for a number, and of the reset.
+
+    The gradient is that of the first operator with a right one, so that no spelling is to blame, or else that of the
+    first operator that can be tried.
+    """
     tried: list[Trial] = []
     for name in _simple(engine):
         if walk := walk_through(engine, leaf, name):
@@ -160,7 +168,7 @@ def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[Trial]:
 
 
 def _simple(engine: Engine) -> Iterator[str]:
-    """Yield the operators that a gradient is tried with: plain ones, and then a few others without attributes."""
+    """Yield the operators whose gradients are tried: plain ones, and then a few others without attributes."""
     yield from (name for name in PLAIN if name in engine.operators)
     rows = (row for row in operator_table().values() if row.elementwise and not row.attribute_names)
     yield from islice((row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), OTHERS)
@@ -177,30 +185,30 @@ def walk_through(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
 
 
 def _fitting(scenario: Scenario, engine: Engine) -> Scenario:
-    """Return the scenario, with sums in place of seeds if the engine takes none and has what that needs."""
+    """Return the scenario, with sums in place of seeds if the engine takes none and has the operators for that."""
     summed = without_seeds(scenario, weighs=False)
     return scenario if "seed" in engine.adapter.features or "sum" in engine.absent(summed) else summed
 
 
 def without_seed(walk: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps of a backward from a number, which needs no seed."""
+    """Return the steps of a backward from a number without its seed, which is optional there."""
     return tuple(replace(step, seed=None) if isinstance(step, Backward) else step for step in walk)
 
 
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> Trial:
-    """Try a scenario with the first spelling of its operators; report these fields and the operators."""
+    """Try a scenario with the first spelling of each of its operators, and report these fields and the operators."""
     names = (*names, *(f"operators.{name}" for name in sorted(scenario.operators)))
     own = with_spellings(engine, {n: engine.operators[n] for n in scenario.operators}) if scenario.operators else engine
     return Trial(_said(engine, names), kind, scenario, own, examine(scenario, own))
 
 
 def with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
-    """Return the engine with these spellings alone, in the same process."""
+    """Return the engine with only these spellings, in the same process."""
     return Engine(replace(engine.adapter, operators=spelled, aliases={}, alike=()), engine.runner)
 
 
 def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
-    """Return what the adapter says in these fields, as far as it has them."""
+    """Return the texts of these fields of the adapter, without fields that it lacks."""
     adapter = engine.adapter
     texts = {name: getattr(adapter, name, None) for name in names if not name.startswith("operators.")}
     spelled = {name: engine.operators[name.partition(".")[2]] for name in names if name.startswith("operators.")}
@@ -210,7 +218,7 @@ def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
 
 
 def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
-    """Yield the first small corner of an operator that is about each kind of array, and about no kind that fails."""
+    """Yield the first small fixed case of an operator for each of these kinds of arrays, with no other kinds in it."""
     wanted = list(kinds)
     for kind, scenario in _about(operator, kinds, engine):
         if kind in wanted and required_features(scenario) <= engine.adapter.features:
@@ -219,13 +227,13 @@ def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) ->
 
 
 def small_corners(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
-    """Yield the small corners of an operator that are about no other kinds of arrays."""
+    """Yield the small fixed cases of an operator that have no other kinds of arrays."""
     corners = (scenario for _, scenario in _about(operator, kinds, engine))
     return (scenario for scenario in corners if required_features(scenario) <= engine.adapter.features)
 
 
 def _about(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
-    """Yield the small corners of an operator that are about no other kinds of arrays, each with its largest kind."""
+    """Yield the small fixed cases of an operator that have no other kinds of arrays, each with its largest kind."""
     for seeded in corner_scenarios(operator.name, most=CORNERS):
         scenario = _fitting(seeded, engine)
         found = {_kind(leaf.value.shape) for leaf in scenario.leaves}
@@ -234,12 +242,12 @@ def _about(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterat
 
 
 def _kind(shape: tuple[int, ...]) -> str:
-    """Say what a tensor of a shape is; more axes than two are as two."""
+    """Return the kind of a tensor of a shape. More than two axes count as two."""
     return "an empty array" if 0 in shape else tuple(KINDS)[min(len(shape), 2)]
 
 
 def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> Trial:
-    """Try one spelling, whatever the others are."""
+    """Try one spelling of an operator without its others."""
     alone = with_spellings(engine, {other: engine.operators[other] for other in scenario.operators} | {name: text})
     return Trial({f"operators.{name}": text}, kind, scenario, alone, examine(scenario, alone))
 
@@ -255,7 +263,7 @@ MENDING: Final = (
         "the function takes other arguments: write the template as the library's documentation calls it",
     ),
 )
-"""What an error's text points to."""
+"""Advice by patterns of the text of an error."""
 
 OTHER_MEANING: Final = (
     "compare the row of `refgrad list operators` with the library's documentation: the order of arguments, what an "
@@ -272,7 +280,10 @@ SHAPES: Final = "mend `leaf`, `constant`, `value` or `seed`, which may lose the 
 
 
 def remedy(finding: Finding, kind: str, other: str, absent: str) -> str:
-    """Say how to mend what a trial found: an error, ``other`` arrays than are due, or what is ``absent``."""
+    """Return advice on how to correct a template after a failed trial.
+
+    ``other`` is the advice for unexpected arrays, and ``absent`` that for a missing gradient.
+    """
     error = getattr(finding.fact, "error", None)
     if error is not None:
         return _of_error(error)
@@ -295,7 +306,7 @@ def _of_error(error: Raised) -> str:
 
 
 def without_arrays(engine: Engine) -> str:
-    """Say why gradients of arrays cannot be tried, if they cannot."""
+    """Return the reason why gradients of arrays cannot be tried, or an empty string."""
     features = engine.adapter.features
     if "arrays" not in features or "seed" in features or "sum" in engine.operators:
         return ""

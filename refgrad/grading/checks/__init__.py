@@ -1,1 +1,1 @@
-"""Checks: one class a family, each of which knows its scenarios and which failures are its own."""
+"""Checks, one class for each family. A class knows its scenarios and which failures it reports."""

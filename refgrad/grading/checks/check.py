@@ -1,4 +1,4 @@
-"""What every check is: an id, a level, a statement that is held against the engine, and a way to run it."""
+"""The protocol of checks: an id, a level, a statement about the engine, and a method that runs the check."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ if TYPE_CHECKING:
 
 
 class Check(Protocol):
-    """A check, which runs on a bench."""
+    """A check, which runs in a grading session."""
 
     @property
     def id(self) -> str:
-        """``CHAPTER/NAME``."""
+        """Id of the check, ``CHAPTER/NAME``."""
         raise NotImplementedError
 
     @property
     def level(self) -> Level:
-        """How bad it is to fail it."""
+        """Level of the statement: the severity of a failure."""
         raise NotImplementedError
 
     @property
     def statement(self) -> str:
-        """What is held against the engine."""
+        """Statement that the engine must fulfil."""
         raise NotImplementedError
 
     def run(self, bench: Bench) -> Verdict:
-        """Hold it against the engine."""
+        """Run the check and return its verdict."""
         raise NotImplementedError
 
     @property
     def chapter(self) -> str:
-        """The first part of the id."""
+        """First part of the id."""
         return self.id.partition("/")[0]
 
     @property
     def operator_name(self) -> str:
-        """The operator that it is about, empty if it is about none."""
+        """Name of the operator that the check is about, or an empty string."""
         return ""
 
     @property
     def draws(self) -> bool:
-        """Whether scenarios are drawn, so that what failed once is kept for every later run."""
+        """Return True if the check draws scenarios, so that those that fail are kept for every later run."""
         return False
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
-        """Return a scenario that failed this check on some engine as it tries it here; None where it says nothing."""
+        """Return a regression of this check in the form in which it is tried here, or None if it does not apply."""
         return bench.reliance.seeded(scenario)
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (some families ask)
-        """Whether a failure is this check's; what another check is about is that one's to tell."""
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+        """Return True if this check should report the failure, rather than another check."""
         return True
 
-    def excuses(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (some families ask)
-        """Whether a failure is no more than what is known of an operator that is merely inaccurate."""
+    def excuses(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+        """Return True if a known inaccuracy of an operator explains the failure."""
         return False

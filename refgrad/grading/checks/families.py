@@ -1,4 +1,4 @@
-"""All checks that an engine is graded by, in the order in which a report shows them."""
+"""All checks that an engine is graded by, in the order of a report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from refgrad.operators import operator_table
 
 
 def all_checks() -> tuple[Check, ...]:
-    """Return every check."""
+    """Return all checks."""
     operators = operator_table().values()
     sloping = [o for o in operators if not all(map(o.vanishes, o.differentiable_arguments))]
     return (
@@ -39,7 +39,7 @@ def all_checks() -> tuple[Check, ...]:
 
 
 def check_named(name: str) -> Check:
-    """Return the check of an id. Raises UserError where there is none, with those that may be meant."""
+    """Return the check with an id. Raises UserError with suggestions if there is none."""
     checks = {check.id: check for check in all_checks()}
     if name in checks:
         return checks[name]

@@ -1,4 +1,4 @@
-"""Checks by random graphs, which are made of the operators that are right by themselves."""
+"""Checks of random graphs of operators that are right by themselves."""
 
 from __future__ import annotations
 
@@ -43,24 +43,30 @@ GraphKind = Literal[
 NOTHING_JOINS: Final = "no operator of two operands is right by itself, so that no graph could share anything"
 
 JOINING: Final = 0.5
-"""How often an operator of several operands is taken at least: contributions meet where graphs join."""
+"""Smallest probability that an operator has several operands.
+
+Contributions to a gradient are added where paths of a graph join.
+"""
 
 LONGEST: Final = 32
-"""The most operators of a random graph."""
+"""Largest number of operators of a random graph."""
 
 EACH_ORDER: Final = 3
-"""Of so many operators, graphs that differ in the order of operands are tried each."""
+"""Largest number of operators of small graphs that are tried in each order of operands."""
 
 MIXED_DTYPES: Final = "dtypes/mixed"
-"""The behaviour without which nothing is right in graphs of two dtypes."""
+"""Prefix of the behaviour without which nothing is right in graphs of two dtypes."""
 
 LEFT_ALONE: Final = frozenset({"linear_algebra"})
-"""Families that are tried by themselves only: in a graph, matrices are all but singular, and libraries refuse them."""
+"""Families that graphs leave out.
+
+Matrices in a graph are almost singular, and libraries raise errors for them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphCheck(Check):
-    """Random graphs of a kind."""
+    """Check of random graphs of one kind."""
 
     kind: GraphKind
     claim: str
@@ -68,16 +74,16 @@ class GraphCheck(Check):
 
     @property
     def id(self) -> str:
-        """``graphs/KIND``."""
+        """Id of the check, ``graphs/KIND``."""
         return f"graphs/{self.kind}"
 
     @property
     def statement(self) -> str:
-        """What is held against the engine."""
+        """Statement that the engine must fulfil."""
         return self.claim
 
     def run(self, bench: Bench) -> Verdict:
-        """Try random graphs of one backward, or of several."""
+        """Try random graphs with one backward, or with several."""
         several = self.kind == "several_backwards"
         if several and not _walks_twice(bench):
             return bench.verdict(self, "unsupported", Remark(text="the engine has no accumulate or no retain_graph"))
@@ -91,17 +97,20 @@ class GraphCheck(Check):
 
     @property
     def draws(self) -> bool:
-        """Whether scenarios are drawn: in all checks by graphs."""
+        """Return True, as for all checks of graphs."""
         return True
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
-        """Leave out what is made with operators that are not right by themselves at second order."""
+        """Return the regression in the form in which it is tried here.
+
+        If the regression records gradients and one of its operators is not right at second order, the result is None.
+        """
         rows = [operator_table()[name] for name in sorted(scenario.operators)]
         right = not scenario.gradients or all(bends(bench, row) for row in rows)
         return bench.reliance.seeded(scenario) if right else None
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
-        """Whether each operator is right by itself on the operands that it has there: then the graph is at fault."""
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+        """Return True if each operator is right by itself on its operands, so that the graph is at fault."""
         doubted = [name for name in scenario.operators if not sound(bench, operator_table()[name])]
         return not doubted or not bench.reliance.wrong_alone(scenario, doubted)
 
@@ -110,7 +119,7 @@ class GraphCheck(Check):
     ) -> Verdict:
         """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.
 
-        ``cause`` is the check because of which some operators are left out.
+        ``cause`` is the id of the check because of which some operators are left out.
         """
         reach = Reach()
 
@@ -136,9 +145,9 @@ class GraphCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """The operators that graphs are made of, with the ways in which the operands of each may meet.
+    """The operators of graphs, with the ways in which the operands of each may meet.
 
-    ``cause`` is the first check of an operator that keeps some ways out.
+    ``cause`` is the id of the first check of an operator that excludes some ways.
     """
 
     ways: Mapping[str, frozenset[Meeting]]
@@ -146,7 +155,7 @@ class Usable:
 
     @classmethod
     def of(cls, bench: Bench) -> Usable:
-        """Try which operators are right by themselves; of those that are not everywhere, where they are."""
+        """Return the operators that are right by themselves, each with the ways of meeting in which it is right."""
         rows = [row for row in operator_table().values() if row.family not in LEFT_ALONE and bench.offers(row)]
         doubted = [row for row in rows if not sound(bench, row)]
         cause = next((f"operators/{row.name}" for row in doubted if verdict_on(bench, row).failed), "")
@@ -155,26 +164,26 @@ class Usable:
 
     @property
     def only(self) -> tuple[tuple[str, frozenset[Meeting]], ...]:
-        """Those that are right in some ways only."""
+        """Operators that are right only in some ways."""
         return tuple((name, where) for name, where in self.ways.items() if where != MEETINGS)
 
     def operators(self, way: Meeting) -> Mapping[Role, str]:
-        """Return an operator for each role that one can fill whose operands meet in a way."""
+        """Return an operator for each role that an operator can fill if its operands meet in the given way."""
         fitting = {role: [name for name in names if way in self.ways.get(name, ())] for role, names in ROLES.items()}
         return {role: names[0] for role, names in fitting.items() if names}
 
     @property
     def joining(self) -> bool:
-        """Whether any of them has several operands."""
+        """Return True if any of the operators has several operands."""
         return any(len(operator_table()[name].arguments) > 1 for name in self.ways)
 
 
 @dataclass(frozen=True, slots=True)
 class SmallGraphCheck(GraphCheck):
-    """Every graph of a few operators, on scalars and on vectors."""
+    """Check of all graphs of a few operators, on scalars and on vectors."""
 
     def run(self, bench: Bench) -> Verdict:
-        """Try each graph with operators that are right by themselves, so far as there are any for its roles."""
+        """Try each graph whose roles can be filled by operators that are right by themselves."""
         usable = Usable.of(bench)
         scenarios = tuple(self.scenarios(bench, usable))
         if not scenarios:
@@ -182,7 +191,7 @@ class SmallGraphCheck(GraphCheck):
         return bench.search(self, scenarios.__getitem__, 0, given=scenarios)
 
     def scenarios(self, bench: Bench, usable: Usable) -> Iterator[Scenario]:
-        """Yield the graphs of scalars, each result named, and those of vectors, or of scalars again, nested."""
+        """Yield graphs of scalars with each result named, and graphs of vectors, or else of scalars, nested."""
         yield from _in_form(Form(vectors=False, nested=False), usable, bench)
         yield from _in_form(Form(vectors="arrays" in bench.engine.adapter.features, nested=True), usable, bench)
 
@@ -211,7 +220,7 @@ def _in_form(form: Form, usable: Usable, bench: Bench) -> Iterator[Scenario]:
 
 @dataclass(frozen=True, slots=True)
 class DoubleBackwardCheck(GraphCheck):
-    """Gradients of random graphs' gradients."""
+    """Check of the gradients of random graphs' gradients."""
 
     def run(self, bench: Bench) -> Verdict:
         """Try graphs of operators that are right at second order."""
@@ -221,16 +230,16 @@ class DoubleBackwardCheck(GraphCheck):
         profile = bench.profile(operators=frozenset(row.name for row in rows if bends(bench, row)))
         return self.tried(bench, lambda seed: bench.reliance.seeded(double_backward_scenario(seed, profile)))
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
-        """Whether a gradient is recorded at all."""
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+        """Return True if a gradient is recorded."""
         return len(scenario.gradients) >= 1
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionCheck(GraphCheck):
-    """Random graphs in a dtype; where there is a ``wider`` one, some leaves are of that.
+    """Check of random graphs in a dtype. If there is a ``wider`` dtype, some leaves have that.
 
-    It is about what goes wrong in that dtype only.
+    Only failures that are specific to the dtype are reported.
     """
 
     dtype: Dtype = "float32"
@@ -251,7 +260,7 @@ class PrecisionCheck(GraphCheck):
         return self.tried(bench, lambda seed: random_scenario(seed, profile))
 
     def _offered(self, bench: Bench) -> set[str]:
-        """Return the operators that run in the dtype: libraries leave some out, and say so by errors of any kind."""
+        """Return the operators that run in the dtype. For others, libraries may raise errors of any kind."""
         offered = set(_sound(bench))
         tried = [(name, scenario) for name in sorted(offered) for scenario in self._of_operator(bench, name)]
         for batch in batches(tried):
@@ -265,7 +274,7 @@ class PrecisionCheck(GraphCheck):
         return [bench.reliance.isolated(scenario) for scenario in tried]
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether it is about the dtype."""
+        """Return True if the failure is specific to the dtype."""
         return is_about_dtype(scenario, finding, bench.engine)
 
 

@@ -1,4 +1,4 @@
-"""The check by random lifecycles, which contain what an engine's adapter has templates for."""
+"""Check of random lifecycles, which use everything that the adapter has templates for."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleCheck(Check):
-    """Random lifecycles of a graph, with all that an engine offers in them."""
+    """Check of random lifecycles of a graph with all features that an engine offers for them."""
 
     level: Level = "MUST"
 
     @property
     def id(self) -> str:
-        """``lifecycles/random``."""
+        """Id of the check, ``lifecycles/random``."""
         return "lifecycles/random"
 
     @property
     def statement(self) -> str:
-        """What is held against the engine."""
+        """Statement that the engine must fulfil."""
         return (
             "Whatever is built, freed, detached, overwritten, hooked and switched in whatever order, every step shows "
             "what it must, and fails where it must."
@@ -38,11 +38,11 @@ class LifecycleCheck(Check):
 
     @property
     def draws(self) -> bool:
-        """Whether scenarios are drawn."""
+        """Return True."""
         return True
 
     def run(self, bench: Bench) -> Verdict:
-        """Try random lifecycles, of operators that are right by themselves, and of what the engine offers."""
+        """Try random lifecycles of operators that are right by themselves, with the features of the engine."""
         adapter = bench.engine.adapter
         if not isinstance(adapter, TapeAdapter):
             return bench.lacks(self, "tape")

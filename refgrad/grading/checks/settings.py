@@ -1,4 +1,4 @@
-"""Settings of a run: how much is run, and from which seed."""
+"""Settings of a run: the profile, which determines how much is run, and the seed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many scenarios a generated check tries: of an operator's corners, at most so many, and of those drawn.
+    """Numbers of scenarios that each kind of check tries.
 
-    All graphs of at most ``small_graphs`` operators are tried. ``large_arrays`` says how many operators meet: one of
-    thousands of entries, one of tens of thousands; ``exceptional`` with how many choices of attributes they meet NaN,
-    infinities and the extremes.
+    ``corners`` is the largest number of fixed cases of an operator, and ``per_operator`` and the like are numbers of
+    drawn scenarios. All graphs of at most ``small_graphs`` operators are tried. ``large_arrays`` is the number of large
+    arrays for each operator: the first has thousands of entries, the second tens of thousands. ``exceptional`` is the
+    number of choices of attributes with which an operator is tried at NaN, infinities and extreme numbers.
     """
 
     small_graphs: int
@@ -39,12 +40,12 @@ EFFORTS: Mapping[str, Effort] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The profile by name, and the seed that all choices follow from."""
+    """The name of the profile, and the seed from which all choices follow."""
 
     profile: str = "standard"
     seed: int = 0
 
     @property
     def effort(self) -> Effort:
-        """How much the profile draws."""
+        """Numbers of scenarios of the profile."""
         return EFFORTS[self.profile]

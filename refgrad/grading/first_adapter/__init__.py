@@ -1,1 +1,1 @@
-"""A first adapter for a library: what its namespace has of what adapters spell, each spelling tried at once."""
+"""First adapter of a library: templates for the names in its namespace, each of which is tried at once."""

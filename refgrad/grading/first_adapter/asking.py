@@ -1,4 +1,4 @@
-"""What is said of the fields of a first adapter: given at once, or asked for."""
+"""Values of the fields of a first adapter that the user gives in advance, or is asked for."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from refgrad.native.adapter.kinds import KINDS, AnyAdapter
 from refgrad.operators import operator_table
 
 Ask = Callable[[str, str | None], str]
-"""Takes a field and what was found for it, and returns what it is to be."""
+"""Function that receives a field and the value found for it, and returns the value to use."""
 
 OPERATOR: Final = "operators."
-"""What stands before the name of an operator whose spelling is given."""
+"""Prefix of the name of an operator whose spelling is given."""
 
 GUIDE: Final = "docs/how-to/plug-in-an-engine.md"
 
@@ -24,7 +24,7 @@ DIRECTIONS: Final[Mapping[str, str]] = MappingProxyType({
     "kind": "a library that has neither a backward nor a pullback needs a function `vjp` of yours, as "
     f"'Engines without a tape' in {GUIDE} shows; "
 })
-"""What else is said where nothing is found for a field."""
+"""Further advice for fields for which no value is found."""
 
 OTHER_LANGUAGES: Final = (
     "`refgrad new` is for libraries in Python; the adapter of one in JavaScript or another language is written by "
@@ -35,15 +35,15 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType({
     "language": OTHER_LANGUAGES,
     "operators": f"give each operator by itself, as --set '{OPERATOR}NAME=TEMPLATE'",
 })
-"""Fields of adapters that are given otherwise, or not at all."""
+"""Fields of adapters that cannot be given in this way, each with the reason or with the right way."""
 
 
 def _unheard(text: str) -> None:
-    """Take what is told where nobody listens."""
+    """Discard progress messages."""
 
 
 def checked_modules(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of modules. Raises UserError for what Python can not import by that name."""
+    """Return the names of modules. Raises UserError for a name that Python cannot import."""
     for name in names:
         if not all(part.isidentifier() for part in name.split(".")):
             raise UserError(f"{name!r} is not the name of a module, as `import` has it; {OTHER_LANGUAGES}")
@@ -52,29 +52,29 @@ def checked_modules(names: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What is given of the fields, and how the others are asked for."""
+    """The fields that are given, and the function that asks for the others."""
 
     ask: Ask
     given: Mapping[str, str]
     tell: Callable[[str], None] = _unheard
-    """Takes what is tried next, of what takes a while."""
+    """Function that receives progress messages before slow trials."""
 
     def chosen(self, field: str, found: str | None) -> str:
-        """Return what a field is to be."""
+        """Return the value of a field: the given one, or else the answer of ``ask``."""
         return self.given[field] if field in self.given else self.ask(field, found)
 
     def among(self, field: str, candidates: Iterable[str]) -> list[str]:
-        """Return what may stand in a field: one thing alone if that is given."""
+        """Return the candidates for a field, or only the given value."""
         return [self.given[field]] if field in self.given else list(candidates)
 
     @property
     def operators(self) -> dict[str, list[str]]:
-        """The spellings that are given."""
+        """Spellings that are given, by operator."""
         named = {field: text for field, text in self.given.items() if field.startswith(OPERATOR)}
         return {field.removeprefix(OPERATOR): [text] for field, text in named.items()}
 
     def templates(self, kind: type[AnyAdapter]) -> dict[str, Any]:
-        """Return the templates that are given. Raises UserError for one that this kind of adapter has not."""
+        """Return the templates that are given. Raises UserError for one that this kind of adapter does not have."""
         found = {field: text for field, text in self.given.items() if field in _templates(KINDS.values())}
         for field in found.keys() - set(_templates([kind])):
             name = next(name for name, each in KINDS.items() if each is kind)
@@ -83,7 +83,7 @@ class Asking:
 
 
 def read_given(texts: Sequence[str]) -> dict[str, str]:
-    """Return what texts of the form FIELD=TEMPLATE say. Raises UserError for a field that is none."""
+    """Return the fields that texts of the form FIELD=TEMPLATE give. Raises UserError for a text that is invalid."""
     pairs = [text.partition("=") for text in texts]
     for field, equals, _ in pairs:
         if not equals:
@@ -97,7 +97,7 @@ def read_given(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _refused(field: str) -> str:
-    """Say why nothing can be said of a field; nothing of one of which it can."""
+    """Return the reason why a field cannot be given, or an empty string."""
     known, operators = ["kind", "setup", *_templates(KINDS.values())], operator_table()
     if field in known:
         return ""

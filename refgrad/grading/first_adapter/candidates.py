@@ -1,4 +1,7 @@
-"""How libraries spell what an adapter needs: what is tried, the likeliest first. `{m}` is a module of the library."""
+"""Candidate templates: how libraries spell what an adapter needs, the most likely first.
+
+`{m}` is a module of the library.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +16,23 @@ from refgrad.native.adapter.files import ALIKE
 from refgrad.operators import Operator
 
 SUBMODULES: Final = ("linalg", "nn", "functional", "special", "nnet", "math", "random", "numpy", "nn.functional")
-"""Where libraries keep further operators, beneath the module that is named."""
+"""Submodules in which libraries keep further operators."""
 
 MAKERS: Final = (
     "tensor", "Tensor", "to_tensor", "Variable", "variable", "Value", "Var", "Parameter", "Scalar", "Node", "Array",
     "array", "asarray",
 )  # fmt: skip
-"""What makes a tensor."""
+"""Names of functions and classes that make tensors."""
 
 ARGUMENTS: Final = (
     "{array}, requires_grad={requires_grad}", "{array}, constant=not {requires_grad}",
     "{array}, stop_gradient=not {requires_grad}", "{array}", "{array}, dtype={m}.{dtype}",
     "{scalar}, requires_grad={requires_grad}", "{scalar}",
 )  # fmt: skip
-"""With what it is called."""
+"""Arguments with which they are called."""
 
 PLAIN_LEAF: Final = "{array}"
-"""A leaf of libraries that differentiate functions of numpy's arrays."""
+"""Template of a leaf of libraries that differentiate functions of NumPy arrays."""
 
 VALUES: Final = (
     "np.asarray({x})", "{x}.detach().numpy()", "{x}.numpy()", "{x}.data", "{x}.array", "{x}.value",
@@ -46,13 +49,13 @@ BACKWARDS: Final = (
 GRADIENTS: Final = ("{leaf}.grad", "{leaf}.gradient")
 
 PARTS_OF_NAMES: Final = ("back", "prop", "grad", "deriv", "diff", "adjoint")
-"""What occurs in the names of functions that may run a backward."""
+"""Parts of the names of functions that may run a backward."""
 
 MOST_CLASSES: Final = 16
-"""So many classes of a module are tried as makers of tensors if none of the usual makers is there."""
+"""Largest number of classes of a module that are tried as makers of tensors if no usual maker exists."""
 
 RETAINING: Final = ("retain_graph", "keep_graph")
-"""Keywords of a backward that keeps its graph, tried where its parameters cannot be read."""
+"""Keywords of a backward that retain its graph, tried if its parameters cannot be read."""
 
 ZERO_GRADS: Final = (
     "{leaf}.zero_grad()", "{leaf}.null_grad()", "{leaf}.cleargrad()", "{leaf}.clear_gradient()",
@@ -85,25 +88,25 @@ OPTIONAL: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
         ),
     }),
 })
-"""Further fields, each of which is kept if the features that it gives can be seen."""
+"""Templates of optional fields. Each is kept if a feature that it gives works."""
 
 FAMILIES: Final = ("numpy-methods", "numpy-like", "python-operators")
-"""The families that a first adapter may extend."""
+"""Families that a first adapter may extend."""
 
 REFUSAL: Final = "exec('raise NotImplementedError')"
-"""What stands for attributes that a function does not take."""
+"""Expression in place of a call with attributes that a function does not take."""
 
 RENAMED: Final = MappingProxyType({"axis": "dim", "keepdims": "keepdim"})
-"""Attributes as PyTorch names them."""
+"""Names of attributes in PyTorch."""
 
 
 def with_module(texts: Iterable[str], modules: Sequence[str]) -> list[str]:
-    """Return the texts with each of the modules in the place of `{m}`."""
+    """Return the texts with each of the modules in place of `{m}`."""
     return list(dict.fromkeys(text.replace("{m}", module) for text, module in product(texts, modules)))
 
 
 def leaves(found: Mapping[str, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return how tensors may be made, given which makers or else classes each module has; plain arrays come last."""
+    """Return templates that make a leaf by the makers, or else the classes, of each module. Plain arrays come last."""
     usual = [(module, name) for module, names in found.items() for name in MAKERS if name in names]
     makers = usual or [(module, name) for module, names in classes.items() for name in names]
     made = [f"{module}.{name}({text})".replace("{m}", module) for text in ARGUMENTS for module, name in makers]
@@ -111,14 +114,17 @@ def leaves(found: Mapping[str, Iterable[str]], classes: Mapping[str, Iterable[st
 
 
 def gradients(value: str, attributes: Iterable[str] = ()) -> list[str]:
-    """Return how the gradient of a leaf may be read, given how a tensor is and the attributes that it has."""
+    """Return templates that read the gradient of a leaf.
+
+    ``value`` is the template that reads a tensor, and ``attributes`` are those that a tensor has.
+    """
     own = list(dict.fromkeys([*GRADIENTS, *(f"{{leaf}}.{name}" for name in attributes)]))
     read = [f"None if {text} is None else {value.replace('{x}', text)}" for text in own]
     return [*own, *read, *(f"{text}.data" for text in own)]
 
 
 def resets(gradient: str) -> list[str]:
-    """Return how a gradient may be reset, given how it is read."""
+    """Return templates that reset a gradient, given the template that reads it."""
     name = re.search(r"\{leaf\}\.(\w+)", gradient)
     return [
         text.replace("grad'", f"{name[1]}'").replace(".grad)", f".{name[1]})") if name else text for text in ZERO_GRADS
@@ -126,19 +132,19 @@ def resets(gradient: str) -> list[str]:
 
 
 def backwards(called: Iterable[str]) -> list[str]:
-    """Return how a backward may be run by these methods of an output and functions of modules."""
+    """Return templates that run a backward by these methods of an output and functions of modules."""
     owned = [(f"{name}(", "{output}.backward(" if name[0] == "{" else "{m}.backward(") for name in called]
     return [text.replace(usual, name) for name, usual in owned for text in BACKWARDS if usual in text]
 
 
 def retaining(backward: str, keyword: str) -> tuple[str, str]:
-    """Return two spellings of a backward: with the keyword true where the graph is to be kept, and with it false."""
+    """Return two spellings of a backward: with the keyword true if the graph is to be retained, and with it false."""
     head = f"{backward[:-1]}{'' if backward.endswith('()') else ', '}{keyword}="
     return f"{head}{{retain_graph}})", f"{head}not {{retain_graph}})"
 
 
 def spellings_of(operator: Operator, modules: Sequence[str]) -> Iterator[str]:
-    """Yield how an operator may be spelled: by its names in a module, as families do, and by those of a method."""
+    """Yield candidate spellings of an operator: its names in a module, rows of families, and its names as a method."""
     names = (operator.name, *operator.aliases)
     for module in modules:
         yield from (text for name in names for text in _calls(f"{module}.{name}", operator, ()))
@@ -152,13 +158,16 @@ def spellings_of(operator: Operator, modules: Sequence[str]) -> Iterator[str]:
 
 
 def owner_of(text: str) -> tuple[str, str]:
-    """Return what a spelling calls: the module or placeholder that has the function, and the function's name."""
+    """Return the owner and the name of the function that a spelling calls.
+
+    The owner is a module or a placeholder. If no named function is called, both are empty strings.
+    """
     owner, dot, name = text.partition("(")[0].rpartition(".")
     return (owner, name) if dot and name.isidentifier() else ("", "")
 
 
 def _calls(function: str, operator: Operator, without: Sequence[str]) -> Iterator[str]:
-    """Yield calls with attributes by the table's names, by PyTorch's and by places, and with the first few alone."""
+    """Yield calls with attributes by the table's names, by PyTorch's and by position, and with only the first few."""
     operands = [f"{{{name}}}" for name in operator.argument_names if name not in without]
     attributes = operator.attribute_names
     forms = (

@@ -1,4 +1,4 @@
-"""The choice of a first adapter: field by field the candidate that works on most kinds of arrays."""
+"""Choice of a first adapter: for each field, the candidate that works for the most kinds of arrays."""
 
 from __future__ import annotations
 
@@ -31,22 +31,25 @@ from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Read, Scenario
 
 UNKNOWN: Final = "({seed})"
-"""A backward that is not known yet: it takes a seed, so that scenarios with one are tried."""
+"""Template of a backward that is not known yet. It has a seed, so that scenarios with a seed are tried."""
 
 MOST_OF_IT: Final = 0.4
-"""How much of a family a library must have to extend it."""
+"""Smallest share of the rows of a family that a library must have to extend it."""
 
 LONGEST: Final = 300
-"""The characters that are kept of what a library said."""
+"""Largest number of characters that are kept of a message of a library."""
 
 NARROW: Final[Texts] = MappingProxyType({"dtype": "float32", "dtypes": ("float32",)})
-"""What an adapter says of a library in single precision alone."""
+"""Fields of the adapter of a library that has only single precision."""
 
 ARITHMETIC: Final = re.compile(r"-?\{x\}( ([-+*/@]|\*\*) \{[yn]\})?")
-"""Spellings by Python's own signs, whose meaning leaves no choice: other values than are expected are a fault."""
+"""Pattern of spellings by Python's own operators, for which unexpected values are a fault: their meaning is fixed."""
 
 MOST_SPELLINGS: Final = 2
-"""So many spellings of one operator are kept: those of one function by other words say nothing new."""
+"""Largest number of spellings of one operator that are kept.
+
+Different calls of the same function show nothing new, so only one of them is kept.
+"""
 
 
 _NUMBER_READ: Final = Scenario((Leaf("x", Constant.of(KINDS[NUMBER]), requires_grad=True), Read("value", "x")))
@@ -56,10 +59,10 @@ _NUMBER_READ: Final = Scenario((Leaf("x", Constant.of(KINDS[NUMBER]), requires_g
 class Chosen:
     """A library with an adapter that spells each operator itself, its modules, and the family that it may extend.
 
-    ``unlike`` are the first spellings, by their operators, that exist and give other values, where none is right; of
-    those by Python's own signs this is a suspected fault.
-    ``untaught`` are the operators that the library computes without a gradient; ``instead`` is what came of most.
-    ``faults`` has a line on each fault that plain programs show.
+    ``unlike`` holds, for each operator without a right spelling, the first spelling that exists and gives other values;
+    for a spelling by Python's own operators this is a suspected fault. ``untaught`` are the operators that the library
+    computes without a gradient, and ``instead`` is the most frequent message in place of their gradients. ``faults``
+    has one line for each fault that plain programs show.
     """
 
     bench: Workbench
@@ -73,7 +76,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """A library with the spellings of its operators, and the ``family`` and ``unlike`` of what is chosen."""
+    """A library with the spellings of its operators, and ``family`` and ``unlike`` of :class:`Chosen`."""
 
     bench: Workbench
     texts: Mapping[str, list[str]]
@@ -82,9 +85,9 @@ class _Spelling:
 
 
 def choose(library: Library, asking: Asking) -> Chosen:
-    """Start a library and choose the templates of its adapter; those that are given are not asked for.
+    """Start a library and choose the templates of its adapter. The user is not asked for those that are given.
 
-    Raises EngineStartError where it cannot be started, and UserError where something that is needed is not found.
+    Raises EngineStartError if it cannot be started, and UserError if something that is needed is not found.
     """
     setup = library.setup(asking.given.get("setup", ""))
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
@@ -108,7 +111,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
         kinds = [NUMBER]
         spelling = _spelling(scalars, modules, kinds, asking)
         ways = _ways(spelling.bench, modules, kinds, asking)
-    if not any(ways):  # some keep gradients, and numbers, in single precision alone, whatever a tensor is made of
+    if not any(ways):  # some libraries keep all numbers in single precision, whatever a tensor is made of
         leaf = bench.adapter.leaf.replace("{array}", "{array}.astype(np.float32)")
         narrow = _spelling(bench.knowing(leaf=leaf, **NARROW), modules, kinds, asking)
         if any(narrow_ways := _ways(narrow.bench, modules, kinds, asking)):
@@ -136,7 +139,7 @@ def choose(library: Library, asking: Asking) -> Chosen:
 
 
 def _takes_arrays(spelling: _Spelling, tape: Texts) -> bool:
-    """Return True if arrays have gradients, and all operators of one operand that take numbers take vectors."""
+    """Return True if arrays have gradients, and all unary elementwise operators that take numbers take vectors."""
     known, rows = spelling.bench, ((operator_table()[name], texts[0]) for name, texts in spelling.texts.items())
     alone = [(row, text) for row, text in rows if row.elementwise and len(row.argument_names) == 1]
     taken = (known.computes(*each, [VECTOR]) or not known.computes(*each, [NUMBER]) for each in alone)
@@ -144,7 +147,7 @@ def _takes_arrays(spelling: _Spelling, tape: Texts) -> bool:
 
 
 def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
-    """Choose how tensors are made and read."""
+    """Choose the templates that make and read tensors."""
     made = asking.among("leaf", _leaves(bench, modules))
     pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", candidates.VALUES)]
     best: Texts = {}
@@ -158,37 +161,40 @@ def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> W
 
 
 def _by_attributes(bench: Workbench, made: Sequence[str]) -> Iterator[Texts]:
-    """Yield each attribute that a tensor has as its value."""
+    """Yield templates that read each attribute of a tensor as its value."""
     for leaf in made:
         yield from ({"leaf": leaf, "value": f"{{x}}.{a}"} for a in inspected(bench.knowing(leaf=leaf), ())[0])
 
 
 def _pulls(bench: Workbench, modules: Sequence[str]) -> bool:
-    """Return True if some module has a function of which pullbacks are made."""
+    """Return True if some module has a function that makes pullbacks."""
     return any(names for names in bench.members(modules, ("vjp", "make_vjp")).values())
 
 
 def _leaves(bench: Workbench, modules: Sequence[str]) -> list[str]:
-    """Return how tensors may be made."""
+    """Return candidate templates that make a leaf."""
     found = {} if _pulls(bench, modules) else classes(bench, modules)
     return candidates.leaves(bench.members(modules, candidates.MAKERS), found)
 
 
 @contextmanager
 def told_with(why: Callable[[], str]) -> Iterator[None]:
-    """Say behind an error that nothing was found what came of what was tried first, or is given."""
+    """Append to a UserError of the block the result of ``why``, which describes what came of a candidate."""
     try:
         yield
     except UserError as error:
         try:
             said = why()
-        except UserError as refused:  # what is given is no template
+        except UserError as refused:  # the given text is not a valid template
             said = str(refused)
         raise UserError(f"{error}; {said}" if said else str(error)) from error
 
 
 def _of_a_tensor(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
-    """Say what came of a number by the first of the templates, or by the first that makes a tensor."""
+    """Return a description of what came of a number with the first template that makes a tensor.
+
+    If none makes one, the first template is used.
+    """
     made = asking.among("leaf", _leaves(bench, modules)) or [candidates.PLAIN_LEAF]
     value = asking.among("value", candidates.VALUES)[0]
     tried = [bench.knowing(leaf=leaf, value=value) for leaf in made]
@@ -196,7 +202,10 @@ def _of_a_tensor(bench: Workbench, modules: Sequence[str], asking: Asking) -> st
 
 
 def _of_a_gradient(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
-    """Say what came of the gradient of a number by the first of the templates of a tape."""
+    """Return a description of what was wrong with the gradient of a number, or an empty string.
+
+    The templates are the first ones of a tape.
+    """
     tape = next(_tapes(bench, modules, asking), None)
     if tape is None:
         return ""
@@ -205,14 +214,14 @@ def _of_a_gradient(bench: Workbench, modules: Sequence[str], asking: Asking) -> 
 
 
 def _unread(bench: Workbench) -> str:
-    """Say what became of a number."""
+    """Return a description of what came of a number that was not read back."""
     finding = bench.found(_NUMBER_READ)
     said = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
     return f"no tensor comes back with leaf = {bench.adapter.leaf} and value = {bench.adapter.value}: {said}"
 
 
 def _spelling(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> _Spelling:
-    """Choose how operators are spelled."""
+    """Choose the spellings of operators."""
     family, inherited = _family(bench, modules, kinds)
     own = asking.operators
     right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}), asking.tell)
@@ -221,7 +230,10 @@ def _spelling(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], as
 
 
 def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
-    """Return the first family most rows of which the library has, with these rows as far as they spell all."""
+    """Return the first family of which the library has enough rows, with those of its rows that give all spellings.
+
+    Without such a family, both are empty.
+    """
     table = operator_table()
     for family in candidates.FAMILIES:
         rows = {name: [text.replace("{np}", modules[0]) for text in row] for name, row in family_rows(family).items()}
@@ -241,7 +253,7 @@ def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> t
 def _spelled(
     bench: Workbench, modules: Sequence[str], kinds: Sequence[str], known: frozenset[str], tell: Callable[[str], None]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the spellings of each operator that compute it, but of those that are known, and a wrong one of others."""
+    """Return the right spellings of each operator that is not ``known``, and a wrong one if there is no right one."""
     found: dict[str, list[str]] = {}
     unlike: dict[str, str] = {}
     texts = {name: list(dict.fromkeys(candidates.spellings_of(row, modules))) for name, row in operator_table().items()}
@@ -275,7 +287,7 @@ def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> W
 
 
 def _differentiating(bench: Workbench, kinds: Sequence[str], asking: Asking, ways: tuple[Texts, Texts]) -> Workbench:
-    """Choose how gradients come about: by a tape, or else by a pullback."""
+    """Choose how gradients are computed: by a tape, or else by a pullback."""
     taped, pulled = ways
     kind = asking.chosen("kind", "tape" if taped else "functional" if pulled else None)
     if kind == "functional":
@@ -290,7 +302,7 @@ def _differentiating(bench: Workbench, kinds: Sequence[str], asking: Asking, way
 
 
 def _ways(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> tuple[Texts, Texts]:
-    """Return the best tape, or else the best pullback."""
+    """Return the best templates of a tape, or else those of a pullback."""
     works = partial(Workbench.kinds_differentiated, kinds=kinds)
     seen = inspected(bench, modules)
     taped: Texts = {}
@@ -305,9 +317,10 @@ def _ways(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking
 
 
 def _retaining(bench: Workbench, text: str, called: Mapping[str, Sequence[str]]) -> str:
-    """Return a backward with the keyword that keeps a graph, if there is one.
+    """Return a backward with the keyword that retains a graph, if there is one.
 
-    It is one by whose value a further backward of a graph is an error or not, or by its name if there is no error.
+    The value of the keyword decides whether a second backward of a graph is an error. If neither value leads to an
+    error, the keyword must have a usual name.
     """
     for keyword in called.get(text.partition("(")[0], ()):
         spelled = candidates.retaining(text, keyword)
@@ -318,7 +331,7 @@ def _retaining(bench: Workbench, text: str, called: Mapping[str, Sequence[str]])
 
 
 def _tapes(bench: Workbench, modules: Sequence[str], asking: Asking, seen: Seen = ([], {})) -> Iterator[Texts]:
-    """Yield how a backward may be run and a gradient read, by these attributes and functions or by usual ones."""
+    """Yield templates of a backward and a gradient by these attributes and functions, or else by usual ones."""
     attributes, called = seen
     if bench.adapter.leaf == candidates.PLAIN_LEAF or "vjp" in asking.given:
         return

@@ -1,4 +1,4 @@
-"""The policy, the dtypes and the features of a first adapter: what shows is declared, and what fails is left out."""
+"""Policy, dtypes and features of a first adapter: what works is declared, and what fails is left out."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from refgrad.lifecycle import Policy, required_features
 from refgrad.native.adapter import FunctionalAdapter
 
 LENIENT: Final = frozenset({"open", "overwrites", "replaces"})
-"""Values of the policy that allow gradients which an engine without them would have wrong."""
+"""Values of the policy that allow gradients which are wrong under the other values."""
 
 
 def with_policy(bench: Workbench) -> Workbench:
-    """Choose each field of the policy by the scenarios that tell its values apart, the simplest first.
+    """Choose the value of each field of the policy: the first one under which no scenario of its claim fails.
 
-    Where plain programs of one backward are wrong, no value is chosen that would excuse a wrong gradient.
+    If plain programs with one backward are wrong, no value is chosen that would allow a wrong gradient.
     """
     if isinstance(bench.adapter, FunctionalAdapter):
         return bench
@@ -40,9 +40,9 @@ def with_policy(bench: Workbench) -> Workbench:
 
 
 def with_dtypes(bench: Workbench) -> Workbench:
-    """Declare the dtypes that values and gradients keep, beside the one that everything is computed in.
+    """Declare the dtypes that values and gradients keep, besides the one in which everything is computed.
 
-    Python floats have float64 alone.
+    Libraries of Python floats have only float64.
     """
     if bench.adapter.scalars_only and bench.holds_floats():
         return bench
@@ -56,7 +56,7 @@ def with_dtypes(bench: Workbench) -> Workbench:
 
 
 def with_optional(bench: Workbench, modules: Sequence[str]) -> Workbench:
-    """Keep each further field that gives a feature which shows."""
+    """Keep each optional field that gives a feature that works."""
     kind = "functional" if isinstance(bench.adapter, FunctionalAdapter) else "tape"
     for field, texts in OPTIONAL[kind].items():
         for text in with_module(texts, modules) if getattr(bench.adapter, field) is None else ():
@@ -69,7 +69,10 @@ def with_optional(bench: Workbench, modules: Sequence[str]) -> Workbench:
 
 
 def without_what_fails(bench: Workbench, asking: Asking) -> Workbench:
-    """Leave out the templates that give a feature which does not show, unless they are given, and declare the rest."""
+    """Leave out the templates of features that do not work, and declare further failing features as lacking.
+
+    Templates that are given are kept.
+    """
     failed = _lacking(bench)
     if isinstance(bench.adapter, FunctionalAdapter):
         bench = bench.knowing(nests=bench.adapter.nests and "double_backward" not in failed)
@@ -79,10 +82,11 @@ def without_what_fails(bench: Workbench, asking: Asking) -> Workbench:
 
 
 def _lacking(bench: Workbench) -> set[str]:
-    """Return the features that follow from the templates and do not show; of others nothing is known.
+    """Return the features that follow from the templates and do not work.
 
-    What does not show because of another feature alone is there, and so is what gives wrong numbers by the policy that
-    fits best: that is for a report to tell.
+    Features that fail only because of another feature are not among them. Neither are those that give wrong numbers
+    under the policy that fits best: these are left to a report. ``retain_graph`` is among them if a second backward
+    propagates gradients that results kept.
     """
     features = bench.adapter.features
     failed = {claim.name for claim in _claims(bench, features)} - set(_shown(bench, features))
@@ -92,7 +96,10 @@ def _lacking(bench: Workbench) -> set[str]:
 
 
 def _gives_numbers(bench: Workbench, name: str) -> bool:
-    """Whether a feature that follows from the policy fails by wrong numbers alone, or a reset of the library's own."""
+    """Return True if a feature that follows from the policy fails only by wrong numbers.
+
+    For ``zero_grad``, return True if the reset is a method of the library.
+    """
     if name not in BY_POLICY:
         return name == "zero_grad" and bench.has_own_reset()
     (claim,) = _claims(bench, [name])
@@ -101,7 +108,7 @@ def _gives_numbers(bench: Workbench, name: str) -> bool:
 
 
 def _shows_alone(bench: Workbench, name: str, failed: AbstractSet[str]) -> bool:
-    """Whether a feature shows in the scenarios that need none of the others which failed."""
+    """Return True if a feature works in the scenarios that need none of the other failed features."""
     known = bench.knowing(lacks=frozenset(failed - {name}))
     (claim,) = _claims(bench, [name])
     tried = [
@@ -117,7 +124,7 @@ def _shown(bench: Workbench, features: Iterable[str]) -> Iterator[str]:
 
 
 def _claims(bench: Workbench, features: Iterable[str]) -> list[Claim]:
-    """Return the claims about these features that the library can be held to."""
+    """Return the claims about these features that have a scenario which the library can run."""
     wanted = set(features)
     claims = (claim for claim in all_claims() if claim.kind == "features" and claim.name in wanted)
     return [claim for claim in claims if any(map(bench.runnable, claim.scenarios))]

@@ -1,4 +1,4 @@
-"""The library that a first adapter is of: its modules, and what imports them."""
+"""The library of a first adapter: its modules, and the code that imports them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ OWN: Final = (
     "(lambda part: None if isinstance(part, type(__import__('sys'))) and "
     "part.__name__.partition('.')[0] not in {packages} else part)({module})"
 )
-"""An expression of a module of these packages, and of nothing where the library only imports that module."""
+"""Expression for a module, or for None if it is a module outside of these packages that the library imports."""
 
 
 Seen = tuple[list[str], dict[str, list[str]]]
-"""The attributes of a tensor, and the parameters of what may run a backward from it."""
+"""Attributes of a tensor, and the parameters of functions that may run a backward from it."""
 
 LISTING: Final = """
 import pkgutil
@@ -42,37 +42,37 @@ def attempt():
     beneath = [each.name for each in pkgutil.iter_modules(getattr({owner}, "__path__", []))]
     return [[[name, kind(member), list(names)] for (name, member), names in zip(members, given)], beneath]
 """
-"""A program that lists the members of a module or a tensor, with kinds and parameters, and the modules beneath it."""
+"""Program that lists the members of a module or a tensor, with kinds and parameters, and the submodules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library: the modules that have its functions, and the interpreter that has it."""
+    """A library: the modules with its functions, and the interpreter in which it is installed."""
 
     name: str
     modules: tuple[str, ...]
     python: str
     sources: tuple[str, ...] = ()
-    """What the user calls the modules."""
+    """Names of the modules or files as the user gave them."""
     imports: Mapping[str, str] = field(default_factory=dict)
-    """What imports the modules that are files."""
+    """Code that imports each module that is a file, by module."""
 
     @classmethod
     def of(cls, sources: Sequence[str], name: str | None, python: str) -> Library:
-        """Return the library of modules and files, named after the first. Raises UserError for what is neither."""
+        """Return the library of modules and files, named after the first. Raises UserError for anything else."""
         files = {text: _module_of(Path(text)) for text in sources if is_file(text)}
         modules = checked_modules([files[text][0] if text in files else text for text in sources])
         own = modules[0].split(".")[-1 if sources[0] in files else 0].lstrip("_")
         return cls(name or own, modules, python, tuple(sources), dict(files.values()))
 
     def setup(self, given: str = "") -> str:
-        """Return what imports it, as far as what is given does not do so, and what is given."""
+        """Return the code that imports the modules, unless the given code does, followed by the given code."""
         imported = _imported(given)
         lacking = [m for m in self.modules if not any(f"{name}.".startswith(f"{m}.") for name in imported)]
         return "\n".join([*(self.imports.get(m, f"import {m}") for m in lacking), *filter(None, [given])])
 
     def refuse_what_is_empty(self, bench: Workbench) -> None:
-        """Raise UserError where no module has anything public, with the modules beneath that may."""
+        """Raise UserError if no module has a public member but there are submodules, and suggest these."""
         listed = {module: _listed(bench, module) for module in self.modules}
         beneath = [f"{module}.{name}" for module, (_, found) in listed.items() for name in found if name[0] != "_"]
         if beneath and not any(_public(members, "class", "function", "attribute") for members, _ in listed.values()):
@@ -81,7 +81,7 @@ class Library:
             raise UserError(f"{', '.join(self.modules)} has nothing public; {told}")
 
     def own_modules(self, bench: Workbench) -> tuple[str, ...]:
-        """Return the modules, and those of the library beneath them where libraries keep operators."""
+        """Return the modules, and those submodules of the library in which libraries keep operators."""
         packages = {module.partition(".")[0] for module in self.modules}
         beneath = [f"{root}.{name}" for root in self.modules for name in SUBMODULES]
         owned = {module: OWN.format(packages=sorted(packages), module=module) for module in beneath}
@@ -90,12 +90,12 @@ class Library:
 
 
 def classes(bench: Workbench, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Return the first classes of each module."""
+    """Return the names of the first public classes of each module."""
     return {module: _public(_listed(bench, module)[0], "class")[:MOST_CLASSES] for module in modules}
 
 
 def inspected(bench: Workbench, modules: Sequence[str]) -> Seen:
-    """Return the attributes of a tensor, and what may run a backward from it, with its parameters."""
+    """Return the attributes of a tensor, and the functions that may run a backward from it, with their parameters."""
     owners = {"{output}": _listed(bench, bench.instance)[0], **{m: _listed(bench, m)[0] for m in modules}}
     called = {
         f"{owner}.{name}": names or [*RETAINING]
@@ -107,7 +107,10 @@ def inspected(bench: Workbench, modules: Sequence[str]) -> Seen:
 
 
 def _module_of(path: Path) -> tuple[str, str]:
-    """Return the module of a file, which may be in packages, and what imports it by a name that Python can have."""
+    """Return the name of the module of a file, and the code that imports it.
+
+    The file may be in packages. The name is a valid Python name even if that of the file is not.
+    """
     if not path.exists():
         raise UserError(f"{path}: there is no such file")
     path = Path(os.path.abspath(path))  # noqa: PTH100 (Path.absolute keeps `..`)
@@ -121,7 +124,7 @@ def _module_of(path: Path) -> tuple[str, str]:
 
 
 def _listed(bench: Workbench, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
-    """Return the members of a module or tensor, with kinds and parameters, and the modules beneath it."""
+    """Return the members of a module or tensor, with kinds and parameters, and its submodules; none after an error."""
     with suppress(library.RaisedError, library.EndingError):
         members, beneath = library.Library(bench.engine).run(LISTING.format(owner=owner), timed=False)[0].data
         return members, beneath
@@ -129,12 +132,12 @@ def _listed(bench: Workbench, owner: str) -> tuple[list[tuple[str, str, list[str
 
 
 def _public(members: Sequence[tuple[str, str, list[str]]], *kinds: str) -> list[str]:
-    """Return the names of members of these kinds."""
+    """Return the names of the public members of these kinds."""
     return [name for name, kind, _ in members if kind in kinds and name[0] != "_"]
 
 
 def _imported(setup: str) -> set[str]:
-    """Return the modules that a text imports by their own names; none of one that is no Python, which a start tells."""
+    """Return the modules that the code imports under their own names; none if the code is not valid Python."""
     try:
         statements = ast.parse(setup).body
     except SyntaxError:

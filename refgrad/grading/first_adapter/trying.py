@@ -1,4 +1,4 @@
-"""Trials of candidates on one started library: which of them show what must be shown."""
+"""Trials of candidate templates on one started library."""
 
 from __future__ import annotations
 
@@ -28,51 +28,51 @@ from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, St
 RIGHT: Final = frozenset({"passed", "convention", "inaccurate"})
 
 Texts = Mapping[str, Any]
-"""Fields of an adapter by what they say."""
+"""Values of fields of an adapter, by name."""
 
 SHARED: Final = ("name", "setup", "leaf", "value", "operators", "aliases", "scalars_only", "dtype")
-"""The fields that are known before it is known how gradients come about."""
+"""Fields that are known before it is known how gradients are computed."""
 
 REFUSED: Final = frozenset({"unexpected-error", "unsupported", "inconclusive"})
 
 PATIENT: Final = 5
-"""After so many errors a spelling is given up."""
+"""Number of errors after which a spelling is given up."""
 
 NUMBER: Final = "a number"
 VECTOR: Final = "a vector"
 EMPTY: Final = "an empty array"
 
 BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
-"""The features that follow from a policy."""
+"""Features that follow from the policy."""
 
 
 REFUSING: Final = frozenset({"AssertionError", "ValueError"})
-"""The types of errors by which libraries say that they do not take an operand, besides NotImplementedError."""
+"""Types of errors, besides NotImplementedError, with which libraries reject an operand."""
 
 LONGEST_PATTERN: Final = 80
-"""The characters of a message that a pattern has."""
+"""Largest number of characters of a message that a pattern is made of."""
 
 WITHOUT: Final = frozenset({"missing", "crashed", "unexpected-error", "unsupported"})
-"""What is found where no gradient comes back."""
+"""Outcomes of a scenario in which no gradient comes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """A started library and what is known of its adapter so far."""
+    """A started library with the part of its adapter that is known so far."""
 
     engine: Engine
 
     @property
     def adapter(self) -> AnyAdapter:
-        """What is known so far."""
+        """Part of the adapter that is known so far."""
         return self.engine.adapter
 
     def knowing(self, **fields: Any) -> Workbench:
-        """Return the same library with more known of it. Raises AdapterError where the adapter is malformed."""
+        """Return the same library with further fields of its adapter. Raises AdapterError if that is malformed."""
         return Workbench(Engine(replace(self.adapter, **fields), self.engine.runner))
 
     def renewed(self) -> Workbench:
-        """Return the same library in a process in which no trial has left anything."""
+        """Return the same library in a process in which no earlier trial has left anything."""
         self.engine.runner.renew()
         return self
 
@@ -83,7 +83,7 @@ class Workbench:
         return Workbench(Engine(FunctionalAdapter(**shared, vjp=vjp), self.engine.runner))
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return which of the names each module has, of the modules that there are."""
+        """Return which of the names each module has, without modules that do not exist."""
         found: dict[str, Mapping[str, int]] = {}
         for module in modules:
             try:
@@ -93,7 +93,7 @@ class Workbench:
         return found
 
     def existing(self, texts: Iterable[str]) -> set[str]:
-        """Return the spellings that call what the library has; of those that call nothing by a name all."""
+        """Return the spellings that call functions of the library, and all spellings that call no named function."""
         owners: dict[str, dict[str, list[str]]] = {}
         for text in texts:
             owner, name = owner_of(text)
@@ -107,7 +107,7 @@ class Workbench:
 
     @property
     def instance(self) -> str:
-        """An expression of the library's own that makes a tensor."""
+        """Python expression that makes a tensor of the library."""
         text, array = self.adapter.leaf, "np.array([1.5, 2.5])"
         filled = {"array": array, "scalar": "1.5", "requires_grad": "True", "dtype": self.adapter.dtype}
         for name, value in filled.items():
@@ -115,7 +115,7 @@ class Workbench:
         return text
 
     def kinds_read_back(self) -> list[str]:
-        """Return the kinds of arrays that a leaf is made of and read again as they were."""
+        """Return the kinds of arrays from which a leaf can be made and that are read back unchanged."""
         found = []
         for kind, array in KINDS.items():
             leaf = Leaf("x", Constant.of(array), requires_grad=True)
@@ -124,10 +124,11 @@ class Workbench:
         return found
 
     def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
-        """Return the kinds of arrays for which some plain operator has a gradient.
+        """Return the kinds of arrays for which some plain operator has a right gradient.
 
-        With ``reset``, every plain operator that has one must also have one after the reset. A number is one more kind
-        where no seed is given. A gradient without entries alone says nothing: it is right whatever was computed.
+        With ``reset``, every plain operator that has one must also have one after the reset. A number without a seed
+        counts as another kind. If only empty arrays have right gradients, the result is empty: their gradients are
+        right whatever was computed.
         """
         seeded = [kind for kind in kinds if kind == NUMBER or "seed" in self.adapter.features]
         found = [kind for kind in seeded if self._differentiates_plainly(kind, reset=reset)]
@@ -137,7 +138,10 @@ class Workbench:
         return [*found, f"{NUMBER} without a seed"] if NUMBER in found and any(map(self.shows, seedless)) else found
 
     def _differentiates_plainly(self, kind: str, *, reset: bool) -> bool:
-        """Return True if some plain operator has a gradient, and with ``reset`` if all that do have one after it."""
+        """Return True if some plain operator has a right gradient.
+
+        With ``reset``, each plain operator with a right gradient must also have one after a reset.
+        """
         plain = self._walks(kind, reset=False)
         if not reset:
             return any(map(self.shows, plain))
@@ -161,7 +165,7 @@ class Workbench:
         return False
 
     def keeps_graphs(self) -> bool:
-        """Return True if a graph that is told to be kept can be differentiated again."""
+        """Return True if a graph can be differentiated again after a backward that retains it."""
         for walk in self._walks(NUMBER, reset=False):
             *made, read = (
                 replace(s, retain_graph=True) if isinstance(s, Backward) else s for s in without_seed(walk.steps)
@@ -170,13 +174,19 @@ class Workbench:
         return False
 
     def has_own_reset(self) -> bool:
-        """Return True if gradients are reset by a method of the library's own: that it does so wrongly is its fault."""
+        """Return True if gradients are reset by a method of the library.
+
+        If such a method resets them incorrectly, that is a fault of the library.
+        """
         text = getattr(self.adapter, "zero_grad", None) or ""
         own = text.startswith("{leaf}.") and bool(self.existing([text]))
         return own and any(self.found(walk).outcome not in WITHOUT for walk in self._walks(NUMBER, reset=True))
 
     def said_of_gradient(self) -> str:
-        """Say what was wrong with the gradient of a number, by the first plain operator that there is."""
+        """Return the description of what was wrong with the gradient of a number, or an empty string.
+
+        The gradient is that of the first plain operator that the library has.
+        """
         walk = next(self._walks(NUMBER, reset=False), None)
         finding = None if walk is None else self.found(walk)
         return "" if finding is None or finding.evidence is None else message(finding.evidence, walk)
@@ -190,26 +200,30 @@ class Workbench:
                 yield Scenario((*walk, *again))
 
     def shows(self, scenario: Scenario) -> bool:
-        """Whether the library shows what a scenario must show."""
+        """Return True if the library shows what a scenario must show."""
         return self.found(scenario).outcome in RIGHT
 
     def found(self, scenario: Scenario) -> Finding:
-        """Return what a scenario shows; nothing is said of one that has no value."""
+        """Return the finding of a scenario; ``inconclusive`` if the scenario itself has no value."""
         try:
             return examine(scenario, self.engine)
         except ScenarioEvaluationError:
             return Finding("inconclusive")
 
     def has(self, operator: Operator) -> bool:
-        """Whether the library may have an operator: those of scalars have elementwise ones alone."""
+        """Return True if the library may have an operator. One of scalars has elementwise operators only."""
         return operator.elementwise or not self.adapter.scalars_only
 
     def computes(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
-        """Whether a spelling gives the operator's value, and not another one, where it does not raise an error."""
+        """Return True if a spelling gives the operator's values wherever it raises no error."""
         return self.values(operator, text, kinds).outcome == "passed"
 
     def values(self, operator: Operator, text: str, kinds: Sequence[str]) -> Finding:
-        """Return what the values of a spelling show: the first that is neither right nor an error, if there is one."""
+        """Return the first finding of a spelling's values that is neither right nor an error, if there is one.
+
+        Otherwise return ``passed`` if some values are right, and ``unsupported`` if not. If the operator is not
+        elementwise and arrays are tried, some values of arrays must be right.
+        """
         alone = Workbench(with_spellings(self.engine, {operator.name: text}))
         right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
         for scenario in small_corners(operator, kinds, self.engine):
@@ -226,9 +240,10 @@ class Workbench:
         return Finding("passed" if right and of_arrays else "unsupported")
 
     def refusals(self, kinds: Sequence[str]) -> list[str]:
-        """Return a pattern of each error by which the library refuses operands that the operator's row allows.
+        """Return a pattern for each error with which the library rejects operands that the operator's row allows.
 
-        It is one that a library raises itself, with a message, when it computes a value; numbers in it may be others.
+        Only errors of the types in :data:`REFUSING` count, if they have a message and occur while a value is computed.
+        The numbers in a message may vary.
         """
         found: dict[str, None] = {}
         for name, texts in self.engine.spellings.items():
@@ -242,15 +257,15 @@ class Workbench:
         return list(found)
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
-        """Whether a spelling has a gradient for some kinds of arrays, if only a wrong one: that is for a report.
+        """Return True if a spelling has a gradient for some kinds of arrays, even a wrong one: reports show those.
 
-        So is one that does not come back from a result of which the library says that it needs one.
+        A missing gradient counts, too, if the library declares that the result requires one.
         """
         without = [finding.outcome in WITHOUT for finding in self._gradients(operator, text, kinds)]
         return not all(without) or not without or self._is_recorded(operator, text, kinds)
 
     def _is_recorded(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
-        """Whether the library says of some result of a spelling that it requires grad."""
+        """Return True if the library declares that some result of a spelling requires grad."""
         if "read_requires_grad" not in self.adapter.features:
             return False
         alone = Workbench(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
@@ -262,7 +277,7 @@ class Workbench:
         return any(map(alone.shows, asked))
 
     def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
-        """Return what came of the first gradient that did not come back."""
+        """Return the description of the first finding without a gradient, or an empty string."""
         findings = self._gradients(operator, text, kinds)
         return next((message(each.evidence) for each in findings if each.evidence and each.outcome in WITHOUT), "")
 
@@ -271,13 +286,13 @@ class Workbench:
         return map(alone.found, small_corners(operator, kinds, self.engine))
 
     def runnable(self, scenario: Scenario) -> bool:
-        """Whether the library has what a scenario needs, whatever its policy makes of that."""
+        """Return True if the library has what a scenario needs, whatever its policy."""
         needed = {name for name in required_features(scenario) if not (name in BY_POLICY or name.startswith("error:"))}
         return scenario.operators <= self.engine.operators.keys() and needed <= self.adapter.features
 
 
 def _with_output(steps: Iterable[Step], name: str) -> Iterator[Step]:
-    """Yield steps of one backward with another name for what it starts from."""
+    """Yield the steps of one backward with another name for the tensor from which it starts."""
     for step in steps:
         if isinstance(step, Apply):
             yield replace(step, name=name)
@@ -286,9 +301,9 @@ def _with_output(steps: Iterable[Step], name: str) -> Iterator[Step]:
 
 
 def _at_several_points(scenario: Scenario) -> Iterator[Scenario]:
-    """Yield a scenario, and one of numbers also with its operands in the reverse order, halved and negated.
+    """Yield a scenario and, if all operands are numbers, variants with them reversed, halved and negated.
 
-    Operands for which the operator has no finite value are left out.
+    Variants for which the operator has no finite value are left out.
     """
     yield scenario
     numbers = [leaf.value.to_numpy() for leaf in scenario.leaves]
@@ -307,7 +322,7 @@ def _values_alone(scenario: Scenario) -> Scenario:
 
 
 def best_of(bench: Workbench, candidates: Iterable[Texts], works: Callable[[Workbench], Sequence[str]]) -> Texts:
-    """Return the first candidate that works for most kinds of arrays; nothing if none works for any."""
+    """Return the first candidate that works for the most kinds of arrays; an empty mapping if none works."""
     best: tuple[int, Texts] = (0, {})
     for fields in candidates:
         try:

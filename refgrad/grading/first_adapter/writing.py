@@ -1,4 +1,4 @@
-"""The file of a first adapter: what families and the library's own names give need not be spelled."""
+"""Text of the file of a first adapter, without what families and the library's own names already give."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from refgrad.native.adapter.kinds import KINDS
 from refgrad.operators import operator_table
 
 TEMPLATE_DEFAULTS: Final[Mapping[str, str]] = {"value": "np.asarray({x})", "seed": "{array}"}
-"""What need not be said."""
+"""Default templates, which the file omits."""
 
 Spellings = Mapping[str, Sequence[str]]
 
 
 def engine_file(chosen: Chosen) -> str:
-    """Return the text of an engine file that spells what was chosen, by a family only where that is shorter."""
+    """Return the text of the engine file of what was chosen. It extends a family only if that is shorter."""
     texts = [_file(chosen, family) for family in dict.fromkeys([chosen.family, ""])]
     return min(texts, key=lambda text: text.count("\n"))
 
@@ -48,7 +48,7 @@ def _kind(adapter: AnyAdapter) -> str:
 
 
 def _inherited(family: str, chosen: Chosen, wanted: Spellings) -> dict[str, Any]:
-    """Return what is said of the family: what it is, which module it is of, and which of its rows are not wanted."""
+    """Return the fields about the family: its name, the module that it is for, and which of its rows are left out."""
     if not family:
         return {}
     placeholder = {"modules": {"np": chosen.modules[0]}} if family != "python-operators" else {}
@@ -56,14 +56,14 @@ def _inherited(family: str, chosen: Chosen, wanted: Spellings) -> dict[str, Any]
 
 
 def _alike(chosen: Chosen, wanted: Spellings) -> tuple[list[str], list[str]]:
-    """Return the modules that name operators as the table does, and the operators that they mean something else by."""
+    """Return the modules that name operators as the table does, and the operators for which their names are wrong."""
     right = {text for texts in wanted.values() for text in texts}
     modules = [m for m in chosen.modules if any(right & set(texts) for texts in _named(chosen, [m]).values())]
     return modules, [name for name, texts in _named(chosen, modules).items() if not set(texts) <= right]
 
 
 def _named(chosen: Chosen, modules: Sequence[str]) -> Spellings:
-    """Return how operators are spelled that modules name as the table does."""
+    """Return the spellings of the operators that modules name as the table does."""
     plain = chosen.bench.knowing(operators={}, aliases={}, alike=tuple(modules), unlike=frozenset())
     return plain.engine.spellings
 
@@ -83,7 +83,7 @@ def _head(heads: Mapping[str, Any], adapter: AnyAdapter) -> Iterator[str]:
 
 
 def _given_by(text: str, chosen: Chosen) -> Spellings:
-    """Return what a file gives without rows of its own."""
+    """Return the spellings that a file gives without rows of its own."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "engine.toml"
         path.write_text(text, encoding="utf-8")

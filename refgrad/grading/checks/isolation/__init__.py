@@ -1,1 +1,1 @@
-"""Scenarios without what a fault may hang on, so that blame falls on nothing else."""
+"""Scenarios without the parts that may cause a failure, so that it is attributed to the right check."""

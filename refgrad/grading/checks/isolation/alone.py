@@ -1,4 +1,4 @@
-"""Scenarios that try an operator on its own, so that it is not blamed for what goes wrong around it."""
+"""Scenarios that try an operator by itself, so that it is not blamed for faults of other parts of the engine."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad
 
 SEEDS = (1.25, -0.5, 2.0, -1.75)
-"""Cotangents of either sign and of any size, entry by entry."""
+"""Entries of cotangents, with both signs and different sizes."""
 
 LASTING = Leaf | Apply | Grad | Jvp | Backward | Read | ZeroGrad
-"""Steps in which no tensor changes."""
+"""Types of steps that change no tensor."""
 
 
 @cache
 def shows_arrays(scenario: Scenario) -> bool:
-    """Whether a scenario is about arrays alone: it reads some, changes no tensor, and no error is due in it."""
+    """Return True if a scenario reads something, changes no tensor, and expects no error."""
     reads = [step for step in scenario.steps if isinstance(step, Read)]
     lasting = all(isinstance(step, LASTING) for step in scenario.steps)
     return bool(reads) and lasting and not any(isinstance(p, Fails) for p in predict(scenario))
@@ -39,7 +39,7 @@ def alone(operator: str) -> Scenario:
 
 
 def applications_alone(scenario: Scenario, operator: str) -> Iterator[Scenario]:
-    """Yield each application of an operator in a scenario by itself, to the very operands that it has there."""
+    """Yield each application of an operator in a scenario as a scenario of its own, with the same operands."""
     values = evaluate(scenario, Float64())
     constants = {leaf.name for leaf in scenario.leaves if not leaf.requires_grad}
     for step in scenario.applications:
@@ -57,9 +57,9 @@ def _alone(step: Apply, values: Mapping[str, Any], wanted: Collection[str]) -> S
 
 
 def with_own_operands(scenario: Scenario) -> Scenario:
-    """Return the scenario with a leaf of its own for every operand that an operator takes once more.
+    """Return the scenario with a separate leaf for each repetition of a leaf among the operands of an operator.
 
-    For engines that lose contributions where a tensor is used twice, which is no fault of the operator.
+    It is for engines that lose contributions if a tensor is used twice, which is no fault of the operator.
     """
     leaves = {leaf.name: leaf for leaf in scenario.leaves}
     copies: list[Leaf] = []
@@ -82,9 +82,9 @@ def _own(name: str, earlier: tuple[str, ...], leaves: dict[str, Leaf], copies: l
 
 
 def without_constants(scenario: Scenario) -> Scenario:
-    """Return the scenario with gradients wanted of every operand.
+    """Return the scenario with gradients required of every operand.
 
-    For engines that stop at constants.
+    It is for engines that handle constant operands incorrectly.
     """
     return Scenario(
         tuple(
@@ -95,18 +95,19 @@ def without_constants(scenario: Scenario) -> Scenario:
 
 
 def with_one_leaf(scenario: Scenario) -> Scenario:
-    """Return the scenario with a gradient wanted of one operand only.
+    """Return the scenario with a gradient required of one operand only.
 
-    For engines that lose leaves.
+    It is for engines that compute gradients for only some of the leaves.
     """
     wanted = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
     return without_gradients_of(scenario, wanted[1:])
 
 
 def with_operands_read(scenario: Scenario, *, early: bool) -> Scenario:
-    """Return the scenario with a look at every operand, which an operator and its rule have to leave as they were.
+    """Return the scenario with a read of every operand, which neither an operator nor its rule may change.
 
-    ``early`` has all values read before the first backward, for engines whose backward spoils values whatever the rule.
+    With ``early``, all values are read before the first backward. It is for engines whose backward changes values
+    whatever the rule.
     """
     looks = [Read("value", leaf.name) for leaf in scenario.leaves if leaf.value.dtype != "bool"]
     if not early:

@@ -1,4 +1,4 @@
-"""Whether what fails in a dtype is about that dtype."""
+"""Attribution of failures to a dtype."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario
 
 TRIED_IN_DTYPE: Final = 3
-"""So many scenarios tell whether an operator runs in a dtype at all."""
+"""Number of scenarios that show whether an operator runs in a dtype at all."""
 
 
 def is_about_dtype(scenario: Scenario, finding: Finding, engine: Engine) -> bool:
-    """Whether a failure is about the dtype: what fails in float64, too, is for others to tell.
+    """Return True if a failure is specific to the dtype: the scenario does not fail in float64.
 
-    A refusal is not: libraries leave operators out of a dtype, for some attributes or in company of another dtype.
+    Unexpected errors do not count: libraries may lack an operator in a dtype, for some attributes or in combination
+    with another dtype.
     """
     return (
         finding.outcome != "unexpected-error" and not examine(with_dtypes(scenario, lambda _: "float64"), engine).failed

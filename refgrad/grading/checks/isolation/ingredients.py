@@ -1,4 +1,4 @@
-"""Ingredients of a scenario that faults may hang on, and that other scenarios can do without."""
+"""Rare ingredients of a scenario that a fault may depend on, and that other scenarios can do without."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from refgrad.scenario import Backward, Leaf, Scenario
 
 EMPTY: Final = "empty"
-"""An array without entries."""
+"""Name of the ingredient of an array without entries."""
 
 AVOIDABLE: Final = frozenset({EMPTY})
-"""What the scenarios of every family can be drawn without."""
+"""Ingredients without which the scenarios of every family can be drawn."""
 
 
 def rare_ingredients(scenario: Scenario) -> frozenset[str]:
-    """Return what is special about a scenario: operands used twice, empty arrays, numbers that are not finite."""
+    """Return the rare ingredients of a scenario: operands used twice, empty arrays, numbers that are not finite."""
     arrays = [leaf.value.to_numpy() for leaf in scenario.leaves]
     found = {
         EMPTY: any(array.size == 0 for array in arrays),
@@ -27,6 +27,6 @@ def rare_ingredients(scenario: Scenario) -> frozenset[str]:
 
 
 def starts_at_leaf(scenario: Scenario) -> bool:
-    """Whether a backward starts where nothing was computed, as no drawn scenario's does."""
+    """Return True if a backward starts at a leaf, as in no drawn scenario."""
     leaves = {step.name for step in scenario.steps if isinstance(step, Leaf)}
     return any(isinstance(step, Backward) and step.output in leaves for step in scenario.steps)

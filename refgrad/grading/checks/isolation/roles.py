@@ -1,7 +1,7 @@
-"""The roles that operators have in scenarios which are about no operator, and what else can fill them.
+"""Roles of operators in scenarios that are about no operator, and other operators that can fill them.
 
-A diamond is as good a diamond of tanh as of sin. What takes an operator's place must lead to the same kinds of
-predictions at every step, and to finite numbers: a result that no rule saves is not replaced by one that is saved.
+A diamond of tanh tests the same as one of sin. A replacement must lead to the same kinds of predictions at every step,
+and to finite numbers: a result that no rule saves is not replaced by one that is saved.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from refgrad.lifecycle import Gradient, Prediction, predict
 from refgrad.scenario import Apply, Constant, Scenario, ScenarioError, Step
 
 SMOOTH: Final = ("sin", "tanh", "sigmoid", "cos", "exp", "square", "softplus", "sqrt", "reciprocal", "log")
-"""Smooth functions of one operand, those that stay small where they are nested first."""
+"""Smooth functions of one operand. Those whose results stay small when they are nested come first."""
 
 ROLES: Final[Mapping[Role, tuple[str, ...]]] = MappingProxyType({
     "sum": ("add", "subtract"),
     "product": ("multiply", "divide"),
     "smooth": SMOOTH,
 })
-"""The operators that can fill a role, the plainest first."""
+"""Operators that can fill each role, the simplest first."""
 
 REDUCTIONS: Final = ("sum", "mean")
 
 DOUBLED: Final = ("multiply", "add")
-"""Operators of two operands that make a function of one where both are the same."""
+"""Operators of two operands that are functions of one operand if both operands are the same."""
 
 MOST_PATHS: Final = 2**13
 """Largest number of paths through a filled graph: an engine that follows every path takes too long beyond it."""
 
 
 def filled(scenario: Scenario, offered: Collection[str], *, arrays: bool) -> Scenario:
-    """Return the scenario with offered operators in the place of others, on scalars where there are no ``arrays``.
+    """Return the scenario with offered operators in place of others, on scalars if there are no ``arrays``.
 
-    It is returned as it is where nothing fits.
+    If no operators fit, the scenario is returned as it is.
     """
     return _filled(scenario, frozenset(offered), arrays=arrays)
 
@@ -63,7 +63,7 @@ def _filled(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Sce
 
 
 def _shaped(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Iterator[Scenario]:
-    """Yield the scenario, and the same on scalars, each as far as the engine has what that needs."""
+    """Yield the scenario if there are ``arrays``, and the same on scalars if not, or if a reduction is not offered."""
     if arrays:
         yield scenario
     if not arrays or scenario.operators & {*REDUCTIONS} - offered:
@@ -73,7 +73,7 @@ def _shaped(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Ite
 
 
 def _on_scalars(scenario: Scenario) -> Scenario | None:
-    """Return the scenario with the first number of each array alone, and without reductions, if it is one then."""
+    """Return the scenario with the first number of each array and without reductions, or None if it is invalid."""
     names: dict[str, str] = {}
     steps: list[Step] = []
     try:
@@ -88,7 +88,7 @@ def _on_scalars(scenario: Scenario) -> Scenario | None:
 
 
 def _fillers(name: str, offered: frozenset[str]) -> list[tuple[str, bool]]:
-    """Return the operators that can stand for another one, and whether each is given its operand twice."""
+    """Return the operators that can replace another one, and whether each takes its operand twice."""
     of_one = name in {*SMOOTH, "negative"}
     likes = SMOOTH if of_one else next((names for names in (*ROLES.values(), REDUCTIONS) if name in names), ())
     found = [(other, False) for other in likes if other in offered]
@@ -96,7 +96,7 @@ def _fillers(name: str, offered: frozenset[str]) -> list[tuple[str, bool]]:
 
 
 def _with(scenario: Scenario, fillers: Mapping[str, tuple[str, bool]]) -> Scenario | None:
-    """Return the scenario with its operators replaced; None where numbers are not finite or paths too many."""
+    """Return the scenario with replaced operators; None if a value is no longer finite, or paths are too many."""
     steps: list[Step] = []
     paths = Counter[str]()
     for step in scenario.steps:
@@ -115,19 +115,19 @@ def _with(scenario: Scenario, fillers: Mapping[str, tuple[str, bool]]) -> Scenar
 
 
 def _finite(scenario: Scenario) -> set[str]:
-    """Return the tensors that have finite numbers alone; those of recorded gradients are not known here."""
+    """Return the names of the tensors with only finite numbers. Gradients that are recorded are not evaluated."""
     with np.errstate(all="ignore"):
         return {name for name, value in evaluate(scenario, Float64()).items() if np.all(np.isfinite(value))}
 
 
 def _kinds(scenario: Scenario) -> list[tuple[object, ...]]:
-    """Return what is predicted of each step but reductions, in the words that other operators leave unchanged."""
+    """Return for each step, except reductions, the part of the prediction that other operators leave unchanged."""
     steps = zip(scenario.steps, predict(scenario), strict=True)
     return [_kind(p) for step, p in steps if not (isinstance(step, Apply) and step.operator in REDUCTIONS)]
 
 
 def _kind(prediction: Prediction) -> tuple[object, ...]:
-    """Return what a prediction has in common with those of the same scenario with other operators."""
+    """Return the part of a prediction that stays the same if the scenario has other operators."""
     if isinstance(prediction, Gradient):
         return Gradient, len(prediction.contributions), prediction.certain
     return type(prediction), getattr(prediction, "kind", None), getattr(prediction, "holds", None)

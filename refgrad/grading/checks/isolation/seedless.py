@@ -1,8 +1,8 @@
-"""Scenarios with seeds, put to an engine that takes none, or ignores them.
+"""Scenarios without seeds, for engines that take none, or ignore them.
 
-``seed · Jacobian`` is the gradient of the sum of the output weighted with the seed, so each seeded backward becomes one
-from such a sum: the rules still meet cotangents of any size and sign. Where products cannot be relied on, nothing is
-weighted, and the cotangents are ones.
+``seed · Jacobian`` is the gradient of the sum of the output weighted with the seed, so each backward with a seed
+becomes one from such a sum: the rules still receive cotangents of any size and sign. If products cannot be relied on,
+outputs are summed without weights, and the cotangents are ones.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Scenario, Step
 
 WEIGHT: Final = "multiply"
-"""The operator by which outputs are weighted."""
+"""Operator that multiplies outputs by weights."""
 
 
 def without_seeds(scenario: Scenario, *, weighs: bool = True) -> Scenario:
     """Return a scenario with the same gradients whose backward calls start from scalars, without seeds.
 
-    If it ``weighs`` nothing, the gradients are those for seeds of ones.
+    If ``weighs`` is False, the gradients are those for seeds of ones.
     """
     taken = set(scenario.definitions)
     return Scenario(tuple(new for step in scenario.steps for new in _seedless(step, taken, weighs=weighs)))

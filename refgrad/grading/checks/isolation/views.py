@@ -1,4 +1,4 @@
-"""Whether what fails on views is the fault of the operators that make the views."""
+"""Attribution of failures on views to the operators that make the views."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from refgrad.grading.reliance import Reliance
 
 SEEING: frozenset[str] = frozenset({"sum", *LAYOUTS})
-"""The operators by which operands are views, and by which an output's cotangent is one array seen often."""
+"""Operators through which operands become views, or an output's cotangent becomes one number repeated."""
 
 PRODUCT = "multiply"
-"""What bends a view, so that it has a second derivative."""
+"""Operator that multiplies a view by itself, so that the result has a second derivative."""
 
 
 def views_are_right(scenario: Scenario, operator: str, check: str, reliance: Reliance) -> bool:
-    """Whether the views of an operator's scenario are right without it, to the order to which it differentiates."""
+    """Return True if the views in an operator's scenario are right without it, to the order of the scenario."""
     names = sorted(SEEING & scenario.operators - {operator})
     alone = [each for name in names for each in _alone(scenario, name)]
     return not any(reliance.examined(reliance.seeded(each), check).failed for each in alone if reliance.runnable(each))
@@ -41,7 +41,7 @@ def _alone(scenario: Scenario, name: str) -> Iterator[Scenario]:
 
 
 def _bent(step: Apply, operand: Array, result: Array) -> Scenario:
-    """Return the scenario that differentiates a view times itself twice."""
+    """Return a scenario that differentiates the product of a view with itself twice."""
     ones = [Constant.of(np.ones(array.shape)) for array in (result, operand)]
     return Scenario((
         Leaf("x", Constant.of(np.ascontiguousarray(operand).reshape(operand.shape)), requires_grad=True),

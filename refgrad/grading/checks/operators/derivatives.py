@@ -1,4 +1,4 @@
-"""Checks of one operator: value and gradient, its edges, and its second derivatives."""
+"""Checks of one operator: value and gradient, gradient at edges, and second derivatives."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 KEPT_DTYPES: Final = "dtypes/gradients_keep"
-"""The behaviour without which nothing that an engine does in another dtype than float64 is right."""
+"""Prefix of the behaviour without which no result is right in a dtype other than float64."""
 
 FIRST_CORNERS: Final = 12
-"""Behind so many corners come operands that are views: those before are of every other kind."""
+"""Number of fixed cases before those whose operands are views; they include all other kinds."""
 
 WEIGHT: Final = "multiply"
-"""The operator by which a gradient is made to depend on another leaf."""
+"""Operator that makes a gradient depend on another leaf."""
 
 HELPING: Final = SEEING | {WEIGHT}
-"""The operators with which another one is tried."""
+"""Operators with which another operator is tried."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
-"""The behaviours without which no gradient of a gradient can be right."""
+"""Prefixes of the behaviours without which no gradient of a gradient can be right."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorCheck(CheckOfOperator):
-    """Value and gradient of one operator at points where it is smooth."""
+    """Check of the value and gradient of one operator at points where it is smooth."""
 
     CHAPTER: ClassVar[str] = "operators"
     CLAIM: ClassVar[str] = "value and gradient are right, for any shape, attribute and seed."
 
     def run(self, bench: Bench) -> Verdict:
-        """Try the operator where behaviours use it, and then in scenarios of its own."""
+        """Try the operator's applications in behaviours, then scenarios of its own."""
         name = self.operator.name
         if not bench.offers(self.operator):
             return bench.lacks(self, name)
@@ -82,12 +82,15 @@ class OperatorCheck(CheckOfOperator):
         return on_large_arrays(self, verdict, bench, filter(bench.reliance.runnable, isolated))
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
-        """Try the operator by itself, in other dtypes than float64 only where gradients keep them."""
+        """Return the regression with the operator isolated.
+
+        If it has dtypes other than float64 and gradients do not keep them, the result is None.
+        """
         plain = _is_of_doubles(scenario)
         return bench.reliance.isolated(scenario) if plain or not bench.reliance.failing(KEPT_DTYPES) else None
 
     def _in_single_precision(self, verdict: Verdict, bench: Bench) -> Verdict:
-        """Return the verdict on an operator that float64 shows no fault of, after half as many scenarios of float32."""
+        """Return the verdict after half as many scenarios in float32, for an operator that passed in float64."""
         dtypes = set(bench.engine.adapter.dtypes)
         if not {"float32", "float64"} <= dtypes or bench.reliance.failing(KEPT_DTYPES):
             return verdict
@@ -102,7 +105,7 @@ class OperatorCheck(CheckOfOperator):
         return found if found.failed else replace(verdict, examples=verdict.examples + found.examples)
 
     def _corners(self, bench: Bench, profile: Profile) -> Iterator[Scenario]:
-        """Yield as many of the operator's corners as the run's profile has."""
+        """Return the fixed cases of the operator, as many as the run's profile allows."""
         name, effort = self.operator.name, bench.settings.effort
         corners = corner_scenarios(name, profile, effort.corners)
         makers = (memory_scenarios, applied_twice)
@@ -111,12 +114,15 @@ class OperatorCheck(CheckOfOperator):
         met = (*corners[:FIRST_CORNERS], *runnable, *corners[FIRST_CORNERS:])[: effort.corners]
         return (bench.reliance.isolated(scenario) for scenario in met)
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
-        """Whether it is not the views' fault that something fails on views."""
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+        """Return True if the operators that make views in the scenario are right."""
         return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
 
     def _met_in_behaviours(self, bench: Bench) -> Iterable[Scenario]:
-        """Return the operator's applications in behaviours, each alone: what fails so is not the behaviour's fault."""
+        """Return the operator's applications in behaviours, each isolated.
+
+        What fails by itself is no fault of the behaviour.
+        """
         name = self.operator.name
         met = [s for b in all_behaviours() for s in b.scenarios]
         tried = [a for s in met if name in s.operators for a in applications_alone(s, name)]
@@ -130,12 +136,12 @@ def _is_of_doubles(scenario: Scenario) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DependentCheck(CheckOfOperator):
-    """A check of one operator that says nothing new where its value and gradient are wrong already."""
+    """Check of one operator that does not repeat failures of the operator's value and gradient."""
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
-        """Leave out what is made with other operators than helping ones that are right by themselves.
+        """Return the regression, or None if it uses operators other than helping ones that are right by themselves.
 
-        The checks of helping operators need no others, so that no two checks wait for each other.
+        The checks of helping operators use no others, so that no two checks wait for each other.
         """
         others = scenario.operators - {self.operator.name}
         if others and (self.operator.name in HELPING or not others <= HELPING):
@@ -144,12 +150,12 @@ class DependentCheck(CheckOfOperator):
         usable = all(right(bench, operator_table()[name]) for name in sorted(others))
         return bench.reliance.seeded(scenario) if usable else None
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others ask)
-        """Whether a failure is not what the operator's own check tells."""
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+        """Return True if the operator's own check does not already report the failure."""
         return avoided(bench, self.operator).allows(scenario)
 
     def excuses(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether a failure is no more than the operator's inaccuracy, or that of another one in the scenario."""
+        """Return True if an inaccuracy of the operator, or of another one in the scenario, explains the failure."""
         if finding.outcome != "inaccurate":
             return False
         table = operator_table()
@@ -159,13 +165,13 @@ class DependentCheck(CheckOfOperator):
 
 @dataclass(frozen=True, slots=True)
 class EdgeCheck(DependentCheck):
-    """Gradient of one operator at its declared edges, where any legal convention will do."""
+    """Check of the gradient of one operator at its declared edges, where any legal convention passes."""
 
     CHAPTER: ClassVar[str] = "edges"
     CLAIM: ClassVar[str] = "at its edges the gradient is an element of the subdifferential."
 
     def run(self, bench: Bench) -> Verdict:
-        """Put the operator onto its edges."""
+        """Try the operator on its edges."""
         name = self.operator.name
         if not bench.offers(self.operator):
             return bench.lacks(self, name)
@@ -183,13 +189,13 @@ class EdgeCheck(DependentCheck):
 
 @dataclass(frozen=True, slots=True)
 class SecondOrderCheck(DependentCheck):
-    """Gradients of one operator's gradients, at points where it is smooth."""
+    """Check of the gradients of one operator's gradients, at points where it is smooth."""
 
     CHAPTER: ClassVar[str] = "second_order"
     CLAIM: ClassVar[str] = "its gradient can be differentiated, and the second derivatives are right."
 
     def run(self, bench: Bench) -> Verdict:
-        """Differentiate twice; the operator's output is multiplied by a leaf only if that is known to work."""
+        """Differentiate twice. The output is multiplied by a leaf only if products are right at second order."""
         name = self.operator.name
         if not bench.offers(self.operator):
             return bench.lacks(self, name)
@@ -213,7 +219,11 @@ class SecondOrderCheck(DependentCheck):
         return self.tried(made, profile, bench, bench.settings.effort.per_second_order, without.cause, certain=certain)
 
     def _weighted(self, bench: Bench) -> bool | None:
-        """Whether the output is multiplied by a leaf: always where the operator bends nowhere, None for sometimes."""
+        """Return True if the output is always multiplied by a leaf, False if never, and None if sometimes.
+
+        It is always multiplied if the operator is elementwise and linear or piecewise linear, and never if products are
+        wrong at second order.
+        """
         row = self.operator
         if row.name != WEIGHT and not bends(bench, operator_table()[WEIGHT]):
             return False
@@ -221,7 +231,7 @@ class SecondOrderCheck(DependentCheck):
         return True if is_straight else None
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether a gradient is recorded at all."""
+        """Return True if a gradient is recorded and neither views nor the operator's own check explain the failure."""
         if not scenario.gradients or not DependentCheck.owns(self, scenario, finding, bench):
             return False
         return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
@@ -233,24 +243,24 @@ def verdict_on(bench: Bench, operator: Operator) -> Verdict:
 
 
 def obstacle(bench: Bench, operator: Operator, foundations: Iterable[str]) -> str:
-    """Return the id of the check that fails and that another one of the operator cannot do without, or nothing."""
+    """Return the id of the failing check that another check of the operator depends on, or an empty string."""
     if is_broken(verdict_on(bench, operator)):
         return f"operators/{operator.name}"
     return next(filter(None, map(bench.reliance.failing, foundations)), "")
 
 
 def avoided(bench: Bench, operator: Operator) -> Avoided:
-    """Return what the operator's further scenarios are to do without."""
+    """Return the ingredients that further scenarios of the operator must avoid."""
     return Avoided.of([verdict_on(bench, operator)])
 
 
 def sound(bench: Bench, operator: Operator) -> bool:
-    """Whether an operator is there and right by itself: what fails on it in a graph is the graph's doing."""
+    """Return True if the engine has an operator and it is right by itself, so that a graph is to blame for failures."""
     if not bench.offers(operator) or verdict_on(bench, operator).verdict != "passed":
         return False
     return not (operator.edges and bench.grade(EdgeCheck(operator)).failed)
 
 
 def bends(bench: Bench, operator: Operator) -> bool:
-    """Whether an operator is right by itself at first and at second order."""
+    """Return True if an operator is right by itself at first and at second order."""
     return sound(bench, operator) and bench.grade(SecondOrderCheck(operator)).verdict == "passed"

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 Examine = Callable[[Place, float], Finding]
 
 MOST_REDUCTIONS: Final = 300
-"""How often it is asked whether a smaller scenario shows as much, at most."""
+"""Largest number of attempts to find a smaller scenario with the same failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CheckAtPlaces(DependentCheck):
-    """A check of fixed scenarios, each of which has one number that is none like the others."""
+    """Check of fixed scenarios, each with one exceptional number."""
 
     def run(self, bench: Bench) -> Verdict:
-        """Put the numbers into all places in turn, where the engine is right with ordinary ones."""
+        """Try each number at each position, if the engine is right with ordinary numbers there."""
         name = self.operator.name
         if not bench.offers(self.operator):
             return bench.lacks(self, name)
@@ -62,7 +62,7 @@ class _CheckAtPlaces(DependentCheck):
         return bench.verdict(self, outcome, Tally.of(outcomes), examples=tried)  # type: ignore[arg-type]
 
     def _tried(self, bench: Bench) -> Iterator[tuple[Place, float]]:
-        """Yield places and numbers, all scenarios of a place run in one batch."""
+        """Yield positions and numbers. All scenarios of a position are run in one batch."""
         right: dict[Scenario, bool] = {}
         places = exceptional_places(self.operator.name, bench.profile(seeds=True), bench.settings.effort.exceptional)
         for found in places:
@@ -76,9 +76,9 @@ class _CheckAtPlaces(DependentCheck):
                 yield from ((place, number) for number in numbers)
 
     def _smallest(self, place: Place, number: float, finding: Finding, bench: Bench) -> Place:
-        """Return the place in the smallest scenario that shows as much with the number, and nothing without it.
+        """Return the position in the smallest scenario that fails equally with the number, and passes without it.
 
-        Its operands have no other numbers than those of the scenario: new ones could be equal, or lie on a kink.
+        Its operands have only numbers of the original scenario: new ones could be equal, or lie on a kink.
         """
         examine, made = self.examine(bench), _made(place.base)
 
@@ -96,25 +96,25 @@ class _CheckAtPlaces(DependentCheck):
 
     @property
     def draws(self) -> bool:
-        """Whether scenarios are drawn: never, since all that may fail are tried in every run."""
+        """Return False: everything that may fail is tried in every run."""
         return False
 
     def asks_of(self, number: float) -> bool:
-        """Whether the check is about a number."""
+        """Return True if the check is about a number."""
         raise NotImplementedError
 
     def examine(self, bench: Bench) -> Examine:
-        """Return how a number in a place is judged."""
+        """Return the function that examines a number at a position."""
         raise NotImplementedError
 
 
 def _made(scenario: Scenario) -> list[tuple[str, int]]:
-    """Return what a scenario applies, and to how many operands that are not the same."""
+    """Return the operators that a scenario applies, each with its number of distinct operands."""
     return [(step.operator, len(set(step.arguments))) for step in scenario.applications]
 
 
 def _is_held(number: float, bench: Bench) -> bool:
-    """Whether an engine can have a number; the extreme ones are those of float64."""
+    """Return True if the engine can represent a number. The extreme numbers are those of float64."""
     return "float64" in bench.engine.adapter.dtypes or number == 0 or not math.isfinite(number)
 
 
@@ -124,7 +124,7 @@ def _demonstrated(scenario: Scenario, examine: Callable[[], Finding], bench: Ben
 
 @dataclass(frozen=True, slots=True)
 class ExceptionalCheck(_CheckAtPlaces):
-    """Where NaN and infinities lead, and where they must not; and the extreme numbers."""
+    """Check of what NaN and infinities reach and must not reach, and of the extreme numbers."""
 
     CHAPTER: ClassVar[str] = "exceptional"
     CLAIM: ClassVar[str] = (
@@ -132,27 +132,27 @@ class ExceptionalCheck(_CheckAtPlaces):
         "numbers like others."
     )
 
-    def asks_of(self, number: float) -> bool:  # noqa: ARG002 (all of them)
-        """Whether the check is about a number."""
+    def asks_of(self, number: float) -> bool:  # noqa: ARG002 (it is about all of them)
+        """Return True: the check is about all numbers."""
         return True
 
     def examine(self, bench: Bench) -> Examine:
-        """Judge what has nothing to do with the number, and what depends on NaN."""
+        """Return the function that examines what does not depend on the number, and what depends on NaN."""
         return partial(examine_exceptional, engine=bench.engine, flushes=bench.reliance.flushes_subnormals)
 
 
 @dataclass(frozen=True, slots=True)
 class InfinityCheck(_CheckAtPlaces):
-    """Values and slopes at infinite operands."""
+    """Check of values and derivatives at infinite operands."""
 
     CHAPTER: ClassVar[str] = "infinities"
     CLAIM: ClassVar[str] = "where an operand is infinite, value and gradient are their limits, if formulas reach them."
     LEVEL: ClassVar[Level] = "SHOULD"
 
     def asks_of(self, number: float) -> bool:
-        """Whether the check is about a number."""
+        """Return True if the number is infinite."""
         return math.isinf(number)
 
     def examine(self, bench: Bench) -> Examine:
-        """Judge what has a limit."""
+        """Return the function that examines values and derivatives that have a limit."""
         return partial(examine_limits, engine=bench.engine)

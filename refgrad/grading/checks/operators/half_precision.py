@@ -1,4 +1,4 @@
-"""The check of one operator in float16 and bfloat16."""
+"""Check of one operator in float16 and bfloat16."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ Half = Literal["float16", "bfloat16"]
 
 FIRST_CORNERS: Final = 12
 CERTAIN: Final = 2
-"""How many of so many corners are tried in each dtype whatever the seed."""
+"""Number of fixed cases, among the first :data:`FIRST_CORNERS`, that are tried in each dtype whatever the seed."""
 
 HALVES: Final[tuple[Half, ...]] = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
 class HalfPrecisionCheck(DependentCheck):
-    """Value and gradient of one operator in the dtypes of half precision in which the engine offers it."""
+    """Check of the value and gradient of one operator in the half-precision dtypes in which the engine offers it."""
 
     CHAPTER: ClassVar[str] = "half_precision"
     CLAIM: ClassVar[str] = "in float16 and bfloat16, as far as it is offered in them, value and gradient are right."
     LEVEL: ClassVar[Level] = "SHOULD"
 
     def run(self, bench: Bench) -> Verdict:
-        """Try the operator in each dtype in turn, where it is right in others."""
+        """Try the operator in each dtype in turn, if it is right in other dtypes."""
         if not bench.offers(self.operator):
             return bench.lacks(self, self.operator.name)
         had = [dtype for dtype in HALVES if dtype in bench.engine.adapter.dtypes]
@@ -63,18 +63,21 @@ class HalfPrecisionCheck(DependentCheck):
         return bench.profile(seeds=True, operators=frozenset({name}), edges=0.0, dtype=dtype, **fields)
 
     def _always(self, bench: Bench, dtype: Half) -> list[Scenario]:
-        """Return the corners that have most entries of the first few that are tried in every run."""
+        """Return the fixed cases with the most entries, among the first few, that every run tries.
+
+        There are none in the smoke profile.
+        """
         if not bench.settings.effort.large_arrays:
             return []
         plain = plain_corners(self.operator.name, self._profile(bench, dtype), FIRST_CORNERS)
         return [bench.reliance.isolated(with_own_operands(scenario)) for scenario in plain[-CERTAIN:]]
 
     def _is_offered(self, bench: Bench, dtype: Half) -> bool:
-        """Whether the operator runs in a dtype: libraries leave some out, and say so by errors of any kind."""
+        """Return True if the operator runs in a dtype. If not, libraries may raise errors of any kind."""
         tried = [self._scenario(bench, seed, dtype) for seed in range(TRIED_IN_DTYPE)]
         bench.prepare(tried, self)
         return not any(refuses(scenario, bench.engine) for scenario in tried)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether it is about the dtype, and not what the operator's own check tells."""
+        """Return True if the failure is specific to the dtype and not reported by the operator's own check."""
         return DependentCheck.owns(self, scenario, finding, bench) and is_about_dtype(scenario, finding, bench.engine)

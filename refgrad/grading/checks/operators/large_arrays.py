@@ -1,7 +1,7 @@
-"""One operator on arrays of thousands and of tens of thousands of entries: screened, and certified where that differs.
+"""Check of one operator on large arrays, which are screened, and certified only where they disagree.
 
-To certify every entry of such an array takes seconds, so most are only compared with what is known of them. What does
-not agree is made smaller for as long as it does not, and then certified: no verdict rests on a comparison.
+Certifying every entry of such an array takes seconds, so most are only compared with what is known of them. A scenario
+that disagrees is shrunk as long as it does, and then certified: no verdict rests on a comparison.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from refgrad.grading.checks.check import Check
 
 SHRINKS: Final = 150
-"""How often it is tried to make a large scenario smaller: each of them takes some hundredths of a second."""
+"""Largest number of attempts to make a large scenario smaller. Each takes some hundredths of a second."""
 
 CERTIFIED_BELOW: Final = 300
-"""A scenario with fewer numbers is certified at once, as all others are."""
+"""Number of entries of all leaves below which a scenario is certified at once, as all others are."""
 
 
 def on_large_arrays(check: Check, verdict: Verdict, bench: Bench, scenarios: Iterable[Scenario]) -> Verdict:
-    """Return the verdict on an operator that smaller arrays show no fault of, after these scenarios too.
+    """Return the verdict on an operator that passed on smaller arrays, after these scenarios, too.
 
-    It counts those that agree, and were therefore not certified.
+    It counts the scenarios that agree, and were therefore not certified.
     """
     tried = screened = 0
     for scenario in scenarios:
@@ -45,7 +45,7 @@ def on_large_arrays(check: Check, verdict: Verdict, bench: Bench, scenarios: Ite
 
 
 def _smallest(scenario: Scenario, check: Check, bench: Bench) -> Scenario:
-    """Return the smallest scenario that is known here to differ, whatever of."""
+    """Return the smallest scenario that disagrees in any way, or fails if it is small enough to be certified."""
     before = bench.engine.runner.endings
 
     def differs(candidate: Scenario) -> bool:
@@ -59,7 +59,7 @@ def _smallest(scenario: Scenario, check: Check, bench: Bench) -> Scenario:
 
 
 def _certified(scenario: Scenario, check: Check, bench: Bench) -> Demonstration | None:
-    """Return what a scenario shows beyond doubt to be wrong with the operator, if anything."""
+    """Return the certified failure of the operator in a scenario, or None."""
     finding = bench.examine(scenario, check)
     if not finding.failed or check.excuses(scenario, finding, bench) or not check.owns(scenario, finding, bench):
         return None

@@ -1,4 +1,4 @@
-"""What the checks about one operator share, and what they need to know of operators."""
+"""Base class of the checks of one operator, and what verdicts show about an operator."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 SINGLE_NUMBERS: Final = 4
-"""How many scenarios a check tries, at most, of operands without axes: a piecewise formula may be flat at some."""
+"""Largest number of scenarios with 0-d operands in a check. A piecewise formula may be flat at some of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOfOperator(Check):
-    """``CHAPTER/NAME``, a level, and what is held against the engine."""
+    """Base class of the checks of one operator, with a chapter, a level and a claim for each subclass."""
 
     operator: Operator
 
@@ -32,30 +32,30 @@ class CheckOfOperator(Check):
 
     @property
     def id(self) -> str:
-        """``CHAPTER/NAME``."""
+        """Id of the check, ``CHAPTER/NAME``."""
         return f"{self.CHAPTER}/{self.operator.name}"
 
     @property
     def level(self) -> Level:
-        """The chapter's."""
+        """Level of the chapter."""
         return self.LEVEL
 
     @property
     def statement(self) -> str:
-        """What is held against the engine."""
+        """Statement that the engine must fulfil."""
         return f"{self.operator.name}: {self.CLAIM}"
 
     @property
     def operator_name(self) -> str:
-        """The operator's."""
+        """Name of the operator."""
         return self.operator.name
 
     @property
     def draws(self) -> bool:
-        """Whether scenarios are drawn: in all checks of operators."""
+        """Return True. Checks without drawn scenarios override this."""
         return True
 
-    def tried(  # noqa: PLR0913 (each of them is the check's to say)
+    def tried(  # noqa: PLR0913 (the check chooses each of them)
         self,
         make: Callable[[int, Profile], Scenario],
         profile: Profile,
@@ -65,9 +65,9 @@ class CheckOfOperator(Check):
         *,
         certain: Iterable[Scenario] = (),
     ) -> Verdict:
-        """Try scenarios without axes and those that are ``certain``, and then so many that are drawn.
+        """Try scenarios with 0-d operands and the ``certain`` ones, then ``examples`` drawn ones.
 
-        ``cause`` is why they leave something out.
+        ``cause`` is the id of the check because of which the scenarios leave something out.
         """
         given = [*self.of_single_numbers(make, profile, bench, examples), *certain]
         return bench.search(self, lambda seed: make(seed, profile), examples, given=given, cause=cause)
@@ -75,17 +75,17 @@ class CheckOfOperator(Check):
     def always(
         self, make: Callable[..., tuple[Scenario, ...]], profile: Profile, bench: Bench, **options: Any
     ) -> tuple[Scenario, ...]:
-        """Return what ``make`` gives of the operator's corners whatever the seed; nothing in the smoke profile."""
+        """Return the scenarios that ``make`` derives from the operator's fixed cases; none in the smoke profile."""
         effort = bench.settings.effort
         return make(self.operator.name, profile, effort.corners, **options) if effort.large_arrays else ()
 
     def of_single_numbers(
         self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int
     ) -> list[Scenario]:
-        """Return scenarios whose operands have no axes, which few of those drawn are; none where they must have some.
+        """Return scenarios with 0-d operands, which are rarely drawn; none if the operator is not elementwise.
 
-        A formula is all that may be applied to them whatever its attributes are. ``examples`` says how many scenarios
-        are drawn besides.
+        Only formulas apply to 0-d operands whatever the attributes are. ``examples`` is the number of scenarios that
+        are drawn in addition.
         """
         single, count = replace(profile, max_rank=0), min(SINGLE_NUMBERS, max(1, examples // 2))
         seeds = range(bench.settings.seed, bench.settings.seed + count)
@@ -93,26 +93,26 @@ class CheckOfOperator(Check):
 
 
 def faults(verdict: Verdict) -> list[Scenario]:
-    """Return the scenarios that show what is wrong with an operator, and not merely inaccurate."""
+    """Return the scenarios that show failures of an operator other than inaccuracy."""
     shown = [(verdict.verdict, verdict.scenario), *((each.verdict, each.scenario) for each in verdict.further)]
     return [parse(text) for outcome, text in shown if outcome not in {"inaccurate", "passed"}] if verdict.failed else []
 
 
 def is_broken(verdict: Verdict) -> bool:
-    """Whether what an operator gets wrong cannot be avoided where it is used."""
+    """Return True if the failures of an operator cannot be avoided where it is used."""
     return any(not AVOIDABLE & rare_ingredients(scenario) for scenario in faults(verdict))
 
 
 @dataclass(frozen=True, slots=True)
 class Avoided:
-    """Ingredients that scenarios are drawn without, and the check that says why."""
+    """Ingredients that drawn scenarios avoid, and the id of the check that is the reason."""
 
     cause: str = ""
     ingredients: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Avoided:
-        """Return what some operators get wrong and others of their scenarios do without."""
+        """Return the avoidable ingredients of the first verdict whose failures have any."""
         for verdict in verdicts:
             met = [AVOIDABLE & rare_ingredients(scenario) for scenario in faults(verdict)]
             if any(met):
@@ -121,16 +121,16 @@ class Avoided:
 
     @property
     def fields(self) -> dict[str, float]:
-        """The fields of a profile that leaves them out."""
+        """Fields of a profile that excludes the ingredients."""
         return {"empty": 0.0} if EMPTY in self.ingredients else {}
 
     def allows(self, scenario: Scenario) -> bool:
-        """Whether a scenario has none of them."""
+        """Return True if a scenario has none of the ingredients."""
         return not self.ingredients & rare_ingredients(scenario)
 
 
 def is_known_inaccuracy(scenario: Scenario, finding: Finding, verdicts: Iterable[Verdict]) -> bool:
-    """Whether an inaccurate result is made with an operator whose own check has found it inaccurate."""
+    """Return True if an inaccurate result uses an operator whose own check has found it inaccurate."""
     if finding.outcome != "inaccurate":
         return False
     return any(v.verdict == "inaccurate" and v.operator in scenario.operators for v in verdicts)

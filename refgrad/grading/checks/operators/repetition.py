@@ -1,4 +1,4 @@
-"""An operator that is applied again and again: what differs from one run to the next is judged."""
+"""Repeated application of one operator. Results that differ between runs are judged."""
 
 from __future__ import annotations
 
@@ -24,24 +24,30 @@ if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 SCENARIOS: Final = 2
-"""How many scenarios of one operator are run in turn, so that another graph lies between two runs of one."""
+"""Number of scenarios of an operator that are run in turn, so that another graph lies between two runs of one."""
 
 ROUNDS: Final[Mapping[str, int]] = MappingProxyType({"smoke": 25, "standard": 200, "thorough": 2000})
-"""How often each is run, by profile. Where there is time for all rounds of the standard one, a rule that is wrong once
-in a hundred applications escapes them in fewer than 2 % of all cases, and what a check tries besides in fewer still."""
+"""Number of runs of each scenario, by profile.
+
+If there is time for all rounds of the standard profile, a rule that is wrong once in a hundred applications is missed
+in fewer than 2 % of all cases, and in fewer still with everything else that a check tries.
+"""
 
 LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.003, "standard": 0.012, "thorough": 2.0})
-"""Seconds of processor time that they may take: a slow engine does fewer runs."""
+"""Seconds of processor time for all runs, by profile. A slow engine does fewer runs."""
 
 MORE: Final = 10
-"""So many times as many runs tell chance from a backward that writes to its seed, which the contract's check tells."""
+"""Factor of the number of runs that distinguish random failures from a backward that writes to its seed.
+
+The check of contracts reports the latter.
+"""
 
 ZEROING: Final = "accumulation/zeroing_forgets"
-"""The behaviour without which a leaf cannot be used in another run."""
+"""Id of the behaviour without which a leaf cannot be reused in another run."""
 
 
 def repeated(check: Check, bench: Bench) -> Verdict | None:
-    """Apply an operator again and again; return the verdict where some of the runs, and not all, are wrong."""
+    """Apply an operator repeatedly, and return the verdict if some of the runs, but not all, are wrong."""
     if bench.engine.adapter.language != "python":
         return None
     scenarios = _scenarios(check.operator_name, bench)
@@ -57,15 +63,15 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
 
 
 def _is_afresh(bench: Bench) -> bool:
-    """Whether leaves and seeds must be made in every run: they cannot be reset, or a backward writes to them."""
+    """Return True if every run needs new leaves and seeds: they cannot be reset, or a backward writes to seeds."""
     resets = "zero_grad" in bench.engine.adapter.features and not bench.reliance.failing(ZEROING)
     return not (resets and bench.reliance.watches_seeds)
 
 
 def _found(repetition: Repetition, profile: str, times: int = 1) -> list[Demonstration]:
-    """Run scenarios again and again, and return the faults of some of the runs, at most one of each scenario.
+    """Run scenarios repeatedly and return the faults of some of the runs, at most one of each scenario.
 
-    They are run ``times`` as often, and as long, as the profile says.
+    The number of runs and the time limit of the profile are multiplied by ``times``.
     """
     try:
         shown = repetition.run(times * ROUNDS[profile], times * LIMITS[profile])
@@ -84,7 +90,7 @@ def _scenarios(operator: str, bench: Bench) -> list[Scenario]:
 
 
 def _faults(repetition: Repetition, shown: Sequence[Sequence[Repeated]]) -> Iterator[Demonstration]:
-    """Yield what is wrong with the runs of each scenario whose runs differ in a bit."""
+    """Yield the worst fault of each scenario whose runs differ in any bit."""
     for scenario, runs in zip(repetition.scenarios, shown, strict=True):
         if len(runs) > 1:
             judged = [(each.seen, _finding(scenario, each, repetition)) for each in runs]
@@ -95,7 +101,7 @@ def _faults(repetition: Repetition, shown: Sequence[Sequence[Repeated]]) -> Iter
 
 
 def _finding(scenario: Scenario, run: Repeated, repetition: Repetition) -> Finding:
-    """Return what one of the results is; an error is one of the backward, as it is not known where it was raised."""
+    """Return the finding of one result. An error is attributed to the backward, since its step is unknown."""
     adapter = repetition.engine.adapter
     observations = run.observations or tuple(
         Observation(error=run.error if isinstance(step, Backward) else None) for step in scenario.steps

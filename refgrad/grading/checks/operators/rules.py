@@ -1,4 +1,4 @@
-"""Checks of one operator's rules: what a backward touches, third derivatives, and forward mode."""
+"""Checks of one operator's rules: what a backward may change, third derivatives, and forward mode."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 NEEDED: Final = "multiply"
-"""The operator by which the other walk reaches one leaf alone, and by which a gradient is bent once more."""
+"""Operator through which the other backward reaches only one leaf, and that makes a gradient nonlinear once more."""
 
 WEIGHTED_GRADIENT: Final = 0.7
-"""How often the first gradient of three is multiplied by a leaf."""
+"""Probability that the first of three gradients is multiplied by a leaf."""
 
 OF_VIEWS: Final = 12
-"""How many scenarios are drawn, at least, of the operators by which operands of all others are views."""
+"""Smallest number of drawn scenarios of each operator that makes views for the scenarios of all others."""
 
 NEEDED_FEATURES: Final = ("accumulate", "retain_graph")
 
 CONTRACT_FOUNDATIONS: Final = ("sharing/", "values/", "leaves/", "accumulation/", "retain_graph/")
-"""The behaviours without which a second walk is wrong whatever the operator's rule does."""
+"""Prefixes of the behaviours without which a second backward is wrong whatever the operator's rule does."""
 
 APART: Final = "contracts/gradients_of_leaves_are_apart"
-"""The behaviour that says whether an engine shares gradients' memory as a rule, or for single operators."""
+"""Id of the behaviour that shows if an engine's gradients share memory in general or for single operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContractCheck(DependentCheck):
-    """What else one operator's backward rule may touch: nothing."""
+    """Check that one operator's backward rule changes nothing but gradients."""
 
     CHAPTER: ClassVar[str] = "contracts"
     CLAIM: ClassVar[str] = (
@@ -64,7 +64,7 @@ class ContractCheck(DependentCheck):
     )
 
     def run(self, bench: Bench) -> Verdict:
-        """Walk the rule twice, with another walk in between, and read everything that must not change."""
+        """Run the rule twice, with another backward in between, and read everything that must not change."""
         name, features = self.operator.name, bench.engine.adapter.features
         lacking = [feature for feature in NEEDED_FEATURES if feature not in features]
         lacking += [] if bench.offers(self.operator) else [name]
@@ -86,7 +86,10 @@ class ContractCheck(DependentCheck):
         return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
 
     def _is_welcome(self, other: Operator, bench: Bench) -> bool:
-        """Whether operands may be views by another operator: its own contract is tried without any, and holds."""
+        """Return True if operands may be views made by another operator.
+
+        That operator must be right and pass its own contract, which is tried without views.
+        """
         if self.operator.name in SEEING or not sound(bench, other):
             return False
         return bench.grade(ContractCheck(other)).verdict == "passed"
@@ -101,7 +104,7 @@ class ContractCheck(DependentCheck):
 
 
 def _without_watching(verdict: Verdict) -> Verdict:
-    """Say that seeds were not looked at, because a behaviour tells already that the engine writes to them."""
+    """Add that seeds were not read again, since a behaviour already reports that the engine writes to them."""
     said = f"seeds are not watched: {SEEDS_STAY} fails already"
     told = f"{verdict.message}; {said}" if verdict.message else said
     return replace(verdict, message=told, cause=verdict.cause or SEEDS_STAY)
@@ -109,14 +112,14 @@ def _without_watching(verdict: Verdict) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ThirdOrderCheck(DependentCheck):
-    """Gradients of gradients of one operator's gradients, at points where it is smooth."""
+    """Check of the gradients of one operator's second derivatives, at points where it is smooth."""
 
     CHAPTER: ClassVar[str] = "third_order"
     CLAIM: ClassVar[str] = "its second derivatives can be differentiated, and the third ones are right."
     LEVEL: ClassVar[Level] = "SHOULD"
 
     def run(self, bench: Bench) -> Verdict:
-        """Differentiate thrice, where second derivatives are right."""
+        """Differentiate three times, if second derivatives are right."""
         name = self.operator.name
         second = bench.grade(SecondOrderCheck(self.operator))
         if second.verdict in {"unsupported", "inconclusive"}:
@@ -139,13 +142,16 @@ class ThirdOrderCheck(DependentCheck):
         return self.tried(made, profile, bench, bench.settings.effort.per_third_order, without.cause, certain=certain)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether a gradient of a gradient is recorded."""
+        """Return True if the check should report the failure.
+
+        A gradient of a gradient must be recorded, and the operator's own check must not explain the failure.
+        """
         return len(scenario.gradients) >= 2 and DependentCheck.owns(self, scenario, finding, bench)  # noqa: PLR2004
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardModeCheck(DependentCheck):
-    """Directional derivatives of one operator, and its gradient at the same point."""
+    """Check of the directional derivatives of one operator, and of its gradient at the same point."""
 
     CHAPTER: ClassVar[str] = "forward_mode"
     CLAIM: ClassVar[str] = "forward mode gives its directional derivatives, whichever operands move."
@@ -171,7 +177,7 @@ class ForwardModeCheck(DependentCheck):
         return self.tried(made, profile, bench, bench.settings.effort.per_forward_mode, without.cause, certain=certain)
 
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Whether it is about forward mode: what fails without tangents, too, is for others to tell."""
+        """Return True if the failure is specific to forward mode: without tangents, nothing fails."""
         if not scenario.jvps or not DependentCheck.owns(self, scenario, finding, bench):
             return False
         return not examine(without_tangents(scenario), bench.engine).failed

@@ -1,1 +1,1 @@
-"""Statements that engines are held to: behaviours of the specification, and claims of adapters."""
+"""Checks of statements about engines: behaviours of the specification, and claims of adapters."""

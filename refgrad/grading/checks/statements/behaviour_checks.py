@@ -1,4 +1,4 @@
-"""The check of a behaviour: its scenarios, or its measurement."""
+"""Check of a behaviour by its scenarios, or by its measurement."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ ABOUT_OPERATORS: Final = frozenset({"shapes"})
 """Chapters of behaviours whose scenarios try one operator each."""
 
 ABOUT_EXPRESSIONS: Final = frozenset({"rewrites"})
-"""Those whose scenarios are about the very operators that they name, together."""
+"""Chapters of behaviours whose scenarios are about exactly the operators in them, in combination."""
 
 
 @dataclass(frozen=True, slots=True)
 class BehaviourCheck(Check):
-    """One behaviour, on the scenarios that its row gives."""
+    """Check of one behaviour with the scenarios of its row."""
 
     behaviour: Behaviour
 
     @property
     def id(self) -> str:
-        """``CHAPTER/NAME``."""
+        """Id of the behaviour, ``CHAPTER/NAME``."""
         return self.behaviour.id
 
     @property
     def level(self) -> Level:
-        """The behaviour's own."""
+        """Level of the behaviour."""
         return self.behaviour.level
 
     @property
     def statement(self) -> str:
-        """The behaviour's own."""
+        """Statement of the behaviour."""
         return self.behaviour.statement
 
     def run(self, bench: Bench) -> Verdict:
-        """Try each scenario that the engine can run; what an operator does by itself is not the behaviour's fault."""
+        """Try each scenario that the engine can run. Faults of an operator by itself are not the behaviour's."""
         if self.behaviour.measurement is not None:
             return self._measured(bench, self.behaviour.measurement)
         given = self.behaviour.scenarios
@@ -63,7 +63,7 @@ class BehaviourCheck(Check):
         return self._judged(bench, [_Trial.of(scenario, self, bench) for scenario in scenarios])
 
     def _judged(self, bench: Bench, trials: Sequence[_Trial]) -> Verdict:
-        """Return the worst that the scenarios show, as far as no operator is to blame."""
+        """Return the verdict of the worst finding that no operator explains."""
         counted = [trial for trial in trials if not trial.blamed]
         finding = worst(trial.finding for trial in counted)
         blamed = next((trial for trial in trials if trial.blamed), None)
@@ -82,9 +82,9 @@ class BehaviourCheck(Check):
         return bench.verdict(self, "inconclusive", remark, cause=cause, examples=examples)
 
     def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
-        """Take the measurement; its program is the reproduction, made to show what was found.
+        """Return the verdict of the measurement, with a program that shows its result as the reproduction.
 
-        Where a size is too deep for Python's stack, and smaller ones are right, no MUST is broken.
+        If a size is too deep for Python's stack, and smaller ones are right, a MUST becomes a SHOULD.
         """
         shown = take_measurement(bench.engine, measurement, bench.settings)
         verdicts = (verdict_on(bench, operator_table()[n]) for n in shown.operators if bench.reliance.is_faulty(n))
@@ -103,7 +103,7 @@ class BehaviourCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A scenario, what it showed, and the check of the operator that is to blame for that, if one is."""
+    """A scenario, its finding, and the id of the check of the operator to blame for it, or an empty string."""
 
     scenario: Scenario
     finding: Finding
@@ -111,9 +111,9 @@ class _Trial:
 
     @classmethod
     def of(cls, scenario: Scenario, check: Check, bench: Bench) -> _Trial:
-        """Try a scenario; what is only as inaccurate as an operator is known to be is right.
+        """Try a scenario. One that is only as inaccurate as an operator is known to be passes.
 
-        An operator is to blame if it is wrong by itself on the very operands that it has in the scenario.
+        An operator is to blame if it is wrong by itself on the operands that it has in the scenario.
         """
         finding = bench.examine(scenario, check)
         if not finding.failed:

@@ -1,4 +1,4 @@
-"""Behaviours, the normative statements that engines are held to: the rows of ``specs/behaviours/*.toml``."""
+"""Behaviours, the normative statements about engines: the rows of ``specs/behaviours/*.toml``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Behaviour:
 
     @property
     def tested_by(self) -> str:
-        """How many scenarios test it, or which measurement, with those of its parameters that are words."""
+        """Number of its scenarios, or name of its measurement with those of its parameters that are strings."""
         if self.measurement is None:
             return f"{len(self.scenarios)} scenario{'s' * (len(self.scenarios) > 1)}"
         words = [word for word in self.measurement.parameters.values() if isinstance(word, str)]
@@ -44,12 +44,12 @@ class Behaviour:
 
 @cache
 def all_behaviours() -> tuple[Behaviour, ...]:
-    """Return the behaviours in the order of the files. Raises BehaviourError where a row is malformed."""
+    """Return the behaviours in the order of the files. Raises BehaviourError if a row is malformed."""
     return tuple(b for path in sorted((specs_directory() / "behaviours").glob("*.toml")) for b in read_behaviours(path))
 
 
 def read_behaviours(path: Path) -> list[Behaviour]:
-    """Read one chapter; the file's name is the chapter's."""
+    """Return the behaviours of one chapter, which has the name of the file."""
     return [_behaviour(path, name, row) for name, row in read_toml(path, "behaviours", BehaviourError).items()]
 
 

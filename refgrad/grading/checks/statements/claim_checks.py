@@ -1,6 +1,7 @@
-"""The check of what an adapter says of its engine: whether that is so, and whether it says all.
+"""Checks of what an adapter declares about its engine: whether it is true, and whether it is complete.
 
-What is declared must be there; what is not declared, though the adapter's own templates show it, should be declared.
+Everything that is declared must work. What works by the adapter's own templates, but is not declared, should be
+declared.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCheck(Check):
-    """What an adapter says of its engine, or does not say."""
+    """Check of one claim, whether the adapter makes it or not."""
 
     claim: Claim
     level: Level = "MUST"
 
     @property
     def id(self) -> str:
-        """``claims/NAME``."""
+        """Id of the claim, ``claims/NAME``."""
         return self.claim.id
 
     @property
     def statement(self) -> str:
-        """The claim's own."""
+        """Statement of the claim."""
         return self.claim.statement
 
     def run(self, bench: Bench) -> Verdict:
-        """Hold the claim against the engine."""
+        """Return the verdict on a field of the policy, or on a feature or a dtype."""
         return _of_policy(bench, self) if self.claim.kind == "policies" else _of_offer(bench, self)
 
 
@@ -58,7 +59,7 @@ def observable(adapter: AnyAdapter) -> frozenset[str]:
 
 
 def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
-    """Judge a feature or a dtype."""
+    """Return the verdict on a feature or a dtype."""
     name, adapter = check.claim.name, bench.engine.adapter
     declared = name in adapter.features or name in adapter.dtypes
     if not declared and name not in observable(adapter):
@@ -82,26 +83,26 @@ def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A scenario, and what it showed."""
+    """A scenario and its finding."""
 
     scenario: Scenario
     finding: Finding
 
     @property
     def place(self) -> str:
-        """Where it showed that, and what."""
+        """Description of the finding and its step, empty without a fact."""
         evidence = self.finding.evidence
         return "" if evidence is None else message(evidence, self.scenario)
 
     @property
     def lacks_array(self) -> bool:
-        """Whether the engine refuses to make a leaf, as one that has matrices alone does with vectors."""
+        """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
         shown = self.scenario.steps[: self.finding.step][-1:]
         return self.finding.outcome == "unsupported" and any(isinstance(step, Leaf) for step in shown)
 
 
 def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict:
-    """Return the verdict on what is declared and does not show, unless something else is to blame."""
+    """Return the verdict on something that is declared and does not work, unless an operator is to blame."""
     for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
         if examine(alone(name), bench.engine).failed:
             remark = Remark(text=f"cannot be judged: {name} fails by itself")
@@ -112,18 +113,18 @@ def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict
 
 
 def _undeclared(bench: Bench, check: ClaimCheck, told: str, scenarios: Sequence[Scenario]) -> Verdict:
-    """Return the verdict on what shows, and is not declared."""
+    """Return the verdict on something that works and is not declared."""
     shown = bench.shown(check, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
     return replace(shown, message=told, evidence=Evidence(Remark(text=told)), level="SHOULD")
 
 
 def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[str]) -> list[Scenario]:
-    """Return the scenarios that need nothing but these features, and operators that the engine has."""
+    """Return the scenarios that need only these features and operators that the engine has."""
     return [s for s in scenarios if required_features(s) <= features and s.operators <= engine.operators.keys()]
 
 
 def _said(name: str, adapter: AnyAdapter, *, there: bool) -> str:
-    """Say what an adapter has to say of a feature or dtype that is there, or is not."""
+    """Return advice on how to declare that a feature or dtype is there, or is not."""
     if name in adapter.lacks:
         return f"take {name!r} out of lacks"
     if name in adapter.dtypes:
@@ -136,7 +137,10 @@ def _said(name: str, adapter: AnyAdapter, *, there: bool) -> str:
 
 
 def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
-    """Judge a field of the policy by which of its values, the most demanding first, agree with what the engine does."""
+    """Return the verdict on a field of the policy.
+
+    Each of its values, the most demanding first, is compared with what the engine does.
+    """
     name, engine = check.claim.name, bench.engine
     if not isinstance(engine.adapter, TapeAdapter):
         return bench.lacks(check, "tape")
@@ -159,7 +163,7 @@ def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
 
 
 def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> _Seen:
-    """Return the scenario that shows the worst if that policy is the engine's."""
+    """Return the scenario with the worst finding if the engine had this policy."""
     found = []
     for scenario in scenarios:
         lowered = lower(scenario, policy)
@@ -170,7 +174,7 @@ def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) 
 
 
 def _tells(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bool:
-    """Whether the engine has all that a scenario needs, errors included that are due under some policy."""
+    """Return True if the engine has all that a scenario needs, including errors that are expected under some policy."""
     adapter = engine.adapter
     due = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
     needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}

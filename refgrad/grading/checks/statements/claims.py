@@ -23,9 +23,9 @@ class ClaimError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something that an adapter says of its engine, and the scenarios that show it together.
+    """A statement of an adapter about its engine, and the scenarios that show together whether it is true.
 
-    ``kind`` says what ``name`` is: a feature, a field of the policy, or a dtype.
+    ``name`` is the name of a feature, of a field of the policy, or of a dtype, depending on ``kind``.
     """
 
     kind: Kind
@@ -35,7 +35,7 @@ class Claim:
 
     @property
     def id(self) -> str:
-        """``claims/NAME``, without signs that a file's name cannot have."""
+        """Id of the claim, ``claims/NAME``, without characters that a file name cannot have."""
         return f"claims/{self.name.translate(PLAIN)}"
 
 
@@ -50,7 +50,7 @@ STATEMENTS: Final[Mapping[Kind, str]] = MappingProxyType({
 
 @cache
 def all_claims() -> tuple[Claim, ...]:
-    """Return the claims in the order of the files. Raises ClaimError where a row is malformed."""
+    """Return the claims in the order of the files. Raises ClaimError if a row is malformed."""
     return tuple(claim for kind in STATEMENTS for claim in _read(kind))
 
 
