@@ -182,5 +182,5 @@ def _beside_each_other(page: str, graded: Sequence[Graded]) -> str:
 
 
 def _operators(verdicts: Sequence[Verdict], chapter: str) -> list[str]:
-    """The operators that have a check of their own in a chapter, in the order of the suite."""
+    """Return the operators that have a check of their own in a chapter, in the order of the suite."""
     return list(dict.fromkeys(v.operator for v in verdicts if v.chapter == chapter and v.operator))

@@ -84,7 +84,7 @@ class Directions:
         precision: str = "",
         deadline: Deadline | None = None,
     ) -> None:
-        """``outputs`` are the function's at the point, ``precision`` the coarsest dtype that it computes in."""
+        """Take the outputs of the function at the point, and the coarsest dtype of its arithmetic as ``precision``."""
         self.subject = subject
         self.choices = choices
         self.deadline = deadline or Deadline()
@@ -235,7 +235,7 @@ class Directions:
         return vector
 
     def axis_direction(self, flat: int) -> Direction:
-        """The direction of one entry, as long as the entry is large."""
+        """Return the direction of one entry, with the magnitude of the entry as its length."""
         if flat not in self._axes:
             vector = np.zeros(self.flat.size)
             vector[flat] = self.magnitude[flat]

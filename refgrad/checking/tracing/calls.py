@@ -317,7 +317,7 @@ def _softplus(t: Translator, x: Any, beta: float = 1, threshold: float = 20) -> 
 
 
 def same(t: Translator, x: Any, *_: Any, **__: Any) -> str:
-    """The value itself, whatever else the call says of memory, devices, dtypes or recording."""
+    """Return the value itself: arguments for memory, devices, dtypes or recording do not change it."""
     return x if type(x) is str else t.name_of(x)
 
 

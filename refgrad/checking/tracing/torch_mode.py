@@ -249,7 +249,7 @@ def _is_pair(torch: Any, result: Any) -> bool:
 
 
 def _name(function: Any) -> str:
-    """The name of a function, or of the property that is read."""
+    """Return the name of a function, or of the property that is read."""
     name: str = function.__name__
     return function.__self__.__name__ if name == "__get__" else name
 

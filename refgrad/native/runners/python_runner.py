@@ -493,9 +493,9 @@ class Server:
     """Answers requests, one JSON line each, until there are no more."""
 
     def __init__(self, requests: Any, answers: Any, marks: Any = None, *, apart: bool = False) -> None:
-        """``marks`` is a file into which the number of the step that is being taken is written.
+        """Serve requests; the number of the step that is being run is written into the file ``marks``.
 
-        ``apart`` says that the process is there for the engine alone.
+        ``apart`` is True if the process runs nothing but the engine.
         """
         self.requests = requests
         self.answers = answers

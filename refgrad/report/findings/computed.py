@@ -93,10 +93,10 @@ class Computed:
         return precision if self.plain else f"at the end of the program, {precision}"
 
     def place(self, index: Sequence[int] = (), *, seeded: bool = False) -> str:
-        """The values of the leaves, of large ones those at an index, if all is elementwise, and what is no number.
+        """Return the values of the leaves as `` at x = 1.5``, or a reference to the program for those left out.
 
-        Where it is ``seeded``, the seed of the backward is told, too, if that is not one. What is not told stands in
-        the program.
+        Return an empty text if there are no leaves, or if more than one computation is shown. ``index`` selects entries
+        of large leaves of elementwise programs. With ``seeded`` the seed is included, unless it is one.
         """
         if not self.plain or not self.leaves:
             return ""

@@ -187,7 +187,7 @@ def _free(name: str, taken: dict[str, int]) -> str:
 
 
 def _number(tokens: Sequence[Token]) -> None:
-    """Number tables and blocks of code by their type, for screen readers."""
+    """Count tables and blocks of code by their type, and number them for screen readers."""
     counts = Counter[str]()
     for token in tokens:
         if token.type in {"table_open", "fence", "code_block"}:
