@@ -7,7 +7,7 @@ operands is distinguished on request, since a backward pass may follow it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations, product
@@ -64,23 +64,31 @@ def _extended(graph: Graph, leaves: int, operators: int, *, ordered: bool) -> It
 
 def _least(graph: Graph, leaves: int, *, ordered: bool) -> Graph:
     """Return the smallest of the graphs that differ from this one in the order of leaves and operators only."""
+    needs = [{operand - leaves for operand in operands if operand >= leaves} for _, operands in graph]
+    orders = list(_orders(needs))
     return min(
-        relabelled
+        _relabelled(graph, of_leaves, order, ordered=ordered)
         for of_leaves in permutations(range(leaves))
-        for order in permutations(range(len(graph)))
-        if (relabelled := _relabelled(graph, of_leaves, order, ordered=ordered)) is not None
+        for order in orders
     )
 
 
-def _relabelled(graph: Graph, of_leaves: tuple[int, ...], order: tuple[int, ...], *, ordered: bool) -> Graph | None:
-    """Return the graph with leaves and operators in another order; None if an operator would precede its operands."""
+def _orders(needs: Sequence[Collection[int]], placed: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Yield the orders of operators in which none precedes those that it needs."""
+    if len(placed) == len(needs):
+        yield placed
+    for each, needed in enumerate(needs):
+        if each not in placed and all(other in placed for other in needed):
+            yield from _orders(needs, (*placed, each))
+
+
+def _relabelled(graph: Graph, of_leaves: tuple[int, ...], order: tuple[int, ...], *, ordered: bool) -> Graph:
+    """Return the graph with leaves and operators in another order."""
     names = [*of_leaves, *(len(of_leaves) + order.index(old) for old in range(len(graph)))]
     rows: list[Node] = []
-    for place, old in enumerate(order, len(of_leaves)):
+    for old in order:
         role, operands = graph[old]
         renamed = tuple(names[operand] for operand in operands)
-        if max(renamed) >= place:
-            return None
         rows.append((role, renamed if ordered else tuple(sorted(renamed))))
     return tuple(rows)
 
