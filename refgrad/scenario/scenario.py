@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from hashlib import sha256
-from types import MappingProxyType
 from typing import Any
 
 from refgrad.operators import Operator, operator_table
@@ -31,6 +30,7 @@ class Scenario:
     table: InitVar[Mapping[str, Operator] | None] = None
     _text: str | None = field(default=None, init=False, compare=False)
     _hash: int | None = field(default=None, init=False, compare=False)
+    _definitions: Mapping[str, Definition] | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self, table: Mapping[str, Operator] | None) -> None:
         """Check every step in its scope."""
@@ -97,7 +97,10 @@ class Scenario:
     @property
     def definitions(self) -> Mapping[str, Definition]:
         """The step that creates each name, in order."""
-        return MappingProxyType({step.name: step for step in self.steps if isinstance(step, Definition)})
+        if self._definitions is None:
+            made = {step.name: step for step in self.steps if isinstance(step, Definition)}
+            object.__setattr__(self, "_definitions", made)
+        return self._definitions or {}
 
     @property
     def gradients(self) -> tuple[Grad, ...]:

@@ -75,6 +75,11 @@ class Apply(Step):
     arguments: tuple[str, ...]
     attributes: Attributes = ()
 
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The arguments."""
+        return self.arguments
+
     def __eq__(self, other: object) -> bool:
         """Compare the lines."""
         return self.to_text() == other.to_text() if isinstance(other, Apply) else NotImplemented
