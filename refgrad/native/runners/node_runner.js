@@ -19,7 +19,7 @@ class Session {
   constructor(setup) {
     globalThis.require = createRequire(path.join(process.cwd(), "program.js"));
     this.compiled = new Map();
-    vm.runInThisContext(setup, { filename: "setup.js" }); // elsewhere objects are not instances of its classes
+    vm.runInThisContext(setup, { filename: "setup.js" }); // in another context, instanceof would fail
   }
 
   compile(template, fields) {
