@@ -1,1 +1,1 @@
-"""What is told of a run: documents (ENGINE.json), texts of verdicts, pages, and scripts of findings."""
+"""Output of a run: documents (ENGINE.json), texts of verdicts, pages, and scripts of findings."""

@@ -1,8 +1,8 @@
-"""The program that ``confirm`` runs another one by: as text, in any interpreter, with the standard library alone.
+"""The program by which ``confirm`` runs another one, in any interpreter, with only the standard library.
 
-The other program comes on the standard input. An import of refgrad, which stands for None, is an ImportError. Each
-call of its ``print`` is followed by a line of data, and so is the error that it may end with; behind an assertion that
-fails what the program holds as ``got`` is handed over, too.
+The other program is read from standard input. It cannot import refgrad, whose entry in ``sys.modules`` is None. Each
+call of its ``print`` is followed by a line of data. If an exception ends the program, it is written as a line of data
+too. If that is an AssertionError, the value of the program's variable ``got`` is written before it.
 """
 
 import json
@@ -13,7 +13,7 @@ MARK = "\x1erefgrad "
 
 
 def data(value: Any) -> Any:
-    """Return what a value is, as JSON: arrays with their dtypes, numbers as text, since JSON has no infinities."""
+    """Return a value as JSON data: arrays with their dtypes, numbers as text, since JSON has no infinities."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, (list, tuple)):
@@ -27,19 +27,19 @@ def data(value: Any) -> Any:
 
 
 def told(row: Any) -> None:
-    """Hand over a row of data."""
+    """Write a row of data to standard output."""
     sys.stdout.write(MARK + json.dumps(row) + "\n")
     sys.stdout.flush()
 
 
 def printing(*values: Any, **options: Any) -> None:
-    """Print, and say what was printed."""
+    """Print values, and write them as a row of data."""
     print(*values, **options)  # noqa: T201 (that is what it is for)
     told([data(value) for value in values])
 
 
 def run(program: str) -> None:
-    """Run a program; the error that it ends with is handed over, and raised."""
+    """Run a program. An exception that ends it is written as a row of data, and raised again."""
     names = {"__name__": "__main__", "print": printing}
     try:
         exec(compile(program, "finding", "exec"), names)

@@ -1,8 +1,8 @@
-"""The program that ``confirm`` runs another one of C++, Java or R by: as alone.py does in Python.
+"""The program by which ``confirm`` runs a program in C++, Java or R, as alone.py does for Python.
 
-The other program comes on the standard input, and its tool is the only argument; a line ``// g++ OPTIONS``, or
-``// java OPTIONS``, says what that is told. Each line that it prints is followed by a line of data, and so is the error
-that it may end with.
+The other program is read from standard input, and the name of its tool is the only argument. A line
+``// g++ OPTIONS`` or ``// java OPTIONS`` in the program holds options for the tool. Each line that the program prints
+is followed by a line of data, and so is the error that may end it.
 """
 
 import json
@@ -21,16 +21,16 @@ ENDS = re.compile(
     r'|Exception in thread "main" (?:\w+[.$])*(\w+)'
     r"|Error\b.*:"
 )
-"""How the last words of a program begin, which name what it ends with; R does not name the class of an error."""
+"""Beginning of the line that names the error that ended a program. R does not name the class of an error."""
 
 
 def told(row: object) -> None:
-    """Hand over a row of data."""
+    """Write a row of data to standard output."""
     sys.stdout.write(MARK + json.dumps(row) + "\n")
 
 
 def number(line: str) -> dict[str, str]:
-    """Return what a line says."""
+    """Return a printed line as data: a number or a text."""
     try:
         return {"number": repr(float(line))}
     except ValueError:
@@ -38,7 +38,7 @@ def number(line: str) -> dict[str, str]:
 
 
 def built(program: str, tool: str, folder: Path) -> tuple[list[str], str]:
-    """Return the command that runs a program, and what a compiler has against it that runs before."""
+    """Return the command that runs a program, and the errors of the compiler if it does not compile."""
     source = folder / FILES[tool]
     source.write_text(program, encoding="utf-8")
     head = f"// {tool} "
@@ -51,7 +51,7 @@ def built(program: str, tool: str, folder: Path) -> tuple[list[str], str]:
 
 
 def run(program: str, tool: str, folder: Path) -> int:
-    """Compile and run a program, and return the status that it ends with."""
+    """Compile and run a program, and return its exit status. A signal that ended it also ends this process."""
     command, refused = built(program, tool, folder)
     if refused:
         return failed("SyntaxError", refused[-1000:])
@@ -71,7 +71,7 @@ def run(program: str, tool: str, folder: Path) -> int:
 
 
 def failed(kind: str, message: str) -> int:
-    """Hand over what a program ends with, and return its status."""
+    """Write the error that ended a program as a row of data, and return the exit status."""
     told({"type": kind, "message": message, "bases": []})
     return 1
 

@@ -1,8 +1,8 @@
-"""Programs of a report, run alone, beside the evidence that the report has of them.
+"""Confirmation of findings: each program of a report is run by itself and compared with the report's evidence.
 
-Each program runs in an interpreter of its own, in which ``refgrad`` cannot be imported. It asserts what is right, and
-is to fail; what it ``got`` instead is handed over as data, as is what it prints, and the error that it ends with. All
-of it is held against the evidence.
+Each program runs in a separate interpreter, in which ``refgrad`` cannot be imported. It asserts the right result, and
+is expected to fail. The value that it ``got`` instead, the values that it prints, and the error that ends it are
+collected as data and compared with the evidence.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from refgrad.report.findings.languages import LANGUAGES
 Answer = Literal["confirmed", "not confirmed", "could not be run"]
 
 SECONDS: Final = 120
-"""More than any program of a dozen steps takes, the import of its engine included."""
+"""Time limit in seconds: more than any program of a dozen steps takes, including the import of its engine."""
 
 WRAPPER: Final = (Path(__file__).parent / "alone.py").read_text(encoding="utf-8")
-"""The program that runs the one that is piped in."""
+"""Source of the program that runs the program on its standard input."""
 
 MARK: Final = "\x1erefgrad "
-"""What stands before a line of data."""
+"""Prefix of a line of data."""
 
 NOT_RUN: Final = frozenset({"ModuleNotFoundError", "ImportError", "SyntaxError"})
-"""Errors of a program that has not come to the engine."""
+"""Errors that end a program before it uses the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What became of a script when it ran alone; ``shown`` is the end of what it said."""
+    """The result of running a script by itself. ``shown`` is what it printed, and how it ended."""
 
     script: Script
     answer: Answer
@@ -64,14 +64,14 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a program printed, call by call, as data, and the error that it ended with, if any."""
+    """The output of a program as data: the values of each call of ``print``, and the error that ended it, if any."""
 
     calls: tuple[list[Any], ...]
     error: Raised | None = None
 
     @property
     def values(self) -> Iterator[Any]:
-        """What was printed, whatever it was part of."""
+        """All values that were printed, including those in lists and arrays."""
         yield from _leaves(self.calls)
 
     @property
@@ -81,14 +81,14 @@ class Output:
 
     @property
     def dtypes(self) -> set[str]:
-        """All dtypes that were printed, or that arrays had that were, without the names of their libraries."""
+        """All dtypes that were printed, and those of printed arrays, without the names of their libraries."""
         named = {str(each["dtype"]) for each in _arrays(self.calls)} | {v for v in self.values if isinstance(v, str)}
         named |= {str(each["text"]) for each in self.values if isinstance(each, dict) and "text" in each}
         return {name.rpartition(".")[2].rstrip("'>") for name in named}
 
 
 def confirm(script: Script, python: str = sys.executable) -> Confirmation:
-    """Run a script by itself, with the interpreter that has its engine. Raises UserError where there is none."""
+    """Run a script by itself, with the interpreter that has its engine. Raises UserError where it cannot be run."""
     try:
         run = subprocess.run(  # noqa: S603 (a program that the report gives, which is what is asked for)
             _command(script, python),
@@ -118,13 +118,13 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
 
 
 def _command(script: Script, python: str) -> list[str]:
-    """Return the command that runs a program that comes on the standard input."""
+    """Return the command that runs a program from standard input."""
     fields = {"python": python, "own": sys.executable, "text": WRAPPER, "folder": str(Path(__file__).parent)}
     return [part.format(**fields) for part in LANGUAGES[script.language].runs]
 
 
 def _read(printed: str) -> tuple[str, Output]:
-    """Tell what a program printed from the data that it handed over."""
+    """Separate the text that a program printed from the data that was written."""
     head, *chunks = printed.split(MARK)
     rows = [json.loads(chunk.partition("\n")[0]) for chunk in chunks]
     errors = [Raised(row["type"], row["message"], tuple(row["bases"])) for row in rows if isinstance(row, dict)]
@@ -133,7 +133,7 @@ def _read(printed: str) -> tuple[str, Output]:
 
 
 def _answer(script: Script, output: Output) -> Answer:
-    """Compare what a program showed with the evidence."""
+    """Compare the output of a program with the evidence."""
     fact = script.verdict.fact
     due = _error(fact)
     if output.error is not None and output.error.type in NOT_RUN and (due is None or due.type != output.error.type):
@@ -144,13 +144,13 @@ def _answer(script: Script, output: Output) -> Answer:
     if output.error is not None and not (failed and script.asserting):
         return "not confirmed"
     shown = None if fact is None else holds(fact, output)
-    if script.asserting:  # where no single number is told, that it fails is all
+    if script.asserting:  # if no single value shows the fact, it is enough that the assertion fails
         return _confirmed(failed and shown is not False)
     return _confirmed(shown is True)
 
 
 def _is_about_time(script: Script) -> bool:
-    """Whether a finding is that the engine does not answer, or that its time grows too fast."""
+    """Return True if a finding is that the engine does not answer, or that its time grows too fast."""
     fact = script.verdict.fact
     return script.verdict.verdict == "hung" or (isinstance(fact, Measured) and fact.quantity == "time")
 
@@ -166,7 +166,7 @@ def _error(fact: Fact | None) -> Raised | None:
 
 @singledispatch
 def holds(fact: Fact, output: Output) -> bool | None:  # noqa: ARG001 (there is one function for each kind of fact)
-    """Whether what was handed over shows a fact; None for a fact that no single value tells."""
+    """Return True if the output shows a fact, or None if no single value can show it."""
     return None
 
 
@@ -206,7 +206,7 @@ def _(fact: Shape, output: Output) -> bool:
 
 
 def _is_among(number: str, output: Output) -> bool:
-    """Whether a number was printed, to the last bit."""
+    """Return True if a number was printed, exact to the last bit."""
     wanted = float(number)
     return any(repr(each) == repr(wanted) or (math.isnan(each) and math.isnan(wanted)) for each in output.numbers)
 

@@ -20,14 +20,14 @@ CREDITS: Final = MappingProxyType(dict.fromkeys(FAILURES, 0.0) | {"inaccurate": 
 """Share of its points that a check gives by its verdict. A check with another verdict does not apply to the engine."""
 
 DEEP: Final = "scale/long_"
-"""What the ids of the checks of deep graphs begin with, in which a recursive backward ends in a RecursionError."""
+"""Prefix of the ids of the checks of deep graphs, in which a recursive backward ends in a RecursionError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Points that checks share evenly, or, if ``recursion``, that a RecursionError in one of the checks costs.
+    """Points that checks share evenly, or, with ``recursion``, that a RecursionError in any of the checks costs.
 
-    ``required`` are those of the checks that apply to an engine which does not offer their operator, too.
+    ``required`` are the checks that also apply to an engine that does not offer their operator.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Part:
     recursion: bool = False
 
     def credit(self, verdict: Verdict) -> float | None:
-        """Return the share of its points that a check gives; None if it does not apply to the engine."""
+        """Return the share of its points that a check gives, or None if it does not apply to the engine."""
         credit = CREDITS.get(verdict.verdict) if verdict.id in self.checks else None
         if verdict.verdict == "unsupported" and verdict.id in self.required:
             return 0.0
@@ -47,7 +47,7 @@ class Part:
         return float(recursive != self.recursion) if credit is not None and (recursive or self.recursion) else credit
 
     def test(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """Return the points of an engine and what costs it some, as a test of Gradescope."""
+        """Return the points of an engine, and the checks that cost it points, as a test of Gradescope."""
         credited = [(each, credit) for each in verdicts if (credit := self.credit(each)) is not None]
         share = (min if self.recursion else fmean)([credit for _, credit in credited] or [0.0])
         lines = [f"{each.id}: {each.verdict}" for each, credit in credited if credit < 1]
@@ -59,8 +59,8 @@ class Part:
 def results_of(parts: Sequence[Part], report: Graded | None, problem: str) -> dict[str, Any]:
     """Return the content of a results.json of Gradescope: the score, feedback, and a test for each part.
 
-    Feedback is a line for each cause of failures and for each required operator that is not offered; or the problem
-    that prevents a report.
+    Feedback is a line for each cause of failures and for each required operator that is not offered. Without a report
+    it is the problem that prevents one.
     """
     tests = [part.test(report.verdicts if report else ()) for part in parts]
     lines = [] if report else [problem]

@@ -1,4 +1,4 @@
-"""The rows of the table that an engine has, and those of the engine's own operators that no row reaches."""
+"""Coverage of an engine: the rows of the table that it has, and its own operators that no row reaches."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from refgrad.scenario import Apply, Leaf, Scenario
 SCHEMA: Final = "refgrad/coverage/1"
 
 TRIALS: Final = 8
-"""Each row is run so many times for each of its spellings, since what it reaches depends on shapes and attributes.
+"""Number of trials of a row for each of its spellings. What a row reaches depends on shapes and attributes.
 
-Three times as many reach one more of PyTorch's 261 operators with a derivative, half as many three less.
+Three times as many reach one more of PyTorch's 261 operators with a derivative. Half as many reach three fewer.
 """
 
 Document = Mapping[str, Any]
@@ -31,14 +31,14 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One application of a row: a function of the tensors that it is to be differentiated with."""
+    """One application of a row, as a function of the tensors with respect to which it is differentiated."""
 
     function: Callable[..., Any]
     primals: tuple[Any, ...]
 
 
 def coverage(name: str, python: str | None = None) -> Document:
-    """Return what is covered of one engine, as JSON; in another interpreter its inventory cannot be asked.
+    """Return the coverage of an engine, as JSON. It has no inventories if the engine is in another interpreter.
 
     Raises AdapterError where there is no such engine or its inventory is malformed, and EngineStartError where it
     cannot be started.
@@ -64,7 +64,7 @@ def _families(engine: Engine) -> dict[str, dict[str, list[str]]]:
 
 
 def _compared(inventory: Inventory, engine: Engine) -> dict[str, Any]:
-    """Run the rows of an engine, and return what they reach of its inventory."""
+    """Run the rows of an engine, and return which entries of its inventory they reach."""
     reached: dict[str, list[str]] = defaultdict(list)
     unseen, refused = [], []
     counting = inventory.entries.union(*inventory.undecided.values())
@@ -95,7 +95,7 @@ def _compared(inventory: Inventory, engine: Engine) -> dict[str, Any]:
 def _other_names(
     groups: Iterable[frozenset[str]], reached: AbstractSet[str], lacking: frozenset[str]
 ) -> dict[str, str]:
-    """Return, for names that no row reaches, under which other name of the same operator they are counted."""
+    """Return, for names that no row reaches, the other name under which the same operator is counted."""
     others: dict[str, str] = {}
     for group in groups:
         shortest = min(group & reached or group, key=lambda name: (len(name), name))
@@ -104,7 +104,7 @@ def _other_names(
 
 
 def _reached(inventory: Inventory, engine: Engine, operator: Operator) -> set[str] | None:
-    """Return the entries that a row reaches in a few trials, or None where the engine refused all of them."""
+    """Return the entries that a row reaches in a few trials, or None where the engine raised in all of them."""
     found: set[str] | None = None
     for trial in _trials(engine, operator):
         try:
@@ -127,7 +127,7 @@ def _trials(engine: Engine, operator: Operator) -> Iterator[Trial]:
 
 
 def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Leaf]) -> Trial:
-    """Return the application of one step to leaves, as a function of those that require grad."""
+    """Return the application of one step to leaves, as a function of the leaves that require grad."""
     tensors = {leaf.name: engine.make(leaf.value, requires_grad=leaf.requires_grad) for leaf in leaves}
     moving = tuple(dict.fromkeys(leaf.name for leaf in leaves if leaf.requires_grad))
 

@@ -10,7 +10,7 @@ WIDTH: Final = 120
 
 
 def coverage_text(document: Mapping[str, Any]) -> str:
-    """Return the rows that an engine has and lacks, and what it has that no row reaches."""
+    """Return the rows that an engine has and lacks, and its own operators that no row reaches."""
     return "\n".join(_lines(document))
 
 
@@ -32,7 +32,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _family(has: Sequence[str], lacks: Sequence[str]) -> str:
-    """Say which rows of a family there are, by the shorter of two lists."""
+    """Return how many rows of a family an engine has, and the shorter list of those that it has or lacks."""
     count = f"{len(has)} of {len(has) + len(lacks)}"
     if not has or not lacks:
         return count
@@ -58,7 +58,7 @@ def _inventory(inventory: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unreached_names(inventory: Mapping[str, Any]) -> Sequence[str]:
-    """Return the names that no row uses of operators that rows reach."""
+    """Return the names that no row reaches, of operators that rows reach under another name."""
     return [name for name, other in inventory["other_names"].items() if other in inventory["reached"]]
 
 

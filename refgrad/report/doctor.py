@@ -1,4 +1,4 @@
-"""What the trials of an adapter's templates showed, as text: what was run, what came back and how to mend it."""
+"""Results of the trials of an adapter's templates, as text: what was run, what the result was, and how to fix it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from refgrad.native.text import plain_line, plain_text
 LONGEST_TEMPLATE = 110
 LONGEST_LINE = 160
 MOST_LINES = 8
-"""How much of what was run is shown; the option for whole programs shows all."""
+"""Largest number of lines of a step that are shown. With an option the whole program is shown."""
 
 
 def doctor_text(
     name: str, trials: Sequence[Trial], *, program: bool, python: str | None = None, faults: Sequence[str] = ()
 ) -> str:
-    """Return the suspected faults, the trials that failed, template by template, and the next command."""
+    """Return the suspected faults, the failed trials grouped by template, and the next command."""
     failed = (trial for trial in trials if trial.failed)
     groups = [list(group) for _, group in groupby(failed, key=lambda trial: tuple(trial.fields.items()))]
     lines = [line for group in groups for line in _group(group, program=program)]
@@ -28,7 +28,7 @@ def doctor_text(
 
 
 def _group(group: Sequence[Trial], *, program: bool) -> Iterator[str]:
-    """Yield the first trial that fails in full, and of the others what they were about."""
+    """Yield the first failed trial in full, and the kinds of all of them."""
     first = group[0]
     yield from _fields(first.fields)
     yield f"  on {', '.join(dict.fromkeys(trial.kind for trial in group))}"
@@ -51,7 +51,7 @@ def _block(head: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _ran(trial: Trial) -> list[str]:
-    """Return the step that failed, in the engine's own language."""
+    """Return the lines of the step that failed, in the engine's own language."""
     at = max(trial.finding.step - 1, 0)
     language = language_of(trial.engine.adapter.language)
     statements = trial.engine.program(trial.scenario).groups[at]
@@ -77,5 +77,5 @@ def _next(name: str, python: str | None, *, failed: bool) -> str:
 
 
 def grading(name: str, python: str | None) -> str:
-    """Return the command that grades an engine for a first look, in the interpreter that has it."""
+    """Return the command that grades an engine for the first time, in the interpreter that has it."""
     return f"refgrad grade {name}{f' --python {python}' if python else ''} --profile smoke --output out"

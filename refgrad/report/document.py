@@ -1,6 +1,6 @@
-"""ENGINE.json, the report of a run: everything that it found, the same bytes for the same run.
+"""ENGINE.json, the report of a run, with all its verdicts. The same run gives the same bytes.
 
-Nothing in it depends on when, where or how fast the run was; ``specs/schema/report.schema.json`` describes it.
+Nothing in it depends on when, where or how fast the run was. ``specs/schema/report.schema.json`` describes it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from refgrad.report.severity import DERIVED, SEVERITIES, at, severity
 SCHEMA_NAME: Final = "refgrad/report/2"
 
 MOST_UNPACKED: Final = 500_000_000
-"""Largest estimate of :func:`unpacked_size`. That of the largest report that is committed is 80 million."""
+"""Largest accepted value of :func:`unpacked_size`. That of the largest committed report is 80 million."""
 
 NOT_FOR_FILES: Final = re.compile(r"[^\w.+-]")
 
 
 class ReportError(UserError):
-    """A file is not a report, or a report cannot be written; the message names the file and what is wrong."""
+    """Raised if a file is not a report, or a report cannot be written. The message names the file and the problem."""
 
 
 def document_path(directory: Path, engine: str) -> Path:
-    """Return where the report on an engine lies: its name, without what file systems dislike."""
+    """Return the path of the report on an engine. Characters that file systems may reject are replaced."""
     return directory / f"{NOT_FOR_FILES.sub('_', engine)}.json"
 
 
 def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[str, Any]:
-    """Return what identifies an engine in an interpreter, and what its adapter says that it offers."""
+    """Return the identity of an engine in an interpreter, and the features that its adapter declares."""
     numpy = package_version("numpy", python) if adapter.language == "python" else "unknown"
     return {
         "name": adapter.name,
@@ -68,9 +68,9 @@ def build_document(  # noqa: PLR0913 (each is a part of the report)
 ) -> dict[str, Any]:
     """Return the report of a run.
 
-    ``verdicts`` are by the id of their check and ``suite`` holds the id of every check, in order: the report is
-    ``complete`` if none of them lacks its verdict. ``planned`` are the checks that were to be run, by default all, and
-    ``python`` is the interpreter that had the engine.
+    ``verdicts`` maps ids of checks to verdicts. ``suite`` holds the ids of all checks, in order: the report is
+    ``complete`` if each of them has a verdict. ``planned`` are the checks that were selected for the run, by default
+    all. ``python`` is the interpreter that has the engine.
     """
     rows = [verdicts[name] for name in suite if name in verdicts]
     return {
@@ -86,7 +86,7 @@ def build_document(  # noqa: PLR0913 (each is a part of the report)
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a report in one go, so that no half of one is ever seen. Raises ReportError where that cannot be done."""
+    """Write a report atomically. Raises ReportError where it cannot be written."""
     text = _text(document)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
@@ -101,7 +101,7 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    """Return a report as JSON with a line a verdict, so that what changes between two of them is told by lines."""
+    """Return a report as JSON with one line per verdict, so that a diff of two reports shows verdicts."""
     common, rows = packed(document["verdicts"])
     shared = [f"{_line(chapter)}:{_line(each)}" for chapter, each in common.items()]
     members = []
@@ -123,9 +123,9 @@ def _line(value: Any) -> str:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read a report, also one of an earlier schema, in which every verdict is whole.
+    """Read a report, and complete its verdicts. Reports of an earlier schema have complete verdicts.
 
-    Raises ReportError where the file is none.
+    Raises ReportError where the file is not a report.
     """
     document = read_json(path, "report", ReportError)
     rows, common = document["verdicts"], document.pop("common", {})
@@ -146,7 +146,7 @@ def verdicts_of(document: Mapping[str, Any]) -> list[Verdict]:
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as JSON, with its severity if it failed, and what is unusual about its numbers."""
+    """Return a verdict as JSON, with its severity if it failed, and the unusual inputs at which it failed."""
     derived = {"severity": severity(verdict), "at": list(at(verdict))}
     return verdict.to_json() | {name: value for name, value in derived.items() if value}
 
@@ -168,12 +168,12 @@ def _summary(rows: Sequence[Verdict], suite: Sequence[str], planned: Collection[
 
 
 def _counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """How often each outcome occurs, worst first; those that do not occur are left out."""
+    """Return the number of verdicts by outcome, worst first. Outcomes that do not occur are left out."""
     counted = Counter(verdict.verdict for verdict in verdicts)
     return {outcome: counted[outcome] for outcome in OUTCOMES if counted[outcome]}
 
 
 def _severities(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """How many failures have each severity, worst first; those that do not occur are left out."""
+    """Return the number of failures by severity, worst first. Severities that do not occur are left out."""
     counted = Counter(map(severity, verdicts))
     return {each: counted[each] for each in SEVERITIES if counted[each]}

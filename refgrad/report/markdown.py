@@ -1,4 +1,4 @@
-"""Templates that become Markdown."""
+"""Templates of Markdown pages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from refgrad.native.text import plain_text
 
 LONGEST: Final = 200_000
-"""Characters of a block of code."""
+"""Largest number of characters of a block of code."""
 
 
 def markdown_templates() -> Environment:
-    """Return the templates of this package, with their filters.
+    """Return the environment of the templates of this package, with their filters.
 
-    ``plain`` is a text that is no markup, ``foreign`` one that an engine says, ``code`` is code in a cell, ``fenced``
-    is a block of code, and ``anchor`` is where a heading is.
+    ``plain`` escapes a text that is not markup, and ``foreign`` a text that comes from an engine. ``code`` escapes code
+    in a cell of a table, ``fenced`` the content of a block of code. ``anchor`` returns the anchor of a heading.
     """
     templates = Environment(  # noqa: S701 (Markdown, not HTML)
         loader=PackageLoader("refgrad.report"),
@@ -35,15 +35,15 @@ def markdown_templates() -> Environment:
 
 
 def _plain(text: str) -> str:
-    """Return a text in which Markdown sees no markup of HTML and no cell of a table."""
+    """Return a text on one line, escaped so that Markdown finds no HTML and no cell of a table in it."""
     return text.replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 
 def _foreign(text: str) -> str:
-    """Return a text of an engine, in which Markdown sees no link either."""
+    """Return a text of an engine, escaped so that Markdown finds no link in it either."""
     return _plain(plain_text(text)).replace("](", "]\\(")
 
 
 def _fenced(text: str) -> str:
-    """Return a text that does not end the block of code that it stands in."""
+    """Return a text, escaped so that it does not end the block of code that contains it."""
     return plain_text(text.rstrip(), LONGEST).replace("```", "`\u200b`\u200b`")

@@ -1,4 +1,4 @@
-"""What is said of one verdict, wherever a person reads it: a sentence, a program, and the scenario behind them."""
+"""The text of one verdict for people: a sentence, a program, and the scenario from which they derive."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from refgrad.report.severity import at
 MARGIN: Final = "    "
 
 COMMAND: Final = re.compile(r"^([^\S\n]*)(?=::|##\[)", re.MULTILINE)
-"""The beginning of a line in the log of a job that GitHub Actions takes for a command; an engine must not give any."""
+"""Beginning of a line in a log that GitHub Actions runs as a command. Text of an engine must not contain one."""
 
 
 def headline(verdict: Verdict) -> str:
-    """Return the line that names a verdict: outcome, check and level, and at which unusual numbers it fails."""
+    """Return the line that names a verdict: its outcome, check, level, and the unusual inputs at which it fails."""
     return " ".join((f"{verdict.verdict}: {verdict.id} ({verdict.level})", *(f"[{each}]" for each in at(verdict))))
 
 
 def finding(script: Script) -> str:
-    """Return what was found: for a failure of a scenario what is right and what the engine gives, else the message."""
+    """Return the sentence for a failed scenario, with the right result and the engine's, or else the message."""
     verdict = script.verdict
     return script.sentence if verdict.failed and verdict.scenario else verdict.message
 
 
 def failure_text(script: Script) -> str:
-    """Return everything that is known of a verdict; parts that it lacks are left out."""
+    """Return the complete text of a verdict, without the parts that it lacks."""
     verdict = script.verdict
     statement = f"violated: {verdict.statement}" if verdict.failed else verdict.statement
     parts = [headline(verdict), finding(script), statement]

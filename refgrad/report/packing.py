@@ -1,9 +1,10 @@
-"""Verdicts as a report stores them: what most of a chapter's verdicts share is said once.
+"""The packed form of verdicts in a report: members that most verdicts of a chapter share are stored once.
 
-A row that is stored holds what sets a verdict apart. What it leaves out stands in ``common``, by chapter and verdict,
-in which ``{name}`` stands for what follows the slash of the verdict's id. Evidence is completed member by member, all
-else is taken as it stands, and what is null is left out. A row without a verdict has the one that ``common`` has first,
-and one that nothing sets apart is its id alone.
+A packed row holds the members in which a verdict differs from the shared ones. The shared ones are stored in
+``common``, by chapter and outcome. In their texts ``{name}`` is a placeholder for the part of the verdict's id after
+the slash. Objects, such as evidence, are merged member by member, and all other values are replaced. A null removes a
+member. A row without the member ``verdict`` has the first outcome in ``common``. A row without any difference is stored
+as its id.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ NAME: Final = "{name}"
 
 
 def packed(rows: Sequence[Row]) -> tuple[Common, list[Row | str]]:
-    """Return what the verdicts of each chapter share, those of its most frequent verdict first, and what is left."""
+    """Return the shared members of each chapter, those of its most frequent outcome first, and the packed rows."""
     groups: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
         groups.setdefault(_chapter(row), {}).setdefault(row["verdict"], []).append(row)
@@ -32,20 +33,20 @@ def packed(rows: Sequence[Row]) -> tuple[Common, list[Row | str]]:
 
 
 def unpacked(common: Mapping[str, Sequence[Row]], rows: Iterable[Row | str]) -> list[Row]:
-    """Return the verdicts that ``packed`` was given. The arguments are those of a report that satisfies its schema."""
+    """Return the verdicts that were packed. The arguments must come from a report that satisfies its schema."""
     objects = [{"id": row} if isinstance(row, str) else row for row in rows]
     return [_whole(row, _base(row, common.get(_chapter(row), ()))) for row in objects]
 
 
 def unpacked_size(common: Mapping[str, Sequence[Row]], rows: Iterable[Row | str]) -> int:
-    """Return an upper bound of the characters that verdicts take from ``common``; each may repeat a verdict's name."""
+    """Return an upper bound of the number of characters that verdicts take from ``common``, with names filled in."""
     sizes = {chapter: len(json.dumps(shared)) for chapter, shared in common.items()}
     names = [row if isinstance(row, str) else row["id"] for row in rows]
     return sum(sizes.get(name.partition("/")[0], 0) * len(name) for name in names)
 
 
 def _whole(row: Row, base: Row) -> Row:
-    """Return a row with what it leaves out."""
+    """Return a packed row merged with its base."""
     whole = {member: _completed(base.get(member), value) for member, value in (base | row).items()}
     return {member: value for member, value in whole.items() if value is not None}
 
@@ -62,7 +63,7 @@ def _stored(row: Row, common: Common) -> Row | str:
 
 
 def _left(row: Row, common: Common) -> Row:
-    """Return what sets a row apart from what completes it."""
+    """Return the members in which a row differs from its base."""
     shared = common[_chapter(row)]
     expected = bool(shared) and shared[0]["verdict"] == row["verdict"]
     base = _base(row, shared)
@@ -73,7 +74,7 @@ def _left(row: Row, common: Common) -> Row:
 
 
 def _apart(base: Any, value: Any) -> Any:
-    """Return what completes a value's base to the value, ``{}`` where that is nothing."""
+    """Return the difference that turns a base into a value, ``{}`` if they are the same."""
     if _same(base, value):
         return {}
     if not isinstance(base, dict) or not isinstance(value, dict):
@@ -83,13 +84,13 @@ def _apart(base: Any, value: Any) -> Any:
 
 
 def _base(row: Row, shared: Sequence[Row]) -> Row:
-    """Return what completes a stored row."""
+    """Return the base of a row: the shared members for its outcome, with its name filled in."""
     found = next((each for each in shared if row.get("verdict") in {None, each["verdict"]}), {})
     return {"id": row["id"], "chapter": _chapter(row)} | dict(_replaced(found, NAME, _name(row)))
 
 
 def _shared(rows: Sequence[Row]) -> Row:
-    """Return the verdict of some rows, and the members that more than half of them have."""
+    """Return the outcome of the rows, and the members that more than half of them share."""
     counted = Counter(
         (path, json.dumps(_replaced(value, _name(row), NAME)))
         for row in rows
@@ -105,7 +106,7 @@ def _shared(rows: Sequence[Row]) -> Row:
 
 
 def _members(row: Row) -> Iterable[tuple[tuple[str, ...], Any]]:
-    """Yield what can be shared, with the members that lead there."""
+    """Yield the values that can be shared, each with its path."""
     for member, value in row.items():
         if isinstance(value, dict):
             yield from (((member, inner), each) for inner, each in value.items())
@@ -114,7 +115,7 @@ def _members(row: Row) -> Iterable[tuple[tuple[str, ...], Any]]:
 
 
 def _replaced(value: Any, old: str, new: str) -> Any:
-    """Return a value with one text in place of another wherever there are texts."""
+    """Return a value with ``old`` replaced by ``new`` in all texts in it."""
     match value:
         case str():
             return value.replace(old, new)
@@ -126,7 +127,7 @@ def _replaced(value: Any, old: str, new: str) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same as JSON, in which True is not 1."""
+    """Return True if two values are the same as JSON, in which True is not 1."""
     return json.dumps(one) == json.dumps(other)
 
 

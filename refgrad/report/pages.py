@@ -1,4 +1,4 @@
-"""The pages of reports in Markdown: one for each engine, and two that hold the engines beside each other."""
+"""The pages of reports in Markdown: one for each engine, and two that compare the engines."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
 
 @dataclass(frozen=True)
 class Graded:
-    """A report, as the templates look at it."""
+    """A report, with the properties that the templates use."""
 
     file: str
     document: Mapping[str, Any]
@@ -65,47 +65,47 @@ class Graded:
 
     @cached_property
     def totals(self) -> Totals:
-        """How many checks apply, and how many of these fail."""
+        """Number of checks that apply, and number of these that fail."""
         return Totals.of(self.verdicts)
 
     @property
     def engine(self) -> Mapping[str, Any]:
-        """What was graded."""
+        """Description of the engine that was graded."""
         return self.document["engine"]  # type: ignore[no-any-return]
 
     @property
     def title(self) -> str:
-        """Name, and version if that is known."""
+        """Name of the engine, with its version if that is known."""
         name, version = self.engine["name"], self.engine["version"]
         return plain_line(name if version == "unknown" else f"{name} {version}", LONGEST_TITLE)
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """Which outcomes there are, best first."""
+        """The outcomes that occur, best first."""
         return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document["summary"]["outcomes"]]
 
     @cached_property
     def failures(self) -> Sequence[Script]:
-        """Everything that is wrong."""
+        """All failures."""
         return failures(self.document)
 
     @cached_property
     def scripts(self) -> Mapping[str, Script]:
-        """The finding that shows a verdict, by reproduction."""
+        """The failures that have a program, by reproduction, each program once."""
         return {script.verdict.reproduction: script for script in proofs(self.failures)}
 
     @cached_property
     def causes(self) -> Sequence[Cause]:
-        """What causes the failures, the worst first."""
+        """The causes of the failures, worst first."""
         return causes(self.failures, self.verdicts)
 
     @cached_property
     def severities(self) -> Mapping[Severity, int]:
-        """How many failures have each severity."""
+        """Number of failures by severity."""
         return Counter(found for verdict in self.verdicts if (found := severity(verdict)) is not None)
 
     def known(self, cause: Cause) -> list[Known]:
-        """Return what others have reported of a cause."""
+        """Return the upstream reports on a cause."""
         checks = {finding.verdict.id for finding in cause.findings}
         return [known for known in self.upstream if known.explains(self.engine["name"], checks)]
 
@@ -114,9 +114,9 @@ class Graded:
         return [verdict for verdict in self.verdicts if verdict.verdict in outcomes]
 
     def chapter(self, name: str) -> str:
-        """Return how an engine does in a chapter, in a few characters; nothing where it was not graded.
+        """Return the result of an engine in a chapter, in a few characters, or no text where it was not graded.
 
-        What is inconclusive is counted apart: it is neither passed nor failed.
+        Inconclusive checks are counted separately: they neither pass nor fail.
         """
         counts = Counter(verdict.verdict for verdict in self.verdicts if verdict.chapter == name)
         failed = sum(counts[outcome] for outcome in FAILURES)
@@ -127,17 +127,17 @@ class Graded:
         return ", ".join(parts) or (SYMBOLS["unsupported"] if counts else "")
 
     def operator(self, chapter: str, name: str) -> str:
-        """Return the symbol of an operator in a chapter; nothing where it was not graded."""
+        """Return the symbol of an operator in a chapter, or no text where it was not graded."""
         return self._symbols.get((chapter, name), "")
 
     @cached_property
     def _symbols(self) -> Mapping[tuple[str, str], str]:
-        """The symbols of operators by chapter and name, of the first check where there are several."""
+        """The symbols of operators by chapter and name. If an operator has several checks, the first one counts."""
         return {(v.chapter, v.operator): SYMBOLS[v.verdict] for v in reversed(self.verdicts)}
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Write the pages and scripts for all reports (``*.json``) in a folder, and return where they are.
+    """Write the pages and scripts for all reports (``*.json``) in a folder, and return their paths.
 
     Raises ReportError where there is no report, or where one is malformed.
     """
@@ -153,7 +153,7 @@ def write_pages(folder: Path) -> list[Path]:
 
 
 def summary(graded: Sequence[Graded]) -> str:
-    """Return the page that says in a few tables how engines do."""
+    """Return the page that compares the engines in a few tables."""
     return _beside_each_other("summary.md.jinja", graded)
 
 

@@ -1,4 +1,4 @@
-"""How bad a finding is for somebody who relies on the number, and at which unusual numbers it was seen."""
+"""Severity of a finding for users of the engine, and the unusual inputs at which it was observed."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Severity = Literal[
     "wrong first derivative", "wrong higher derivative", "wrong value", "missing", "crash or hang", "wrong error",
     "other rule broken", "inaccurate",
 ]  # fmt: skip
-"""The first three are silent: nothing tells a user that the number is wrong."""
+"""Severity of a failure. The first three are silent: nothing shows a user that the number is wrong."""
 
 At = Literal["at infinity", "at NaN", "at subnormals", "at empty arrays", "beyond 800"]
-"""What is unusual about the leaves, seeds and directions of a scenario."""
+"""Unusual properties of the leaves, seeds and directions of a scenario."""
 
 DERIVED: Final = frozenset({"severity", "at"})
-"""Members of a verdict in a report that follow from the others."""
+"""Members of a verdict in a report that are derived from the others."""
 
 LARGE: Final = 800
-"""From this magnitude on a naive formula with an exponential overflows (decision 008)."""
+"""Magnitude from which on a naive formula with an exponential overflows (decision 008)."""
 
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
-"""The worst first."""
+"""All severities, worst first."""
 
 BY_OUTCOME: Final[Mapping[Outcome, Severity]] = MappingProxyType({
     "missing": "missing",
@@ -54,7 +54,7 @@ MEANINGS: Final[Mapping[Severity, str]] = MappingProxyType({
 
 
 def severity(verdict: Verdict) -> Severity | None:
-    """Return how bad a verdict is, None for one that accuses nobody."""
+    """Return the severity of a verdict, or None if it is not a failure."""
     if not verdict.failed:
         return None
     if verdict.verdict in BY_OUTCOME:
@@ -68,14 +68,14 @@ def severity(verdict: Verdict) -> Severity | None:
 
 
 def at(verdict: Verdict) -> tuple[At, ...]:
-    """Return what is unusual about the numbers and sizes of the scenario that shows a failure, if any is."""
+    """Return the unusual properties of the numbers and sizes in the scenario of a failure, if there are any."""
     scenario = scenario_of(verdict) if verdict.failed else None
     found = set[At]().union(*map(_unusual, () if scenario is None else _constants(scenario)))
     return tuple(each for each in get_args(At) if each in found)
 
 
 def _constants(scenario: Scenario) -> Iterator[Constant]:
-    """Yield leaves, seeds and directions."""
+    """Yield the values of leaves, seeds and directions."""
     for step in scenario.steps:
         if isinstance(step, Leaf):
             yield step.value
@@ -104,7 +104,7 @@ def _order(verdict: Verdict) -> Severity:
 
 
 def _differentiates(verdict: Verdict) -> bool:
-    """Whether the value that is looked at last is itself a derivative."""
+    """Return True if the value that the evidence is about is itself a derivative."""
     fact = verdict.fact
     return isinstance(fact, Entry) and any(
         isinstance(step, Grad | Jvp) and step.name == fact.subject.name for step in steps_of(verdict)
@@ -112,15 +112,15 @@ def _differentiates(verdict: Verdict) -> bool:
 
 
 def steps_of(verdict: Verdict) -> tuple[object, ...]:
-    """Return the steps of a verdict's scenario; none where it has none, or one that cannot be read."""
+    """Return the steps of a verdict's scenario, or no steps where it has none, or one that cannot be read."""
     scenario = scenario_of(verdict)
     return () if scenario is None else scenario.steps
 
 
 def shapes_of(verdict: Verdict) -> Mapping[str, tuple[int, ...]]:
-    """Return the shapes of what a verdict's scenario defines, those of leaves alone where it cannot be evaluated.
+    """Return the shapes of the tensors in a verdict's scenario, or those of leaves where it cannot be evaluated.
 
-    A verdict on a wrong shape gives those of leaves, too: the engine's others are not known.
+    For a verdict on a wrong shape, too, only those of leaves are returned: the engine's other shapes are not known.
     """
     scenario = scenario_of(verdict)
     if scenario is None:
@@ -135,7 +135,7 @@ def shapes_of(verdict: Verdict) -> Mapping[str, tuple[int, ...]]:
 
 
 def scenario_of(verdict: Verdict) -> Scenario | None:
-    """Return a verdict's scenario; None where it has none, or one that cannot be read."""
+    """Return a verdict's scenario, or None where it has none, or one that cannot be read."""
     try:
         return parse(verdict.scenario) if verdict.scenario else None
     except UserError:

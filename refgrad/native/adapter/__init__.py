@@ -1,4 +1,4 @@
-"""Adapters of engines: the table of their fields, engine files, spellings, and the engines that there are."""
+"""Adapters of engines: the table of their fields, engine files, spellings, and the registry of engines."""
 
 from refgrad.errors import EngineStartError
 from refgrad.native.adapter.adapter import Adapter, AdapterError

@@ -1,4 +1,4 @@
-"""Adapters: what refgrad knows of one engine, as code templates and declarations in the engine's own language."""
+"""Adapters: descriptions of engines, each with code templates in the engine's own language and declarations."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from refgrad.scenario.steps.kinds import WRITES
 
 
 class AdapterError(UserError):
-    """An adapter is malformed; the message names the engine, the field and what to do."""
+    """Raised if an adapter is malformed. The message names the engine and the field, and says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Adapter:
-    """The fields that tape engines and functional engines share; docs/reference/adapter-fields.md explains each."""
+    """Fields shared by tape engines and functional engines. docs/reference/adapter-fields.md explains each."""
 
     name: str = field(metadata=plain(values.TEXT, "The engine's name in reports.", '"mine"'))
     setup: str = field(
@@ -195,7 +195,7 @@ class Adapter:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit the table of fields, the operators and the features."""
+        """Validate the fields, and set the default of ``dtypes``. Raises AdapterError where a field is invalid."""
         self._check_spellings()
         self._check_templates()
         self._check_declarations()
@@ -226,7 +226,7 @@ class Adapter:
                 raise self.error(f"{name}: there must be a template for each of {list(WRITES)}")
 
     def _check(self, where: str, text: str, allowed: set[str]) -> None:
-        """Refuse a template that does not parse or has a placeholder that is not filled in."""
+        """Raise AdapterError if a template does not parse or has a placeholder that is not allowed."""
         try:
             unknown = set(Template(text).fields) - allowed
             if self.language == "python":
@@ -276,17 +276,17 @@ class Adapter:
 
     @property
     def constant_text(self) -> str:
-        """The template for arrays that need no gradient."""
+        """The template for tensors that need no gradient."""
         return self.leaf if self.constant is None else self.constant
 
     def dtypes_lacking(self, scenario: Scenario) -> list[str]:
-        """Return the dtypes of a scenario that the library does not have; anything can be told of float64."""
+        """Return the dtypes of a scenario that the library lacks. Never float64: the adapter's dtype replaces it."""
         used = {leaf.value.dtype for leaf in scenario.leaves} & FORMATS.keys()
         return sorted(used - {"float64", *self.dtypes})
 
     @cached_property
     def features(self) -> frozenset[str]:
-        """What the templates and the declarations offer, less what the adapter says the engine lacks."""
+        """The features that the templates and declarations provide, without those in ``lacks``."""
         offered = set(self._declared()) if self.scalars_only else {"arrays", *self._declared()}
         for _, text, row in given_templates(self):
             used = Template(text).fields if row.gives_by_placeholder else ()
@@ -294,19 +294,19 @@ class Adapter:
         return frozenset(offered) - self.lacks
 
     def _declared(self) -> Iterator[str]:
-        """Yield the features that follow from something else than templates."""
+        """Yield the features that do not follow from templates."""
         yield from ()
 
     def refuses(self, said: str) -> bool:
-        """Whether an error, as ``Type: message``, says that the engine does not offer something."""
+        """Return True if an error, as ``Type: message``, means that the engine does not offer something."""
         return any(re.search(pattern, said) for pattern in self.refusals)
 
     def error(self, problem: str) -> AdapterError:
-        """Return the error that names this engine."""
+        """Return an error whose message names this engine."""
         return AdapterError(f"adapter {self.name!r}: {problem}")
 
     def cannot_start(self, kind: str, message: str) -> str:
-        """Say that the setup raised an error of this kind, and what installs the engine if that is what is missing."""
+        """Return the message for an error of the setup. If a module is missing, it names the package to install."""
         said = f"engine {self.name!r} cannot be started: {kind}: {message}"
         package = f'"refgrad[{self.extra}]"' if self.extra else self.distribution
         missing = kind == "ModuleNotFoundError" and package
@@ -314,5 +314,5 @@ class Adapter:
 
 
 def no_operator(name: str) -> str:
-    """Say that there is no such operator, which one was meant perhaps, and where they are listed."""
+    """Return the message for an unknown operator, with a similar name if there is one."""
     return f"there is no such operator{suggestion(name, operator_table()) or ';'} see `refgrad list operators`"

@@ -1,4 +1,4 @@
-"""The features that an engine may offer, with what each of them means."""
+"""The features that an engine may offer, with the meaning of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATEFUL_FEATURES: Final[Mapping[str, str]] = MappingProxyType({
     "error:retain-grad-on-constant": "asking something that needs no gradient to keep it is an error",
     "error:requires-grad-of-non-leaf": "making a constant of a computed tensor is an error",
 })
-"""What scenarios use in which tensors change, and graphs are cut."""
+"""Features of stateful scenarios, in which tensors or graphs change."""
 
 FEATURES: Final[Mapping[str, str]] = MappingProxyType({
     "arrays": "tensors of any shape, not scalars alone",

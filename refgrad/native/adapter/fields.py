@@ -1,7 +1,8 @@
-"""The rows of the table of adapter fields: what each means, its placeholders, and the features that it gives.
+"""Rows of the table of adapter fields: the meaning, the placeholders and the features of each field.
 
-The fields themselves are declared, each with its row, by the classes of :mod:`refgrad.native.adapter.adapter`. What is
-validated, the features of an engine, the schema of engine files and the reference page derive from these rows.
+The classes in :mod:`refgrad.native.adapter.adapter` and :mod:`refgrad.native.adapter.kinds` declare the fields, each
+with its row. Validation, the features of an engine, the schema of engine files and the reference page derive from
+these rows.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from typing import Any, Final
 from refgrad.native.adapter import values
 
 ROW: Final = "row"
-"""Under which key of a dataclass field's metadata its row stands."""
+"""Key of the row in the metadata of a dataclass field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterField:
     """One row of the table.
 
-    ``schema`` is the JSON Schema of the field in an engine file, None if it has no such field. A field that holds a
-    code template has ``placeholders``, those that the template may use; with ``writes`` it holds one template for each
-    kind of write. Who gives the field has the features that it ``gives``, and those of the placeholders that its
-    template uses. ``needs`` names the field that has to be there too.
+    ``schema`` is the JSON Schema of the field in an engine file, or None if engine files have no such field. If the
+    field holds a code template, ``placeholders`` are those that the template may use. With ``writes`` the field holds
+    one template for each kind of write. ``gives`` are the features of an engine whose adapter has the field, and
+    ``gives_by_placeholder`` those that it also has if the template uses a placeholder. ``needs`` names another field
+    that the adapter must have too.
     """
 
     meaning: str
@@ -38,7 +40,7 @@ class AdapterField:
 
     @property
     def toml(self) -> str:
-        """The example as an engine file has it."""
+        """The example as it is written in an engine file."""
         text = self.placeholders is not None and not self.writes
         return f'"{self.example}"' if text else self.example
 
@@ -58,7 +60,7 @@ def code(  # noqa: PLR0913 (the columns of the table)
     writes: bool = False,
     needs: str = "",
 ) -> Mapping[str, AdapterField]:
-    """Return the metadata of a field that holds code templates; placeholders and features are given as words."""
+    """Return the metadata of a field that holds code templates. Placeholders and features are separated by spaces."""
     return {
         ROW: AdapterField(
             meaning=meaning,
@@ -74,22 +76,22 @@ def code(  # noqa: PLR0913 (the columns of the table)
 
 
 def optional(metadata: Mapping[str, AdapterField]) -> Any:
-    """Return a dataclass field that is None if not given."""
+    """Return a dataclass field whose default is None."""
     return field(default=None, metadata=metadata)
 
 
 def rows(adapter: Any) -> Mapping[str, AdapterField]:
-    """Return the rows of an adapter, or of a class of them, by name."""
+    """Return the rows of an adapter or of an adapter class, by the name of the field."""
     return MappingProxyType({found.name: _row(found) for found in fields(adapter)})
 
 
 def required(kind: type) -> list[str]:
-    """Return the names of the fields that have to be given."""
+    """Return the names of the fields that have no default."""
     return [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
 
 
 def given_templates(adapter: Any) -> Iterator[tuple[str, str, AdapterField]]:
-    """Yield the code templates that an adapter has: where they stand, their text, and their row."""
+    """Yield the field, the text and the row of each code template of an adapter."""
     for name, row in rows(adapter).items():
         given: str | Mapping[str, str] | None = getattr(adapter, name) if row.placeholders is not None else None
         if isinstance(given, str):

@@ -20,14 +20,17 @@ from refgrad.native.engine_names import engines_directory
 from refgrad.operators import operator_table
 
 ALIKE: Final = "{alike}"
-"""The first spelling of a row whose main spelling is found in the modules of ``alike``."""
+"""Text in the first position of a row whose main spelling comes from the modules of ``alike``."""
 
 INHERITED: Final = "..."
-"""What stands in a row for the spellings that a family, or ``calls``, has of the same operator, and as the first line
-of a ``setup`` for that of a family."""
+"""Text that stands for what is inherited.
+
+In a row it stands for the spellings of the operator in a family or in ``calls``. As the first line of a ``setup`` it
+stands for the setup of the family.
+"""
 
 MERGED: Final = frozenset({"coarser", "errors", "policy", "modules", "operators"})
-"""Tables of which a file, or a later family, replaces rows, not the whole."""
+"""Tables that are merged: a file, or a later family, replaces single rows of them."""
 
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
     "policy": lambda table: Policy(**table),
@@ -41,7 +44,7 @@ CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
 
 
 def read_adapter(path: Path | str) -> AnyAdapter:
-    """Return the adapter that an engine file describes: one object a file, so that its engine is started once.
+    """Return the adapter that an engine file describes: always the same object, so that its engine starts once.
 
     Raises AdapterError where the file, or a family that it extends, cannot be read or is malformed; the message names
     the file, the field and what to do.
@@ -65,7 +68,7 @@ def _read_adapter(path: Path) -> AnyAdapter:
 
 @cache
 def family_rows(name: str) -> Mapping[str, Sequence[str]]:
-    """Return the spellings of a family that comes with refgrad, with its placeholders of modules."""
+    """Return the spellings of a family that refgrad includes. Placeholders of modules are not filled in."""
     path = engines_directory() / "families" / f"{name}.toml"
     rows: Mapping[str, Sequence[str]] = _merged(resolved(path), ())["operators"]
     return rows
@@ -89,7 +92,7 @@ def _parsed(path: Path) -> Mapping[str, Any]:
 
 
 def _merged(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
-    """Return the fields of a file and of its families, rows of spellings with nothing left to be inherited."""
+    """Return the fields of a file merged with those of its families, with all inherited spellings filled in."""
     if path in extending:
         circle = [file.stem for file in (*extending[extending.index(path) :], path)]
         raise _error(extending[-1], f"extends: a circle: {' -> '.join(circle)}")
@@ -103,14 +106,14 @@ def _merged(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _shared(below: str, kind: str, merged: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of an engine that one of another kind can have; a family must have no others."""
+    """Return the fields to inherit: all fields of a family, and those fields of an engine that the kind has."""
     if below not in KINDS or kind not in KINDS:
         return merged
     return {name: value for name, value in merged.items() if name in file_fields(kind)}
 
 
 def _set_up(path: Path, inherited: str | None, own: str) -> str:
-    """Return a setup with that of a family in place of its first line, if that says so."""
+    """Return a setup, with the inherited setup in place of a first line ``...``."""
     first, _, rest = own.partition("\n")
     if first.strip() != INHERITED:
         return own
@@ -130,7 +133,7 @@ def _family(name: str, path: Path) -> Path:
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of both, those above in place of those below."""
+    """Return the fields of both, where ``above`` replaces ``below``; tables in ``MERGED`` are merged by row."""
     tables: dict[str, Any] = {
         name: {**below.get(name, {}), **above.get(name, {})} for name in MERGED if name in {*below, *above}
     }
@@ -138,7 +141,7 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spelled(path: Path, inherited: Mapping[str, Sequence[str]], own: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the rows of families that the engine has, and those of the file in place of them."""
+    """Return the spellings of an engine: inherited rows, except those in ``without``, replaced by the file's own."""
     for name in own.get("without", ()):
         if name not in inherited:
             raise _error(path, f"without.{name}: no family that the file extends has this row; leave it out")
@@ -159,7 +162,10 @@ def _spelled(path: Path, inherited: Mapping[str, Sequence[str]], own: Mapping[st
 
 
 def _check_fields(path: Path, kind: str, merged: Mapping[str, Any]) -> None:
-    """Refuse fields, of families too, that another kind of engine has, and the lack of one that this kind needs."""
+    """Raise AdapterError for a field that the kind of engine does not have, and for a required one that is missing.
+
+    Fields that come from families are checked too.
+    """
     known = file_fields(kind)
     for name in merged.keys() - known.keys():
         raise _error(path, f"{name}: a {kind} engine has no such field; a family gives it")
@@ -169,7 +175,7 @@ def _check_fields(path: Path, kind: str, merged: Mapping[str, Any]) -> None:
 
 
 def _with_modules(merged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields with the engine's modules in place of their placeholders in code templates."""
+    """Return the fields, with module placeholders in code templates replaced by the engine's modules."""
     modules = merged.get("modules", {})
     known = file_fields("family")
     templates = {name for name, row in known.items() if row.placeholders is not None} | {"operators"}
@@ -187,7 +193,7 @@ def _filled(value: Any, modules: Mapping[str, str]) -> Any:
 
 
 def _arguments(merged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the adapter's arguments that the fields of a file stand for."""
+    """Return the arguments of the adapter's class from the fields of a file."""
     given = {name: value for name, value in merged.items() if name not in FILE_FIELDS}
     converted = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in given.items()}
     spelled = merged["operators"]

@@ -11,23 +11,24 @@ from refgrad.native.adapter.kinds import AnyAdapter
 
 
 class Reached(Protocol):
-    """The entries of an inventory that one call reaches."""
+    """A function that returns the entries of an inventory that one call reaches."""
 
     def __call__(self, function: Callable[..., Any], primals: Sequence[Any]) -> Iterable[str]:
-        """Call ``function(*primals)``, all of which are to be differentiated, and return the entries that it reaches.
+        """Call ``function(*primals)`` and return the entries that it reaches.
 
-        Names that are no entries do no harm. Whatever the call raises is let through.
+        The function is differentiated with respect to all primals. Names in the result that are not entries are
+        ignored. Exceptions of the call are propagated.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """A list of an engine's own differentiable operators, and a way to see which of them a call reaches.
+    """A list of an engine's own differentiable operators, and a function that finds those that a call reaches.
 
-    ``title`` is what the entries are, in the plural, and ``source`` where the list is from. ``entries`` are those that
-    count. ``apart`` are those that do not, by the rule that sets them apart. ``undecided`` are those of which the
-    inventory cannot say whether they are differentiable, by what it tried: a row that reaches one has shown that it is.
-    ``synonyms`` are groups of entries that are one operator under several names.
+    ``title`` says what the entries are, in the plural, and ``source`` where the list comes from. ``entries`` are
+    counted. ``apart`` are not counted; they are grouped by the reason. ``undecided`` may or may not be differentiable;
+    they are grouped by what the inventory tried. If a row reaches one of them, it is differentiable. ``synonyms`` are
+    groups of names of one operator.
     """
 
     title: str
@@ -40,16 +41,17 @@ class Inventory:
 
 
 def inventories_of(adapter: AnyAdapter) -> tuple[Inventory, ...]:
-    """Ask an engine for its inventories, which its adapter names as ``module:function``; none if it names none.
+    """Return the inventories of an engine, from the ``module:function`` that its adapter names, if it names one.
 
-    The engine has to be installed. Raises AdapterError where there is no such function, or it gives something else.
+    The engine must be installed. Raises AdapterError where the function does not exist, raises, or returns something
+    else.
     """
     if adapter.inventory is None:
         return ()
     module, _, name = adapter.inventory.partition(":")
     try:
         found = tuple(getattr(importlib.import_module(module), name)())
-    except Exception as error:  # a module of someone else's may raise anything
+    except Exception as error:  # a user's module may raise anything
         raise adapter.error(f"inventory {adapter.inventory!r}: {type(error).__name__}: {error}") from error
     for candidate in found:
         if not isinstance(candidate, Inventory):

@@ -1,4 +1,4 @@
-"""The two kinds of adapters: of engines that record a tape, and of engines that differentiate functions."""
+"""The two kinds of adapters: for engines that record a tape, and for engines that differentiate functions."""
 
 from __future__ import annotations
 
@@ -157,11 +157,11 @@ class TapeAdapter(Adapter):
 
     @property
     def flags(self) -> Mapping[str, str | None]:
-        """The templates that tell something of a tensor."""
+        """The templates that read flags of a tensor, by the name of the flag."""
         return {"requires_grad": self.requires_grad, "is_leaf": self.is_leaf, "recorded": self.recorded}
 
     def _declared(self) -> Iterator[str]:
-        """Yield what every tape engine must do, and what the policy promises."""
+        """Yield the features of every tape engine, and those that follow from the policy."""
         yield "error:no-graph"
         yield "retain_graph" if self.policy.frees == "never" else "error:freed-graph"
         if self.policy.accumulates == "adds":
@@ -174,7 +174,7 @@ class TapeAdapter(Adapter):
 class FunctionalAdapter(Adapter):
     """An engine that differentiates functions.
 
-    Each backward of a scenario calls the pullback once more, and what it gives is added up outside of the engine.
+    Each backward of a scenario calls the pullback again. Its cotangents are added up outside of the engine.
     """
 
     vjp: str = field(
@@ -204,7 +204,7 @@ class FunctionalAdapter(Adapter):
     )
 
     def _declared(self) -> Iterator[str]:
-        """Yield what a pullback can do: take a seed and be called again; there is nothing to free or to reset."""
+        """Yield the features of a pullback: it takes a seed and can be called again, and keeps no gradients."""
         yield from ("seed", "retain_graph", "accumulate", "zero_grad")
         if self.nests:
             yield "double_backward"
@@ -212,16 +212,16 @@ class FunctionalAdapter(Adapter):
 
 NAME: Final = re.compile(r"[^\W_][\w.+-]{0,99}")
 NAME_RULE: Final = "letters and digits, behind the first also any of _ . + -, at most 100 characters"
-"""What names an engine: it is a name of files, too."""
+"""Rule for names of engines, which are also names of files."""
 
 AnyAdapter = TapeAdapter | FunctionalAdapter
 
 KINDS: Final[Mapping[str, type[AnyAdapter]]] = MappingProxyType({"tape": TapeAdapter, "functional": FunctionalAdapter})
-"""The kinds of engines, as engine files name them."""
+"""Classes of adapters by the kind of engine, as engine files name it."""
 
 
 def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:
-    """Return the adapter, or say in one error what was found instead of one."""
+    """Return the candidate. Raises AdapterError where it is not an adapter, or its name is invalid."""
     if isinstance(candidate, TapeAdapter | FunctionalAdapter):
         name: object = candidate.name
         if not (isinstance(name, str) and NAME.fullmatch(name)):

@@ -1,4 +1,4 @@
-"""Adapters in modules of the user: imported in a process of their own, and known to refgrad as data."""
+"""Adapters in modules of the user: imported in a separate process, and passed to refgrad as data."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from refgrad.native.process import EndedError, RunnerProcess
 from refgrad.native.runners import adapter_loader
 
 KIND: Final = "kind"
-"""The member of an adapter's data that names its kind, as in engine files."""
+"""Key of the adapter's kind in its data, as in engine files."""
 
 
 def adapter_data(adapter: AnyAdapter) -> dict[str, Any]:
-    """Return an adapter as JSON has it: its fields by name, and its kind."""
+    """Return an adapter as JSON data: its fields by name, and its kind."""
     kind = next(name for name, each in KINDS.items() if isinstance(adapter, each))
     return {KIND: kind} | {each.name: _plain(getattr(adapter, each.name)) for each in fields(KINDS[kind])}
 
@@ -56,10 +56,10 @@ def imported(name: str, origin: str) -> Any:
 
 
 def load_adapter(name: str, engine: str, seconds: float) -> AnyAdapter:
-    """Return the adapter at ``module:object``, which is imported in another process, unless that was done here already.
+    """Return the adapter at ``module:object``. A separate process imports the module unless this one already has.
 
-    ``engine`` is what the user called it. Raises AdapterError where there is no adapter or a malformed one, and
-    EngineStartError where the import ends the process, or takes more than so many seconds.
+    ``engine`` is the name that the user gave. Raises AdapterError where there is no adapter, or it is malformed, and
+    EngineStartError where the import ends the process or takes longer than ``seconds``.
     """
     return _loaded(name, engine, seconds, str(Path.cwd()), tuple(sys.path))
 
@@ -82,7 +82,10 @@ def _loaded(name: str, engine: str, seconds: float, folder: str, path: tuple[str
 
 
 def _refusal(error: Mapping[str, Any], engine: str, origin: str) -> AdapterError | EngineStartError:
-    """Return the error for what a module raised. An ImportError names the module; other errors need their type."""
+    """Return the error to raise for an exception of a module.
+
+    The message begins with the type of the exception, except for an ImportError, whose message names the module.
+    """
     message = error["message"] if "ImportError" in error["bases"] else f"{error['type']}: {error['message']}"
     if "AdapterError" in error["bases"]:
         return AdapterError(error["message"])

@@ -1,4 +1,4 @@
-"""The engines that can be graded, by name: those of refgrad, those of installed packages, and people's own."""
+"""The engines that can be graded, by name: those of refgrad, of installed packages, and of users."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ console.log(described(path.dirname(require.resolve(process.argv[1]))));
 def find_adapter(name: str, seconds: float = Limits().start) -> AnyAdapter:
     """Return the adapter of a registered engine, of the file at a path that ends in .toml, or at ``module:object``.
 
-    Modules are searched for in the current folder too, and imported in a process of their own, within so many seconds.
-    Raises AdapterError where there is none, or where it is malformed, and EngineStartError where its import ends as a
-    script does, or does not end.
+    Modules are also searched for in the current folder. They are imported in a separate process, which may take
+    ``seconds``. Raises AdapterError where there is no such adapter, or it is malformed, and EngineStartError where the
+    import ends the process or does not end.
     """
     if name.endswith(".toml"):
         return read_adapter(name)
@@ -54,7 +54,7 @@ def is_reference_engine(adapter: AnyAdapter) -> bool:
 
 
 def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
-    """Return the version of the package behind an adapter that an interpreter has installed, or ``unknown``."""
+    """Return the installed version of an adapter's package, or ``unknown``. ``python`` is its interpreter."""
     if not adapter.distribution:
         return "unknown"
     if adapter.language == "javascript":
@@ -68,7 +68,7 @@ def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
 
 
 def package_version(distribution: str, python: str = sys.executable) -> str:
-    """Return the version of a package that an interpreter has, or ``unknown``."""
+    """Return the version of a package that is installed for an interpreter, or ``unknown``."""
     if python != sys.executable:
         return _answered(python, "-c", OF_PYTHON, distribution)
     try:
@@ -78,13 +78,13 @@ def package_version(distribution: str, python: str = sys.executable) -> str:
 
 
 def python_version(python: str = sys.executable) -> str:
-    """Return the version of Python that an interpreter is of, or ``unknown``."""
+    """Return the version of a Python interpreter, or ``unknown``."""
     return platform.python_version() if python == sys.executable else _answered(python, "-c", OF_INTERPRETER)
 
 
 @cache
 def _answered(*command: str) -> str:
-    """Return the line that a command prints, or ``unknown``."""
+    """Return the output of a command, or ``unknown`` if it fails or prints nothing."""
     try:
         asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 (as above)
     except (OSError, subprocess.SubprocessError):

@@ -44,11 +44,11 @@ FILE_FIELDS: Final[Mapping[str, AdapterField]] = MappingProxyType({
         schema=WORDS,
     ),
 })
-"""The rows of fields that engine files have beside those of adapters."""
+"""Rows of the fields that engine files have in addition to those of adapters."""
 
 
 def file_fields(kind: str) -> Mapping[str, AdapterField]:
-    """Return the rows of the fields that a file of a kind of engine may have, by name; a family may have all."""
+    """Return the rows of the fields that a file of a kind may have, by name. A ``family`` may have all of them."""
     classes = KINDS.values() if kind == "family" else [KINDS[kind]]
     found = {name: row for each in classes for name, row in rows(each).items() if row.schema is not None}
     return MappingProxyType({**FILE_FIELDS, **found})
@@ -71,7 +71,7 @@ def engine_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return what specs/schema/engine.schema.json holds, for other languages to read."""
+    """Return the text of specs/schema/engine.schema.json, which other languages can read."""
     return json.dumps(engine_schema(), indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Spellings: the code templates of operators, and the one of them that an application in a scenario uses."""
+"""Spellings: the code templates of operators, and the choice of one for each application in a scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, Write
 
 Members = Callable[[Sequence[str], Sequence[str]], Mapping[str, Mapping[str, int]]]
-"""Which of some names each of some modules of a library has, and a number for each thing that is named."""
+"""Function of modules and names that looks up which names each module of a library has.
+
+It returns a number for each name by module; names of the same object have the same number.
+"""
 
 
 def spell(
@@ -23,7 +26,7 @@ def spell(
 
     ``names`` are operators that the library calls by the table's names (all of them if None), with the table's argument
     order and attribute names; ``renamed`` maps operators to another name in the library. A variadic argument is passed
-    as a list. Raises AdapterError for a name that is no operator.
+    as a list. Raises AdapterError for a name that is not an operator.
     """
     table = operator_table()
     chosen = {name: name for name in (table if names is None else names)} | dict(renamed or {})
@@ -39,9 +42,10 @@ def _operands(operator: Operator) -> str:
 
 
 def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, ...]]:
-    """Return how each operator can be spelled: as the adapter does, or the library, where that uses the table's names.
+    """Return the spellings of each operator, from the adapter or from the functions in its ``alike`` modules.
 
-    ``members`` asks the library. Operators that it lacks are not there. Raises EngineStartError where that fails.
+    ``members`` looks up names in the library. Operators without a spelling are left out. Raises EngineStartError where
+    ``members`` fails.
     """
     names = [name for operator in operator_table().values() for name in (operator.name, *operator.aliases)]
     try:
@@ -59,7 +63,7 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
 
 
 def _alike(operator: Operator, adapter: AnyAdapter, members: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
-    """Spell an operator by each of its names that a function of its own bears in the library."""
+    """Return one spelling for each function in the ``alike`` modules that has one of the operator's names."""
     if not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
         return ()
     operands = ", ".join(f"{{{name}}}" for name in operator.argument_names)
@@ -72,11 +76,11 @@ def _alike(operator: Operator, adapter: AnyAdapter, members: Mapping[str, Mappin
 
 
 def chosen(spellings: Sequence[str], step: Apply, scenario: Scenario) -> str:
-    """Return one of the spellings, each as often as the others over scenarios, and the same whenever this one is run.
+    """Return the spelling of an application. Over many scenarios each spelling is chosen equally often.
 
-    It follows from the operator's attributes and the leaves that the application depends on, not from names or from
-    what becomes of the result: so it stays the same where a scenario is taken apart to see what fails in it. Where it
-    matters what is saved, it is the first one: of that, the others may save something else.
+    The choice depends on the operator's attributes and on the leaves of the application, not on names or on how the
+    result is used: it stays the same if a scenario is reduced to find what fails in it. The first spelling is chosen if
+    it matters what is saved for a backward, because the others may save something else.
     """
     if len(spellings) == 1 or _saving_matters(scenario):
         return spellings[0]
@@ -88,14 +92,14 @@ def chosen(spellings: Sequence[str], step: Apply, scenario: Scenario) -> str:
 
 
 def _saving_matters(scenario: Scenario) -> bool:
-    """Whether something is walked over again after it may have been freed, or overwritten."""
+    """Return True if a graph may be used after it was freed, or if a tensor is overwritten."""
     walks = [step for step in scenario.steps if isinstance(step, Backward | Grad)]
     freed = any(isinstance(walk, Backward) and not walk.retain_graph for walk in walks[:-1])
     return freed or any(isinstance(step, Write) for step in scenario.steps)
 
 
 def _origin(step: Apply, scenario: Scenario) -> Iterator[Constant]:
-    """Yield what the leaves hold that an application depends on."""
+    """Yield the values of the leaves that an application depends on."""
     made = scenario.definitions
     waiting, seen = list(step.arguments), set[str]()
     while waiting:

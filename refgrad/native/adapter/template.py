@@ -1,7 +1,7 @@
-"""Code templates: a line of a library's code with placeholders, that is both run and printed.
+"""Code templates: expressions of a library's language with placeholders, which are both run and printed.
 
-``torch.sum({x}, dim={axis})`` is run with the placeholders as parameters, and is printed with the placeholders filled
-in, so that a reproduction is what was executed.
+``torch.sum({x}, dim={axis})`` is run with the placeholders as parameters and printed with the placeholders filled in,
+so that a reproduction shows what was executed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Final
 from refgrad.errors import shortened
 
 LONGEST: Final = 2_000
-"""Number of characters of a template. The longest of the engine files of refgrad has 214."""
+"""Largest number of characters of a template. The longest one in the engine files of refgrad has 214."""
 
 SHOWN: Final = 200
-"""Number of characters of a template that a message shows."""
+"""Largest number of characters of a template that a message shows."""
 
 
 class TemplateError(ValueError):
-    """A template of an adapter is malformed; the message shows it and says what is wrong."""
+    """Raised if a template of an adapter is malformed. The message shows the template and says what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,9 @@ class Template:
     def fields(self) -> tuple[str, ...]:
         """The placeholders, each once, in order of appearance.
 
-        Raises TemplateError for a template that is too long, for braces that do not match, and for a placeholder with a
-        conversion or a format: it could fill memory, and languages other than Python have neither.
+        Raises TemplateError for a template that is too long, for braces that do not match, and for a placeholder that
+        is not a name. Conversions and formats are not allowed: a format could fill memory, and languages other than
+        Python have neither.
         """
         if len(self.text) > LONGEST:
             raise TemplateError(f"template {self.text[:SHOWN]!r}...: it has more than {LONGEST:,} characters")
@@ -52,26 +53,30 @@ class Template:
         return tuple(dict.fromkeys(name for _, name, _, _ in parsed if name))
 
     def compile(self, namespace: Mapping[str, Any]) -> Callable[..., Any]:
-        """Return it as a function of its placeholders (by keyword; others are ignored), in a library's namespace."""
+        """Return the template as a function of its placeholders, evaluated in a library's namespace.
+
+        The function takes keyword arguments, and ignores those that are not placeholders. Raises TemplateError where
+        the template is not an expression.
+        """
         source = f"lambda *, {', '.join([*self.fields, '**_ignored'])}: {self.render({f: f for f in self.fields})}"
         if not self.fields:
             source = f"lambda **_ignored: {self.render({})}"
         try:
             code = _compiled(source, f"<template {self.text}>")
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a null byte, or nested too deep
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, or nested too deep
             problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
             raise TemplateError(f"template {shortened(self.text, SHOWN)!r} is not an expression: {problem}") from error
         return eval(code, namespace if isinstance(namespace, dict) else dict(namespace))  # type: ignore[no-any-return]
 
     def of_dtype(self, dtype: str) -> Template:
-        """Return it with the placeholder ``{dtype}`` filled in: a word of code, not a value, ``torch.{dtype}``."""
+        """Return the template with ``{dtype}`` filled in: it is part of the code, as in ``torch.{dtype}``."""
         return Template(self.text.replace("{dtype}", dtype))
 
     def render(self, fields: Mapping[str, str]) -> str:
-        """Return it with its placeholders filled in."""
+        """Return the text with its placeholders filled in."""
         return self.text.format(**fields)
 
 
-@cache  # an adapter that is made of another one has most of its templates
+@cache  # an adapter that is derived from another one shares most of its templates
 def _compiled(source: str, filename: str) -> CodeType:
     return compile(source, filename, "eval")

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the values that fields of engine files may have."""
+"""JSON Schemas of the values of fields in engine files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from refgrad.scenario.steps.kinds import WRITES
 
 
 def options(names: Iterable[str]) -> Mapping[str, Any]:
-    """Return the schema of a list of some of these words."""
+    """Return the schema of a list of distinct items, each of them one of the names."""
     return {"type": "array", "items": {"enum": list(names)}, "uniqueItems": True}
 
 
 def members(schemas: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the schema of a table of some of these fields."""
+    """Return the schema of a table that may have these fields and no others."""
     return {
         "type": "object",
         "properties": {name: dict(schema) for name, schema in schemas.items()},

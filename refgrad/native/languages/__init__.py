@@ -1,4 +1,4 @@
-"""Languages of programs: how each prints variables, literals, functions, regions and looks."""
+"""Languages of programs: how each prints variables, literals, functions, regions and results."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ LANGUAGES: Mapping[str, type[Language]] = MappingProxyType({
 
 
 def language_of(name: str, *, dtypes: bool = False) -> Language:
-    """Return the language of an adapter; with ``dtypes`` looks show dtypes beside numbers."""
+    """Return the language of an adapter. With ``dtypes``, programs print the dtypes of results too."""
     return LANGUAGES[name](dtypes)

@@ -1,4 +1,4 @@
-"""C++, as programs are printed in it."""
+"""C++ as a language in which programs are printed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from refgrad.scenario import Constant
 
 @dataclass(frozen=True, slots=True)
 class Cpp(Language):
-    """Prints statements as C++, as far as its runner has them."""
+    """Prints the statements that the runner of C++ supports."""
 
     def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement."""
+        """Yield the lines of a statement. Raises TypeError where the runner does not support it."""
         match statement:
             case Call():
                 yield from self.assigned(statement)
@@ -31,7 +31,7 @@ class Cpp(Language):
                 raise TypeError(f"{type(statement).__name__} is no statement of the runner of C++")
 
     def assigned(self, call: Call) -> Iterator[str]:
-        """Yield the lines of a call with what takes its result; the parts of a list are taken one by one."""
+        """Yield the lines of a call that is assigned to its targets, one by one if they are parts of a list."""
         if not call.targets:
             yield f"{self.called(call)};"
         elif not call.unpack:
@@ -44,21 +44,21 @@ class Cpp(Language):
                 yield f"auto {name} = {'_and_'.join(call.targets)}_found[{place}];"
 
     def argument(self, argument: Argument) -> str:
-        """Return the expression that stands in a field."""
+        """Return the expression for an argument of a template."""
         if isinstance(argument, Names):
             return f"{{{', '.join(argument.names)}}}"
         return Language.argument(self, argument)
 
     def function(self, parameters: str, body: str) -> str:
-        """Return a function without a name."""
+        """Return an anonymous function."""
         return f"[&](auto {parameters}) {{ return {body}; }}"
 
     def array(self, constant: Constant) -> str:
-        """Return the number of an array without axes."""
+        """Return the only entry of an array as a literal."""
         return self.literal(constant.to_numpy().item())
 
     def literal(self, value: object) -> str:
-        """Return a value of Python as C++ spells it."""
+        """Return a Python value as a literal of C++."""
         words = {
             "None": "nullptr",
             "True": "true",
@@ -70,12 +70,12 @@ class Cpp(Language):
         return words.get(repr(value), repr(value))
 
     def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield lines whose exception is printed and does not end the program."""
+        """Yield the lines inside a handler that prints their exception, after which the program continues."""
         yield "try {"
         yield from indented(lines)
         yield "} catch (const std::exception& error) { std::cout << error.what() << std::endl; }"
 
     def whole(self, setup: str, body: str) -> str:
-        """Return a program whose main function is behind the adapter's setup."""
+        """Return a complete program: the adapter's setup, then the main function."""
         lines = ["std::cout.precision(17);", *body.strip().splitlines()]
         return "\n".join([setup.strip(), "", "int main() {", *(f"  {line}".rstrip() for line in lines), "}"]) + "\n"

@@ -1,4 +1,4 @@
-"""Java, as programs are printed in it."""
+"""Java as a language in which programs are printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from refgrad.native.statements import Argument, Call, Function, Name, Names, Sho
 from refgrad.scenario import Constant
 
 HEAD: Final = re.compile(r"(?:(?://|import ).*\n|\s*\n)*")
-"""The remarks and imports that a compilation unit begins with."""
+"""Comments and imports at the beginning of a compilation unit."""
 
 WORDS: Final[Mapping[str, str]] = MappingProxyType({
     "None": "null",
@@ -28,10 +28,10 @@ WORDS: Final[Mapping[str, str]] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Java(Language):
-    """Prints statements as Java, as far as its runner has them."""
+    """Prints the statements that the runner of Java supports."""
 
     def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement."""
+        """Yield the lines of a statement. Raises TypeError where the runner does not support it."""
         match statement:
             case Call():
                 yield from self.assigned(statement)
@@ -43,7 +43,7 @@ class Java(Language):
                 raise TypeError(f"{type(statement).__name__} is no statement of the runner of Java")
 
     def assigned(self, call: Call) -> Iterator[str]:
-        """Yield the lines of a call with what takes its result; the parts of a pair or a list are taken one by one."""
+        """Yield the lines of a call that is assigned to its targets, one by one if they are parts of a pair or list."""
         if not call.targets:
             yield f"{self.called(call)};"
         elif not call.unpack:
@@ -57,7 +57,7 @@ class Java(Language):
             yield from (f"var {name} = {whole}.{part};" for name, part in zip(call.targets, parts, strict=False))
 
     def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function, whose variables have names of their own: those around it may not be hidden."""
+        """Yield the lines of a function. Its variables are renamed, since Java does not let them hide outer ones."""
         bound = [*function.parameters, *(name for each in function.body for name in _bound(each))]
         inner = _renamed(function, {name: f"{name}_" for name in bound})
         given = f"primals_of_{function.name}"
@@ -67,25 +67,25 @@ class Java(Language):
         yield from (f"    return {inner.result};", "};")
 
     def argument(self, argument: Argument) -> str:
-        """Return the expression that stands in a field."""
+        """Return the expression for an argument of a template."""
         if isinstance(argument, Names):
             return f"List.of({', '.join(argument.names)})"
         return Language.argument(self, argument)
 
     def function(self, parameters: str, body: str) -> str:
-        """Return a function without a name."""
+        """Return an anonymous function."""
         return f"{parameters} -> {body}"
 
     def array(self, constant: Constant) -> str:
-        """Return the number of an array without axes."""
+        """Return the only entry of an array as a literal."""
         return self.literal(constant.to_numpy().item())
 
     def literal(self, value: object) -> str:
-        """Return a value of Python as Java spells it."""
+        """Return a Python value as a literal of Java."""
         return WORDS.get(repr(value), repr(value))
 
     def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield lines whose exception is printed and does not end the program."""
+        """Yield the lines inside a handler that prints their exception, after which the program continues."""
         yield "try {"
         yield from indented(lines)
         yield "} catch (Throwable error) {"
@@ -93,7 +93,7 @@ class Java(Language):
         yield "}"
 
     def whole(self, setup: str, body: str) -> str:
-        """Return a program whose class is between the imports and the classes of the adapter's setup."""
+        """Return a complete program: the imports of the adapter's setup, a main class, and the classes of the setup."""
         head = HEAD.match(setup.strip())
         imports = head[0] if head else ""
         lines = ["class Finding {", "    public static void main(String[] arguments) {"]
@@ -113,7 +113,7 @@ def _bound(statement: Statement) -> tuple[str, ...]:
 
 
 def _renamed(part: Any, names: Mapping[str, str]) -> Any:
-    """Return a part of a program with other names of variables."""
+    """Return a part of a program with its variables renamed."""
     match part:
         case Name(name=name):
             return Name(names.get(name, name))

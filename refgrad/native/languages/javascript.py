@@ -1,4 +1,4 @@
-"""JavaScript, as programs are printed in it."""
+"""JavaScript as a language in which programs are printed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DEFINED = re.compile(r"(function|class) (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class JavaScript(Language):
-    """Prints statements as JavaScript, as far as its runner has them."""
+    """Prints the statements that the runner of JavaScript supports."""
 
     def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement."""
+        """Yield the lines of a statement. Raises TypeError where the runner does not support it."""
         match statement:
             case Call():
                 yield self.assigned(statement)
@@ -33,14 +33,14 @@ class JavaScript(Language):
                 raise TypeError(f"{type(statement).__name__} is no statement of the runner of JavaScript")
 
     def assigned(self, call: Call) -> str:
-        """Return a call with what takes its result."""
+        """Return a call that is assigned to its targets."""
         if not call.targets:
             return f"{self.called(call)};"
         targets = f"[{', '.join(call.targets)}]" if call.unpack else call.targets[0]
         return f"var {targets} = {self.called(call)};"
 
     def function(self, parameters: str, body: str) -> str:
-        """Return a function without a name."""
+        """Return an anonymous function."""
         return f"({parameters}) => {body}"
 
     def array(self, constant: Constant) -> str:
@@ -48,7 +48,7 @@ class JavaScript(Language):
         return self.literal(constant.to_numpy().tolist())
 
     def literal(self, value: object) -> str:
-        """Return a value of Python as JavaScript spells it."""
+        """Return a Python value as a literal of JavaScript."""
         if isinstance(value, slice):
             parts = (("start", value.start), ("stop", value.stop), ("step", value.step))
             return f"{{{', '.join(f'{name}: {self.literal(part)}' for name, part in parts)}}}"
@@ -58,18 +58,18 @@ class JavaScript(Language):
         return words.get(repr(value), repr(value))
 
     def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield lines whose exception is printed and does not end the program."""
+        """Yield the lines inside a handler that prints their exception, after which the program continues."""
         yield "try {"
         yield from indented(lines)
         yield "} catch (error) { console.log(String(error)); }"
 
     def whole(self, setup: str, body: str) -> str:
-        """Return a program behind those paragraphs of the adapter's setup that it needs."""
+        """Return a complete program: the paragraphs of the adapter's setup that it needs, then the body."""
         return f"{_needed_paragraphs(setup, body)}\n\n{body.strip()}\n"
 
 
 def _needed_paragraphs(setup: str, body: str) -> str:
-    """Return a setup without the paragraphs that define a function, or a class, which nothing uses."""
+    """Return a setup without the paragraphs that define an unused function or class."""
     paragraphs = setup.strip().split("\n\n")
     names = [found[2] if (found := DEFINED.match(text)) else "" for text in paragraphs]
     kept = [not name for name in names]

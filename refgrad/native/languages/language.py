@@ -1,4 +1,4 @@
-"""What every language of programs can do: print statements, literals, functions and regions."""
+"""The base class of languages, which print statements, literals, functions and regions."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ ATOM_BEHIND = re.compile(r"^\s*($|[)\],:])")
 
 @dataclass(frozen=True, slots=True)
 class Language(ABC):
-    """Prints statements; ``dtypes`` has looks show dtypes beside numbers, as far as the language can."""
+    """Prints statements. With ``dtypes``, programs print the dtypes of results too, if the language supports it."""
 
     dtypes: bool = False
 
     @abstractmethod
     def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement; regions are the business of whoever lays out the program."""
+        """Yield the lines of a statement. The beginning and the end of a region are not printed by this method."""
 
     @abstractmethod
     def literal(self, value: object) -> str:
-        """Return a value as the language spells it."""
+        """Return a Python value as a literal of the language."""
 
     @abstractmethod
     def array(self, constant: Constant) -> str:
@@ -36,28 +36,28 @@ class Language(ABC):
 
     @abstractmethod
     def function(self, parameters: str, body: str) -> str:
-        """Return a function without a name."""
+        """Return an anonymous function."""
 
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
-        """Yield the lines of a region, and of what catches the exception that ends it.
+        """Yield the lines of a region. If an exception ends it, ``by_error``, the lines catch the exception.
 
-        Raises TypeError in a language whose runner has none.
+        Raises TypeError in a language whose runner has no regions.
         """
         raise TypeError(f"the runner of {type(self).__name__} has no region {self.called(region)}")
 
     @abstractmethod
     def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield lines whose exception is printed and does not end the program."""
+        """Yield the lines inside a handler that prints their exception, after which the program continues."""
 
     @abstractmethod
     def whole(self, setup: str, body: str) -> str:
-        """Return a program with what it needs of an adapter's setup."""
+        """Return a complete program, with the adapter's setup or the parts of it that the program needs."""
 
     def called(self, call: Call) -> str:
         """Return a template with its fields filled in.
 
-        What is no atom, such as ``-1``, stands in parentheses unless the template sets it apart: a program that is
-        printed must mean what was executed.
+        An argument that is not an atom, such as ``-1``, is put in parentheses unless the template delimits it: a
+        printed program must mean what was executed.
         """
         parts: list[str] = []
         for before, name, behind in _parts(call.template):
@@ -68,7 +68,7 @@ class Language(ABC):
         return "".join(parts)
 
     def argument(self, argument: Argument) -> str:  # noqa: PLR0911 (one return for each kind of argument)
-        """Return the expression that stands in a field."""
+        """Return the expression for an argument of a template."""
         match argument:
             case Name(name=name):
                 return name
@@ -87,7 +87,7 @@ class Language(ABC):
 
 
 def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
-    """Yield the literal text before each field, the field, and the literal text behind it."""
+    """Yield the literal text before each field, the field, and the literal text after it."""
     parsed = [(before, name) for before, name, _, _ in Formatter().parse(template)]
     for place, (before, name) in enumerate(parsed):
         behind = parsed[place + 1][0] if place + 1 < len(parsed) else ""
@@ -95,12 +95,12 @@ def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
 
 
 def _is_atom(argument: Argument, text: str) -> bool:
-    """Whether an expression can stand beside any operator."""
+    """Return True if an expression can be an operand of any operator without parentheses."""
     if isinstance(argument, Name | Names | Constant | Expression):
         return True
     return isinstance(argument, Value) and not text.startswith("-")
 
 
 def indented(lines: Iterable[str]) -> list[str]:
-    """Return lines of which each stands four places further in."""
+    """Return lines indented by four more spaces."""
     return [indent(line, "    ") for line in lines]

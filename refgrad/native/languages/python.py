@@ -1,4 +1,4 @@
-"""Python, as programs are printed in it."""
+"""Python as a language in which programs are printed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Python(Language):
     """Prints statements as Python."""
 
     def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement; regions are the business of whoever lays out the program."""
+        """Yield the lines of a statement. Raises TypeError for the beginning or the end of a region."""
         match statement:
             case Call():
                 yield self.assigned(statement)
@@ -38,24 +38,24 @@ class Python(Language):
                 raise TypeError("a region is laid out with the steps inside of it")
 
     def assigned(self, call: Call) -> str:
-        """Return a call with what takes its result."""
+        """Return a call that is assigned to its targets."""
         if not call.targets:
             return self.called(call)
         targets = ", ".join(call.targets)
         return f"{f'[{targets}]' if call.unpack and len(call.targets) == 1 else targets} = {self.called(call)}"
 
     def literal(self, value: object) -> str:
-        """Return a value of Python; numbers that are not finite have no literal of their own."""
+        """Return a Python literal. Numbers that are not finite have none: they are written as a call of ``float``."""
         if isinstance(value, float) and not math.isfinite(value):
             return f'float("{value}")'
         return repr(value)
 
     def function(self, parameters: str, body: str) -> str:
-        """Return a function without a name."""
+        """Return an anonymous function."""
         return f"lambda {parameters}: {body}"
 
     def array(self, constant: Constant) -> str:
-        """Return numpy code for an array, exact to the last bit (NaN's payload excepted)."""
+        """Return numpy code for an array, exact to the last bit except for the payload of NaN."""
         array = constant.to_numpy()
         dtype = "" if array.dtype in (np.float64, np.bool_) else f", dtype=np.{array.dtype}"
         if array.size == 0:
@@ -64,14 +64,14 @@ class Python(Language):
         return f"np.array({text}{dtype})"
 
     def looks(self, show: Show) -> Iterator[str]:
-        """Yield what is printed of a look."""
+        """Yield the expressions that are printed: the result, and its dtype if dtypes are printed."""
         yield self.called(show.call)
         if self.dtypes and show.form == "array" and show.call.fields:
             shown = Call("np.asarray({shown}).dtype", {"shown": show.call}) if show.dtype is None else show.dtype
             yield self.called(shown)
 
     def walked(self, walk: Walk) -> Iterator[str]:
-        """Yield the lines that print where each node leads, by the names of those that have one."""
+        """Yield the lines that print the parents of each node, by name if they have one."""
         nodes = ", ".join(f"{name!r}: {variable}" for name, variable in walk.nodes.items())
         yield f"nodes = {{{nodes}}}"
         yield "names = {id(node): name for name, node in nodes.items()}"
@@ -80,7 +80,7 @@ class Python(Language):
         yield "    print(name, [names.get(id(parent), parent) for parent in parents])"
 
     def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function, with a blank line on either side."""
+        """Yield the lines of a function, with a blank line before and after it."""
         yield ""
         yield f"def {function.name}({', '.join(function.parameters)}):"
         for statement in function.body:
@@ -89,27 +89,27 @@ class Python(Language):
         yield ""
 
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
-        """Yield the lines of a region, and of what catches the exception that ends it."""
+        """Yield the lines of a region. If an exception ends it, ``by_error``, the lines catch the exception."""
         body = list(inner) + (['raise KeyError("left by error")'] if by_error else [])
         lines = [f"with {self.called(region)}:", *indented(body or ["pass"])]
         yield from ["try:", *indented(lines), "except KeyError:", "    pass"] if by_error else lines
 
     def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield lines whose exception is printed and does not end the program."""
+        """Yield the lines inside a handler that prints their exception, after which the program continues."""
         yield "try:"
         yield from indented(lines)
         yield "except Exception as error:"
         yield '    print(f"{type(error).__name__}: {error}")'
 
     def whole(self, setup: str, body: str) -> str:
-        """Return a program with the imports, and those functions of the setup, that it needs."""
+        """Return a complete program: the imports, the setup without the functions that are not used, and the body."""
         head = _needed(setup, body)
         imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
         return re.sub(r"\n{4,}", "\n\n\n", f"{imports}{head}\n\n{body.strip()}\n")
 
 
 def _needed(setup: str, body: str) -> str:
-    """Return an adapter's setup without the functions that neither the program nor another needed function calls."""
+    """Return an adapter's setup without the functions that the program needs neither directly nor indirectly."""
     statements = ast.parse(setup).body
     lines = setup.splitlines()
     texts = ["\n".join(lines[s.lineno - 1 : s.end_lineno]) for s in statements]

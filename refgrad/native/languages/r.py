@@ -1,4 +1,4 @@
-"""R, as programs are printed in it."""
+"""R as a language in which programs are printed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WORDS: Final[Mapping[str, str]] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class R(Language):
-    """Prints statements as R, as far as its runner has them."""
+    """Prints the statements that the runner of R supports."""
 
     def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement."""
+        """Yield the lines of a statement. Raises TypeError where the runner does not support it."""
         match statement:
             case Call():
                 yield from self.assigned(statement)
@@ -42,7 +42,7 @@ class R(Language):
                 raise TypeError(f"{type(statement).__name__} is no statement of the runner of R")
 
     def assigned(self, call: Call) -> Iterator[str]:
-        """Yield the lines of a call with what takes its result; the parts of a list are taken one by one."""
+        """Yield the lines of a call that is assigned to its targets, one by one if they are parts of a list."""
         if not call.targets:
             yield self.called(call)
         elif not call.unpack:
@@ -53,29 +53,29 @@ class R(Language):
             yield from (f"{name} <- {whole}[[{place}]]" for place, name in enumerate(call.targets, 1))
 
     def argument(self, argument: Argument) -> str:
-        """Return the expression that stands in a field."""
+        """Return the expression for an argument of a template."""
         if isinstance(argument, Names):
             return f"list({', '.join(argument.names)})"
         return Language.argument(self, argument)
 
     def function(self, parameters: str, body: str) -> str:
-        """Return a function without a name."""
+        """Return an anonymous function."""
         return f"function({parameters}) {body}"
 
     def array(self, constant: Constant) -> str:
-        """Return the number of an array without axes."""
+        """Return the only entry of an array as a literal."""
         return self.literal(constant.to_numpy().item())
 
     def literal(self, value: object) -> str:
-        """Return a value of Python as R spells it; whole numbers are doubles in R, too."""
+        """Return a Python value as a literal of R, in which whole numbers are doubles too."""
         return WORDS.get(repr(value), repr(value))
 
     def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield lines whose exception is printed and does not end the program."""
+        """Yield the lines inside a handler that prints their exception, after which the program continues."""
         yield "tryCatch({"
         yield from indented(lines)
         yield "}, error = function(error) cat(conditionMessage(error), fill = TRUE))"
 
     def whole(self, setup: str, body: str) -> str:
-        """Return a program behind the adapter's setup."""
+        """Return a complete program: the adapter's setup, then the body."""
         return f"{setup.strip()}\n\n{body.strip()}\n"

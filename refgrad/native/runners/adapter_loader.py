@@ -1,6 +1,6 @@
-"""The process that imports a user's module, and answers with the adapter in it as data.
+"""Program that imports a user's module and answers with the adapter in it as data.
 
-It is started like a runner, so that its end, its time and what it prints concern nobody else.
+It is started like a runner: if the module crashes, hangs or prints text, the process that grades is not affected.
 """
 
 from __future__ import annotations

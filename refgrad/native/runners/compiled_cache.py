@@ -1,6 +1,6 @@
-"""Folders of the temporary directory in which the templates of C++ engines are kept once they are compiled.
+"""Cache of the compiled templates of C++ engines, in folders of the temporary directory.
 
-The standard library of Python 3.8 is enough for this file, since the runner of C++ imports it.
+The module needs only the standard library of Python 3.8, since the runner of C++ imports it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tempfile
 from contextlib import suppress
 
 LIMIT = 512 << 20
-"""Number of bytes that are kept when an engine starts; what it compiles then comes on top."""
+"""Number of bytes that are kept when an engine starts. What the engine then compiles is not limited."""
 
 
 def hold(key: str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-// What templates of C++ are compiled with, behind an adapter's setup: how a call takes its arguments and gives its results.
+// Compiled with each template, after an adapter's setup: how a call takes its arguments and returns its results.
 
 #include <cstring>
 #include <exception>
@@ -45,8 +45,8 @@ template <class T> int outs(Out* all, const T& one) {
   return ONE;
 }
 
-// What stands behind an expression and a comma: one that gives nothing has a result then, and what any other one is made
-// of lives until its result is read. Libraries give expressions that refer to their operands.
+// The right operand of a comma after each expression. An expression without a result gets one in this way. For all
+// others, the operands live until the result is read: libraries return expressions that refer to their operands.
 struct Behind {};
 template <class T> T&& operator,(T&& found, Behind) { return std::forward<T>(found); }
 inline int outs(Out*, Behind) { return 0; }

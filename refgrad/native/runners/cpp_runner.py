@@ -1,8 +1,8 @@
 """The runner of engines in C++: the Python runner with templates that are compiled, each once, and loaded.
 
-The setup of an adapter is a header. It names the type of tensors ``Tensor``, and that of functions that turn a
-cotangent into cotangents ``Pullback``; a first line ``// g++ OPTIONS`` says what the compiler is told. Compiled
-templates are kept in folders of the temporary directory, see ``compiled_cache.py``.
+The setup of an adapter is a header. It defines the type ``Tensor``, and the type ``Pullback`` of functions that map a
+cotangent to cotangents. A first line ``// g++ OPTIONS`` holds options for the compiler. Compiled templates are kept in
+folders of the temporary directory, see ``compiled_cache.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Json = Dict[str, Any]
 Names = Dict[str, Any]
 SUPPORT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cpp_runner.hpp")
 ONE, FAILED = -1, -2
-"""What a call answers in place of the number of its results: a single one, and an exception."""
+"""Values that a call returns instead of the number of its results: for a single result, and for an exception."""
 
 SOURCE = """#include "setup.hpp"
 extern "C" int called(void** held, double* numbers, Out* results, char* kind, char* message) {
@@ -34,19 +34,19 @@ extern "C" int called(void** held, double* numbers, Out* results, char* kind, ch
 """
 KINDS = ("number", "truth", "Tensor", "Pullback", "nothing")
 MOST = 64
-"""Results of one call, and as many arguments of a function."""
+"""Largest number of results of a call, and of its arguments."""
 
 CALLED = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int)
 
 
 class Out(ctypes.Structure):
-    """What a call gives: a number, a truth value, or something that is held."""
+    """A result of a call: a number, a truth value, or the address of an object."""
 
     _fields_ = [("kind", ctypes.c_int), ("number", ctypes.c_double), ("held", ctypes.c_void_p)]
 
 
 class Held:
-    """Something of the engine, by its address."""
+    """An object of the engine, by its address."""
 
     def __init__(self, kind: str, address: int) -> None:
         self.kind = kind
@@ -75,7 +75,10 @@ class Compiled(python_runner.Session):
         self.functions: Dict[str, Callable[..., int]] = {}
 
     def build(self, given: Sequence[str], target: str) -> None:
-        """Compile, and put what comes of it in its place at once, since others may compile the same."""
+        """Compile to a temporary file and move it to the target, since other processes may compile the same.
+
+        Raises RuntimeError where it does not compile.
+        """
         flags = [option for option in self.options if option not in self.libraries]
         apart = "%s.%d" % (target, os.getpid())
         command = ["g++", "-std=c++17", "-O0", "-fPIC", *flags, *given, "-o", apart]
@@ -89,7 +92,7 @@ class Compiled(python_runner.Session):
         os.replace(apart, target)
 
     def evaluate(self, template: str, fields: Names) -> Any:
-        """Return what a template gives."""
+        """Return the value of a template with these fields."""
         kept: List[Any] = []
         failures: List[BaseException] = []
         declared, addresses, numbers = self.arguments(fields, kept, failures)
@@ -106,7 +109,7 @@ class Compiled(python_runner.Session):
         return [read(results[i]) for i in range(count)] if count else None
 
     def arguments(self, fields: Names, kept: List[Any], failures: List[BaseException]) -> Tuple[str, Any, Any]:
-        """Return declarations of the arguments, and the addresses and numbers that they stand for."""
+        """Return C++ declarations of the arguments, and the addresses and numbers that initialize them."""
         lines: List[str] = []
         addresses: List[int | None] = []
         numbers: List[float] = []
@@ -139,7 +142,7 @@ class Compiled(python_runner.Session):
         return "\n  ".join(lines), held, doubles
 
     def function_of(self, expression: str, declared: str) -> Callable[..., int]:
-        """Return an expression as a function that takes its arguments, and is told where results go."""
+        """Return an expression as a compiled function of its arguments and of the memory for its results."""
         called = "%s\n  return guarded(kind, message, [&] { return outs(results, ((%s), Behind{})); });"
         body = called % (declared, expression)
         if body not in self.functions:
@@ -153,12 +156,12 @@ class Compiled(python_runner.Session):
         return self.functions[body]
 
     def members(self, modules: Sequence[str], _names: Sequence[str]) -> Dict[str, Dict[str, int]]:
-        """Return nothing: a namespace of C++ cannot be asked what it has."""
+        """Return no names: C++ cannot list the names in a namespace."""
         return {module: {} for module in modules}
 
 
 def from_python(function: Callable[..., Any], kept: List[Any], failures: List[BaseException]) -> Callable[..., Any]:
-    """Return a function of addresses; what it raises is kept, and ends the call."""
+    """Return a Python function as one of addresses. An exception ends the call and is added to ``failures``."""
 
     def called(given: Any, count: int) -> Any:
         try:
@@ -172,7 +175,7 @@ def from_python(function: Callable[..., Any], kept: List[Any], failures: List[Ba
 
 
 def read(result: Out) -> Any:
-    """Return a result as Python has it: a number, a truth value, None, or something that is held."""
+    """Return a result as a Python value: a number, a truth value, None, or an object of the engine."""
     kind = KINDS[result.kind]
     if kind in ("Tensor", "Pullback"):
         return Held(kind, result.held)
@@ -180,7 +183,7 @@ def read(result: Out) -> Any:
 
 
 def compiler_version() -> str:
-    """Return what the compiler calls itself. Raises OSError where there is none."""
+    """Return the version of the compiler. Raises OSError where there is none."""
     command = ["g++", "-dumpfullversion"]
     asked = subprocess.run(command, stdout=subprocess.PIPE, universal_newlines=True, check=True)  # noqa: S603 (as above)
     return asked.stdout.strip()

@@ -2,7 +2,7 @@
 // from standard input and answers each with one line; docs/reference/runner-protocol.md describes both.
 //
 // The setup of an adapter is a compilation unit: imports, and classes that are not public. Its first line
-// `// java -cp JARS` may name what the engine needs. Each template is compiled once, in memory, behind these imports.
+// `// java -cp JARS` may name what the engine needs. Each template is compiled once, in memory, after these imports.
 
 import java.io.*;
 import java.lang.reflect.InvocationTargetException;
@@ -66,7 +66,7 @@ final class Runner {
     return Map.of("hello", about);
   }
 
-  // Classes are not asked what they have: their methods are overloaded, and most belong to an object.
+  // Members of classes are not listed: methods are overloaded, and most belong to an object.
   private static Map<String, Object> none(Map<String, Object> asked) {
     return Json.list(asked.get("modules")).stream().collect(Collectors.toMap(each -> (String) each, each -> Map.of()));
   }
@@ -84,7 +84,7 @@ final class Runner {
   }
 }
 
-/** The programs of one engine. */
+/** Runs the programs of one engine. */
 final class Session {
   private static final Pattern FIELD = Pattern.compile("\\{\\{|\\}\\}|\\{(\\w+)\\}");
   private static final Pattern HEAD = Pattern.compile("(?:(?://|import )[^\\n]*\\n|\\s*\\n)*");
@@ -191,7 +191,7 @@ final class Session {
       try {
         return compiler.compile(name, unit.formatted("return " + expression + ";"));
       } catch (IllegalArgumentException error) {
-        try { // a method that returns nothing is no expression
+        try { // a call of a void method cannot be returned
           return compiler.compile(name, unit.formatted(expression + "; return null;"));
         } catch (IllegalArgumentException second) {
           throw error;
@@ -218,7 +218,7 @@ final class Session {
     return names.get(name);
   }
 
-  // The type by which a template knows a value: its class, or an interface that it implements, if that has a name.
+  // Return the type of a value in a template: its class, or an interface of it, whichever first has a usable name.
   private static String type(Object value) {
     if (value == null) return "Object";
     if (value instanceof Double) return "double";
@@ -232,7 +232,7 @@ final class Session {
   }
 }
 
-/** Compiles in memory, and loads what it has compiled. */
+/** Compiles classes in memory, and loads them. */
 final class Compiler extends URLClassLoader {
   private final JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
   private final String path;
@@ -253,7 +253,7 @@ final class Compiler extends URLClassLoader {
     return found.toArray(new URL[0]);
   }
 
-  /** Return the method of a class of that name, if the unit has one. */
+  /** Compile a unit, and return the method of its class of that name, or null if it has no such class. */
   Method compile(String name, String text) {
     DiagnosticCollector<JavaFileObject> told = new DiagnosticCollector<>();
     List<String> options = List.of("-nowarn", "-proc:none", "-Xlint:none", "-classpath", path);
@@ -277,7 +277,7 @@ final class Compiler extends URLClassLoader {
   }
 }
 
-/** A source, or the class that was made of one. */
+/** A source file, or a compiled class, in memory. */
 final class Unit extends SimpleJavaFileObject {
   final String name;
   final String text;
@@ -305,7 +305,7 @@ final class Unit extends SimpleJavaFileObject {
   }
 }
 
-/** What the compiler finds beside files: what it has compiled before. */
+/** Lets the compiler find the classes that it has compiled before, in addition to files. */
 final class Units extends ForwardingJavaFileManager<StandardJavaFileManager> {
   private final Map<String, Unit> units;
 
@@ -337,7 +337,7 @@ final class Units extends ForwardingJavaFileManager<StandardJavaFileManager> {
   }
 }
 
-/** Numbers, as programs hold them and as answers do. */
+/** Converts values from their JSON form and to it. */
 final class Data {
   private Data() {}
 
@@ -374,7 +374,7 @@ final class Data {
   }
 }
 
-/** JSON, read and written: as much of it as the protocol has. */
+/** Reads and writes as much of JSON as the protocol uses. */
 final class Json {
   private final String text;
   private int at;

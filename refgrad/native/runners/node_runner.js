@@ -19,13 +19,13 @@ class Session {
   constructor(setup) {
     globalThis.require = createRequire(path.join(process.cwd(), "program.js"));
     this.compiled = new Map();
-    vm.runInThisContext(setup, { filename: "setup.js" }); // in another context an object is none of the library's
+    vm.runInThisContext(setup, { filename: "setup.js" }); // in another context, instanceof would fail
   }
 
   compile(template, fields) {
     const key = `${fields.join(",")}|${template}`;
     if (!this.compiled.has(key)) {
-      const text = template.replace(/\{\{|\}\}|\{(\w+)\}/g, (all, name) => (name ? `$${name}` : all[0])); // function is a word of the language
+      const text = template.replace(/\{\{|\}\}|\{(\w+)\}/g, (all, name) => (name ? `$${name}` : all[0])); // function is a keyword
       this.compiled.set(key, vm.runInThisContext(`((${fields.map((field) => `$${field}`).join(", ")}) => (${text}))`));
     }
     return this.compiled.get(key);
@@ -144,7 +144,7 @@ const READERS = {
   bool: (data, i) => data[i] !== 0,
 };
 
-// Numbers as nested arrays; a number alone for an array without axes.
+// Return nested arrays of numbers, or a single number for an array without axes.
 function made(form) {
   const data = Buffer.from(form.data, "base64");
   let next = 0;
@@ -153,7 +153,7 @@ function made(form) {
   return level(form.shape);
 }
 
-// A number, or nested or typed arrays of numbers, which may tell their shape.
+// Return the JSON form of a number, or of nested or typed arrays of numbers, which may have a property shape.
 function encoded(result) {
   const shape = [...(result.shape ?? shapeOf(result))];
   const numbers = (Array.isArray(result) ? result.flat(Infinity) : ArrayBuffer.isView(result) ? [...result] : [result]).map(number);

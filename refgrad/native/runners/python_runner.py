@@ -1,8 +1,8 @@
-"""The runner of Python engines: one file on the standard library, for any interpreter from 3.8 on.
+"""The runner of Python engines: one file that needs only the standard library of Python 3.8 or later.
 
 It reads requests as JSON lines from standard input and answers each with one line; docs/reference/runner-protocol.md
 describes both. Numpy is used where the interpreter has it. What an engine prints goes to standard error, so that it
-cannot be taken for an answer. :class:`Session` also serves engines in the process of the grader.
+cannot be taken for an answer. :class:`Session` is also used for engines in the process of the grader.
 """
 
 from __future__ import annotations
@@ -33,45 +33,45 @@ Names = Dict[str, Any]
 
 PROTOCOL = 1
 PROGRAM = "__refgrad_program__"
-"""The module that the setup and the programs are part of, as those that run alone are part of ``__main__``."""
+"""Name of the module that the setup and the programs run in, as standalone programs run in ``__main__``."""
 
 LONGEST_MESSAGE = 2000
-"""Characters of an exception's message that are kept: some libraries print whole arrays in it."""
+"""Largest number of characters of an exception's message. Some libraries print whole arrays in it."""
 
 LARGEST_ARRAY = 1 << 26
-"""Bytes of an array that are sent."""
+"""Largest number of bytes of an array that is sent."""
 
 COLLECTED = 3
 """Number of programs after which garbage is collected, so that addresses are reused and a cache by id goes stale."""
 
 REMEMBERED = 50
-"""Programs after which a library is asked to forget: JAX keeps some 10 MB of each, in programs for shapes."""
+"""Number of programs after which the adapter's ``forget`` runs. JAX keeps about 10 MB of each, compiled for shapes."""
 
 MOST_NODES = 100000
-"""Nodes of a graph that are walked."""
+"""Largest number of nodes of a graph that is traversed."""
 
 DEEPEST = 50
-"""Levels of nested data that are sent."""
+"""Largest number of levels of nested data that are sent."""
 
 PID = 8
-"""Offset in the file of marks of the number of the process that runs programs; 0 once it has ended in order."""
+"""Offset in the file of marks of the ID of the process that runs programs, which is 0 once it has ended normally."""
 
 GPUS = ("/dev/nvidia", "/dev/kfd", "/dev/dri")
-"""Devices that a process holds open once it uses a GPU, which a forked process cannot go on using."""
+"""Prefixes of the devices that a process holds open while it uses a GPU. A fork cannot continue to use the GPU."""
 
 CHANGING = frozenset({"_", "environ"})
-"""Names in modules of Python that may change: what an interactive session showed last, and the user's variables."""
+"""Names in Python's modules that may change: the last result of an interactive session, environment variables."""
 
 CODES = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "bool": "?"}
 """Formats of :mod:`struct` by dtype."""
 
 
 class LimitError(Exception):
-    """What is to be shown is larger than an answer may be."""
+    """Raised if a result is larger than an answer may be."""
 
 
 class NullContext:
-    """A region that does nothing."""
+    """A context manager that does nothing."""
 
     def __enter__(self) -> None:
         pass
@@ -81,7 +81,7 @@ class NullContext:
 
 
 class Session:
-    """An engine's namespace, in which programs are executed; templates are compiled once."""
+    """An engine's namespace, in which programs are executed. Each template is compiled once."""
 
     def __init__(
         self,
@@ -90,39 +90,39 @@ class Session:
         forget: str | None = None,
         caught: Type[BaseException] | Tuple[Type[BaseException], ...] = BaseException,
     ) -> None:
-        """Run the setup. Raises whatever it raises. ``caught`` are the exceptions that a step may show."""
+        """Run the setup, whose exceptions are propagated. Exceptions of the types ``caught`` answer a step."""
         self.caught = caught
         module = types.ModuleType(PROGRAM)
-        sys.modules[PROGRAM] = module  # where dataclasses, pickle and compilers look for what a function is part of
+        sys.modules[PROGRAM] = module  # dataclasses, pickle and compilers look up the module of a function there
         self.namespace: Names = vars(module)
         if numpy is not None:
             self.namespace["np"] = numpy
         exec(compile(setup, "<setup of %s>" % name, "exec", dont_inherit=True), self.namespace)
         self.forget = forget
         self.apart = False
-        """Whether the process holds nothing but the engine, so that what it holds once may be kept for good."""
+        """True if the process runs only the engine, so that its objects may be exempt from garbage collection."""
         self.frozen: bool | None = None
-        """Whether somebody had frozen the process before; looked up once, since Python counts all its objects."""
+        """True if objects were frozen before the first timed call. Read only once, since Python counts all of them."""
         self.compiled: Dict[str, Callable[..., Any]] = {}
         self.kept: List[Names] = []
         self.programs = 0
 
     def set_apart(self) -> None:
-        """Keep what the process holds from the garbage collector, which takes 0.1 s to walk the objects of PyTorch."""
+        """Exempt all current objects from garbage collection, which takes 0.1 s to traverse those of PyTorch."""
         self.apart = hasattr(gc, "freeze")
         if self.apart:
             gc.collect()
             gc.freeze()
 
     def evaluate(self, template: str, fields: Names) -> Any:
-        """Return the value of a template, its fields given by name."""
+        """Return the value of a template with these fields."""
         found = self.compiled.get(template)
         if found is None:
             found = self.compiled[template] = self.compile(template, fields)
         return found(**fields)
 
     def compile(self, template: str, names: Any) -> Callable[..., Any]:
-        """Return a template as a function of its fields, which are taken by keyword."""
+        """Return a template as a function that takes its fields as keyword arguments."""
         head = "lambda *, %s: " % ", ".join(names) if names else "lambda: "
         source = head + template.format(**{name: name for name in names})
         code = compile(source, "<template %s>" % template, "eval", dont_inherit=True)
@@ -130,16 +130,16 @@ class Session:
         return function
 
     def run(self, program: Json, watch: Callable[[int], None] | None = None) -> List[Json]:
-        """Return the answers of a program's steps; a step that raises does not keep the others from being tried.
+        """Run a program, and return the answers of its steps. If a step raises, the steps after it still run.
 
-        ``watch`` is called with the number of each step before it is taken.
+        ``watch`` is called with the number of each step before the step runs.
         """
         names: Names = {}
         regions: List[Any] = []
         collecting = gc.isenabled()
         self.programs += 1
         if self.apart and self.programs % COLLECTED == 0:
-            gc.collect(1 if self.programs % (4 * COLLECTED) else 2)  # seldom what is older: a library has much of that
+            gc.collect(1 if self.programs % (4 * COLLECTED) else 2)  # old objects less often: a library has many
         try:
             if self.forget is not None and self.programs % REMEMBERED == 0:
                 self.evaluate(self.forget, {})
@@ -165,7 +165,7 @@ class Session:
         return answers
 
     def take(self, step: Sequence[Json], names: Names, regions: List[Any]) -> Json:
-        """Return the answer of one step: what its last look shows, or what it raises."""
+        """Run a step, and return its answer: that of its last statement, or the exception that was raised."""
         answer: Json = {}
         try:
             for statement in step:
@@ -175,7 +175,7 @@ class Session:
         return answer
 
     def execute(self, statement: Json, names: Names, regions: List[Any]) -> Json | None:
-        """Execute a statement, and return what it shows, if it shows something."""
+        """Execute a statement, and return its answer if it shows a result or a graph."""
         kind, body = next(iter(statement.items()))
         if kind == "call":
             self.bind(body, self.call(body, names), names)
@@ -206,7 +206,7 @@ class Session:
 
     @staticmethod
     def bind(call: Json, result: Any, names: Names) -> None:
-        """Bind a result, or its parts, to variables."""
+        """Bind a result, or its parts, to the targets of a call."""
         targets = call.get("targets", ())
         if not call.get("unpack"):
             names.update((target, result) for target in targets)
@@ -217,13 +217,13 @@ class Session:
         names.update(zip(targets, parts))
 
     def call(self, call: Json, names: Names) -> Any:
-        """Return what a call gives."""
+        """Return the result of a call."""
         return self.evaluate(
             call["template"], {field: self.argument(given, names) for field, given in call["fields"].items()}
         )
 
     def argument(self, given: Json, names: Names) -> Any:
-        """Return what stands in a field."""
+        """Return the value of an argument of a template."""
         kind, body = next(iter(given.items()))
         if kind == "name":
             return bound(body, names)
@@ -240,7 +240,7 @@ class Session:
         raise ValueError("unknown argument %r" % kind)
 
     def function(self, body: Json, names: Names) -> Callable[..., Any]:
-        """Return a part of the program as a function of some variables."""
+        """Return a part of the program as a function of its parameters."""
 
         def function(*primals: Any) -> Any:
             if len(primals) != len(body["parameters"]):
@@ -254,7 +254,7 @@ class Session:
         return function
 
     def show(self, show: Json, names: Names) -> Json:
-        """Return what a look at something shows."""
+        """Return the answer of a ``show`` statement."""
         if show.get("optional") and any(
             "name" in given and given["name"] not in names for given in show["call"]["fields"].values()
         ):
@@ -279,15 +279,15 @@ class Session:
         return answer
 
     def timed(self, call: Json, names: Names) -> Tuple[Any, float]:
-        """Return what a call gives, and the seconds of processor time that it took without the garbage collector.
+        """Return the result of a call, and the seconds of processor time that it took without garbage collection.
 
-        How long the collector takes depends on all that the process holds, so it runs only where it is called. What a
-        process has frozen before, such as one that is shared with the grader, stays so.
+        The time of a collection depends on all objects of the process, so the collector runs only if the call runs it.
+        Objects that were frozen before stay frozen: the process may be shared with the grader.
         """
         enabled = gc.isenabled()
         if self.frozen is None:
             self.frozen = self.apart or gc.get_freeze_count() > 0
-        if enabled:  # a program that has switched it off is about what there is before it runs
+        if enabled:  # a program that has disabled it is about what exists before a collection
             gc.collect()
         gc.freeze()
         gc.disable()
@@ -296,22 +296,22 @@ class Session:
             result = self.call(call, names)
             return result, time.process_time() - started
         finally:
-            if not self.frozen:  # else the next collection would walk all modules of the library again
+            if not self.frozen:  # otherwise the next collection would traverse all modules of the library again
                 gc.unfreeze()
             if enabled:
                 gc.enable()
 
     def array(self, result: Any, show: Json, names: Names) -> Json:
-        """Return an array's form, with the dtype that the engine tells."""
+        """Return the JSON form of an array, with the dtype that the engine reports."""
         told = encoded(result)
         if show.get("dtype") is not None:
             told["dtype_told"] = str(self.call(show["dtype"], names)).rpartition(".")[2]
         return {"array": told}
 
     def walk(self, body: Json, names: Names) -> Json:
-        """Return which node leads to which, numbered by identity in the order in which they are met.
+        """Return the parents of each node. Nodes are numbered in the order in which they are visited.
 
-        All are held meanwhile, so that no two have one identity.
+        All nodes are kept alive during the traversal, so that no two have the same identity.
         """
         numbers: Dict[int, int] = {}
         met: List[Any] = []
@@ -332,7 +332,7 @@ class Session:
         return {"named": named, "parents": parents}
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Dict[str, Dict[str, int]]:
-        """Return which of the names each module has, by the identity of what they name: a number each."""
+        """Return a number for each of the names that a module has, by module. Names of one object have one number."""
         numbers: Dict[int, int] = {}
         held: List[Any] = []
         found: Dict[str, Dict[str, int]] = {}
@@ -348,14 +348,14 @@ class Session:
 
 
 def bound(name: str, names: Names) -> Any:
-    """Return what a variable holds. Raises NameError, as a program would, where nothing has bound it."""
+    """Return the value of a variable. Raises NameError, as a program would, where it is not bound."""
     if name not in names:
         raise NameError("name %r is not defined" % name)
     return names[name]
 
 
 def literal(value: Any) -> Any:
-    """Return the value that a literal's form stands for."""
+    """Return the value of a literal from its JSON form."""
     if isinstance(value, dict):
         kind, body = next(iter(value.items()))
         if kind == "float":
@@ -370,7 +370,7 @@ def literal(value: Any) -> Any:
 
 
 def made(form: Json) -> Any:
-    """Return the array of a form: a new one, writable, or nested lists where there is no numpy."""
+    """Return a new and writable array from its JSON form, or nested lists where there is no numpy."""
     data = a2b_base64(form["data"])
     shape = tuple(form["shape"])
     if numpy is not None:
@@ -383,7 +383,7 @@ def made(form: Json) -> Any:
 
 
 def nested(numbers: List[Any], shape: Tuple[int, ...]) -> Any:
-    """Return numbers as nested lists of a shape."""
+    """Return numbers as nested lists of the given shape."""
     if not shape:
         return numbers[0]
     step = len(numbers) // shape[0] if shape[0] else 0
@@ -391,11 +391,11 @@ def nested(numbers: List[Any], shape: Tuple[int, ...]) -> Any:
 
 
 def encoded(result: Any) -> Json:
-    """Return the form of an array, or of what can be made one; numbers behind a mask are sent as NaN."""
+    """Return the JSON form of an array, or of what numpy converts to one. Masked entries are sent as NaN."""
     if numpy is None:
         return encoded_lists(result)
     array = numpy.array(result)
-    masks: Any = sys.modules.get("numpy.ma")  # not imported by refgrad: the engine may have used up its files
+    masks: Any = sys.modules.get("numpy.ma")  # not imported here: the engine may have used up all file descriptors
     masked = masks.getmaskarray(result) if masks is not None and isinstance(result, masks.MaskedArray) else None
     if masked is not None and masked.any():
         array = numpy.array(masks.getdata(result), dtype=float)
@@ -421,7 +421,7 @@ def encoded(result: Any) -> Json:
 
 
 def encoded_lists(result: Any) -> Json:
-    """Return the form of nested lists of numbers as an array of float64."""
+    """Return the JSON form of nested lists of numbers as an array of float64."""
     shape: List[int] = []
     level = result
     while isinstance(level, (list, tuple)):
@@ -445,7 +445,7 @@ def flat(result: Any) -> Iterator[Any]:
 
 
 def plain(value: Any, depth: int = 0) -> Any:  # noqa: PLR0911 (one return for each kind of value)
-    """Return data as JSON has it: floats and arrays by their bits, anything else by its type."""
+    """Return the JSON form of data: floats and arrays are exact, and other objects are replaced by their type."""
     if depth > DEEPEST:
         raise LimitError("data nested deeper than %d levels" % DEEPEST)
     if value is None or isinstance(value, (bool, str)):
@@ -465,7 +465,7 @@ def plain(value: Any, depth: int = 0) -> Any:  # noqa: PLR0911 (one return for e
 
 
 def raised(error: BaseException) -> Json:
-    """Return the form of an exception; one that cannot be told is told by its type alone."""
+    """Return the JSON form of an exception. A message that cannot be read is replaced."""
     kind = type(error)
     try:
         message = str(error)
@@ -493,9 +493,9 @@ class Server:
     """Answers requests, one JSON line each, until there are no more."""
 
     def __init__(self, requests: Any, answers: Any, marks: Any = None, *, apart: bool = False) -> None:
-        """Serve requests; the number of the step that is being run is written into the file ``marks``.
+        """Set the requests to serve. The step that is being run is written to ``marks``, a file mapped to memory.
 
-        ``apart`` is True if the process runs nothing but the engine.
+        ``apart`` is True if the process runs only the engine.
         """
         self.requests = requests
         self.answers = answers
@@ -505,14 +505,14 @@ class Server:
         self.forks = False
         self.limit = sys.getrecursionlimit()
         self.watched: List[Tuple[str, Names, Names]] = []
-        # Bound here, so that what an engine does to these modules does not reach the protocol.
+        # Bound here, so that the protocol still works if an engine changes these modules.
         self.loads, self.dumps, self.set_limit, self.leave = json.loads, json.dumps, sys.setrecursionlimit, os._exit
 
     def serve(self) -> bool:
-        """Answer until a request asks for a new process; return False where one asks to stop, or the input ends.
+        """Answer requests. Return True if one asks for a new process, False if one asks to stop or the input ends.
 
-        An engine that survives a fork is started once: each process that runs programs is a fork of the one that has
-        imported it and run nothing.
+        An engine that survives a fork is started once: each process that runs programs is a fork of one that has
+        imported the engine and run no program.
         """
         for line in self.requests:
             try:
@@ -541,7 +541,7 @@ class Server:
             sys.stdout.flush()
             sys.stderr.flush()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of threads, which those of OpenBLAS are
+                warnings.simplefilter("ignore")  # about threads, such as those of OpenBLAS
                 pid = os.fork()
             if not pid:
                 self.be_forked()
@@ -549,11 +549,11 @@ class Server:
             in_order = not unpack_from("<I", self.marks, PID)[0]
             if in_order and os.WEXITSTATUS(status):
                 return
-            self.answers.write(b"" if in_order else b"\n")  # ends what the process may have written of an answer
+            self.answers.write(b"" if in_order else b"\n")  # ends an answer that was written in part
             self.write({"ended": -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)})
 
     def be_forked(self) -> None:
-        """Serve in a process that was just forked, and end it: with status 0 if another one is asked for, else 1."""
+        """Serve in a process that was just forked, and end it: with status 0 if another fork is requested, else 1."""
         os.setsid()
         die_with_parent()
         pack_into("<I", self.marks, PID, os.getpid())
@@ -567,7 +567,7 @@ class Server:
         self.answers.flush()
 
     def answer(self, request: Json) -> Json:
-        """Return what a request asks for."""
+        """Return the answer to a request."""
         if "hello" in request:
             return self.hello(request["hello"])
         session = self.session
@@ -622,22 +622,22 @@ class Server:
         return {"ran": ran[:1], "tampered": True} if self.tampered() else {"ran": ran}
 
     def tampered(self) -> bool:
-        """Return whether the engine has changed what every program of this process relies on."""
+        """Return True if the engine has changed one of the modules that every program of this process relies on."""
         return any(
             name not in sys.modules or not all(map(is_, map(names.get, known), known.values()))
             for name, names, known in self.watched
         )
 
     def mark(self, place: int, step: int) -> None:
-        """Leave word of which program and step is being run."""
+        """Write the index of the program and the number of the step that are being run to the marks."""
         if self.marks is not None:
             self.marks[0:8] = pack("<II", place, step)
 
 
 def survives_a_fork() -> bool:
-    """Return whether a fork of this process can go on: it has no threads of its own, and no GPU.
+    """Return True if a fork of this process can continue: there are no other threads, and no GPU is used.
 
-    The threads that OpenBLAS keeps, in each copy of it that is loaded, are started anew in a fork.
+    Threads of OpenBLAS do not count: each copy of it that is loaded starts its threads again in a fork.
     """
     try:
         with open("/proc/self/maps") as file:
@@ -652,7 +652,7 @@ def survives_a_fork() -> bool:
 
 
 def is_a_gpu(descriptor: str) -> bool:
-    """Return whether an open file is a GPU."""
+    """Return True if an open file is a GPU."""
     try:
         return os.readlink("/proc/self/fd/" + descriptor).startswith(GPUS)
     except OSError:  # it has been closed
@@ -660,7 +660,7 @@ def is_a_gpu(descriptor: str) -> bool:
 
 
 def limit_memory(allowed: int | None) -> None:
-    """Let the address space grow by so many bytes and no more, where the system can say so."""
+    """Limit the growth of the address space to ``allowed`` bytes, if the system supports this."""
     if not allowed:
         return
     try:
@@ -675,7 +675,7 @@ def limit_memory(allowed: int | None) -> None:
 
 
 def die_with_parent() -> None:
-    """Have Linux end this process with the one that started it."""
+    """Have Linux kill this process when the process that started it ends."""
     try:
         import ctypes
         import signal
@@ -686,7 +686,7 @@ def die_with_parent() -> None:
 
 
 def main() -> None:
-    """Keep the pipe of answers out of reach of what the engine prints, and serve."""
+    """Serve requests. The pipe of answers is moved to a descriptor that the engine does not print to."""
     parent = os.getppid()
     die_with_parent()
     if os.getppid() != parent:

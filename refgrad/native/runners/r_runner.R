@@ -39,7 +39,7 @@ bound <- function(name, names) {
   get(name, envir = names)
 }
 
-# Say that the runner, or the engine, does not offer something.
+# Raise an error: the runner, or the engine, does not offer something.
 refused <- function(...) {
   stop(structure(list(message = paste0(...), call = NULL), class = c("NotImplementedError", "error", "condition")))
 }
@@ -66,7 +66,7 @@ encoded <- function(result) {
   list(dtype = "float64", shape = list(), data = jsonlite::base64_enc(data))
 }
 
-# Do a statement, and return what it shows.
+# Execute a statement, and return its answer if it shows a result.
 execute <- function(statement, names) {
   body <- statement[[1]]
   switch(names(statement),

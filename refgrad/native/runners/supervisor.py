@@ -1,10 +1,11 @@
-"""The supervisor of one runner: it starts the runner, and ends with every process that the runner has started.
+"""The supervisor of one runner: it starts the runner, and ends every process that the runner has started.
 
     python supervisor.py MARKS LIFELINE COMMAND...
 
-MARKS and LIFELINE are file descriptors. The supervisor adopts the processes that the runner abandons (a subreaper in
-Linux), so that none of them outlives it, in whatever session it is. It ends as the runner does: with its exit status,
-or by the same signal; or when the pipe LIFELINE is closed, by its owner or with its owner.
+MARKS and LIFELINE are file descriptors. The supervisor adopts the processes that the runner abandons (as a subreaper of
+Linux), so that none of them outlives it, whatever its session. The supervisor ends when the runner ends, with the same
+exit status or by the same signal. It also ends when the pipe LIFELINE is closed, by its owner or because its owner
+ends.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from typing import Dict, List
 
 PR_SET_CHILD_SUBREAPER = 36
 PID, ERRNO = 8, 12
-"""Offsets in MARKS of the number of the process that runs programs, and of the error that kept it from starting."""
+"""Offsets in MARKS of the ID of the process that runs programs, and of the error number if it could not be started."""
 
 SECONDS_TO_END = 5.0
-"""How long the supervisor kills what the runner has started: processes that keep starting others may go on."""
+"""Seconds for which the supervisor kills descendants of the runner. Those that keep starting others may survive."""
 
 
 def adopt_orphans() -> None:
@@ -37,7 +38,7 @@ def adopt_orphans() -> None:
 
 
 def started(marks: mmap, command: List[str]) -> int:
-    """Start a command in a session of its own, and return its process number."""
+    """Start a command in a new session, and return its process ID."""
     pid = os.fork()
     if pid:
         return pid
@@ -50,7 +51,7 @@ def started(marks: mmap, command: List[str]) -> int:
 
 
 def descendants() -> List[int]:
-    """Return the processes that this one has started or adopted, and those that they have started."""
+    """Return the IDs of the processes that this one has started or adopted, and of all their descendants."""
     children: Dict[int, List[int]] = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -80,7 +81,7 @@ def reaped(runner: int) -> int | None:
 
 
 def end_all(runner: int) -> None:
-    """Kill the runner's session and every descendant, until none is left."""
+    """Kill the runner's session and every descendant, until none is left or the time is up."""
     deadline = time.monotonic() + SECONDS_TO_END
     while time.monotonic() < deadline:
         try:
@@ -114,7 +115,7 @@ def end_like(status: int) -> None:
 
 
 def main() -> None:
-    """Wait for the end of the runner or of the lifeline, whichever comes first."""
+    """Start the runner, and end with it or when the lifeline is closed, whichever comes first."""
     marks, lifeline = mmap(int(sys.argv[1]), 0), int(sys.argv[2])
     os.set_inheritable(lifeline, False)  # noqa: FBT003 (its signature)
     adopt_orphans()
@@ -124,7 +125,7 @@ def main() -> None:
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     runner = started(marks, sys.argv[3:])
     pack_into("<I", marks, PID, runner)
-    for pipe in (0, 1):  # the runner's: it must be seen to close them
+    for pipe in (0, 1):  # these belong to the runner: the grader must notice when the runner closes them
         os.close(pipe)
     status = None
     while status is None:

@@ -1,1 +1,1 @@
-"""What machines that run refgrad are told: GitHub Actions, and whoever shows a badge."""
+"""Output for continuous integration: annotations and summaries for GitHub Actions, and badges."""

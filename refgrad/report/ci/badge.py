@@ -1,4 +1,4 @@
-"""A badge of a report: what https://shields.io takes as an endpoint, or a picture of its own."""
+"""A badge of a report: data for an endpoint of https://shields.io, or an SVG image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from refgrad.native.text import plain_line
 from refgrad.report.document import verdicts_of
 
 LONGEST: Final = 60
-"""The most characters of a label."""
+"""Largest number of characters of a label."""
 
 COLORS: Final[Mapping[str, str]] = MappingProxyType({
     "brightgreen": "#3a8a1f",
@@ -21,10 +21,10 @@ COLORS: Final[Mapping[str, str]] = MappingProxyType({
     "red": "#c0332b",
     "lightgrey": "#666",
 })
-"""The names that shields.io knows, and colors on which white can be read."""
+"""Colors on which white text is legible, by the names of colors at shields.io."""
 
 CHARACTER: Final = 6.6
-"""How wide a character is, in pixels; the text is stretched to what that gives, whatever the font."""
+"""Width of a character in pixels. The text is stretched to the width that follows from it, whatever the font."""
 
 PICTURE: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {message}">
@@ -47,7 +47,7 @@ class Badge:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Badge:
-        """Return the badge of a report: how many checks that apply fail on the level MUST; green where none does."""
+        """Return the badge of a report: the number of applicable checks that fail at level MUST; green if none does."""
         engine, summary = document["engine"], document["summary"]
         label = plain_line(f"refgrad: {engine['name']} {engine['version']}", LONGEST)
         totals, run = Totals.of(verdicts_of(document)), len(document["verdicts"])
@@ -59,11 +59,11 @@ class Badge:
         return cls(label, f"{totals.apply} checks, none fails", "brightgreen")
 
     def endpoint(self) -> dict[str, Any]:
-        """Return what shields.io takes."""
+        """Return the data that shields.io reads."""
         return {"schemaVersion": 1, "label": self.label, "message": self.message, "color": self.color}
 
     def picture(self) -> str:
-        """Return an SVG without anything that is fetched or run."""
+        """Return the badge as SVG, which loads and runs nothing."""
         label_wide, message_wide = (round(CHARACTER * len(text)) for text in (self.label, self.message))
         left, right = label_wide + 10, message_wide + 10
         return PICTURE.format(

@@ -1,7 +1,7 @@
-"""What GitHub Actions shows of a run: annotations, and the summary of a step.
+"""Output of a run for GitHub Actions: annotations, and the summary of a step.
 
-Engines say much of it. In an annotation, which is a line, ``%`` escapes; in a summary everything of theirs is text of
-HTML, which Markdown leaves alone.
+Much of the text comes from engines, and is escaped. An annotation is one line, and is escaped by ``%``. In a summary,
+such text is escaped for HTML and for Markdown.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from refgrad.report.findings import Script
 from refgrad.report.narration import failure_text, finding, headline
 
 MOST_ANNOTATIONS: Final = 10
-"""GitHub shows no more errors of a step, and no more warnings."""
+"""Largest number of errors of a step that GitHub shows, and of warnings."""
 
 MOST_FINDINGS: Final = 20
-"""How many failures a summary tells in full."""
+"""Largest number of failures that a summary shows in full."""
 
 MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
-"""Characters by which Markdown might begin something, a link to a person or an issue among them."""
+"""Characters that may be markup in Markdown, such as the beginning of a link to a person or an issue."""
 
 
 def annotation_lines(title: str, unexpected: Sequence[Script], objections: Sequence[str]) -> Iterator[str]:
-    """Yield lines that make GitHub show errors, for what fails the run, and warnings for all other failures."""
+    """Yield lines for GitHub: errors for what fails the run, and warnings for all other failures."""
     told = [
         (each.verdict.level == "MUST", headline(each.verdict), finding(each) or each.verdict.statement)
         for each in unexpected
@@ -47,7 +47,7 @@ def _escaped(text: str) -> str:
 def step_summary(
     title: str, verdicts: Sequence[Verdict], unexpected: Sequence[Script], objections: Sequence[str]
 ) -> str:
-    """Return what is told below a run: a table of outcomes, and each failure that is not known with its program."""
+    """Return the summary of a run: a table of outcomes, and each failure that is not known with its program."""
     counted = Counter(verdict.verdict for verdict in verdicts)
     outcomes = [outcome for outcome in reversed(OUTCOMES) if counted[outcome]]
     known = sum(verdict.failed for verdict in verdicts) - len(unexpected)
@@ -65,5 +65,5 @@ def step_summary(
 
 
 def _text(text: str) -> str:
-    """Return a line of text in which neither HTML nor Markdown sees markup."""
+    """Return a text on one line, escaped for HTML and for Markdown."""
     return MARKUP.sub(lambda found: f"&#{ord(found[0])};", escape(plain_line(text)))

@@ -1,1 +1,1 @@
-"""What was measured of engines on one machine: reports hold nothing of it, and pages and plots are made of it."""
+"""Measurements of engines on one machine. Reports do not include them; pages and plots show them."""

@@ -1,4 +1,4 @@
-"""The page of what ``refgrad accuracy`` measured: for each operator and engine the worst error and where it is.
+"""The page of the results of ``refgrad accuracy``: the largest error of each operator and engine, and its point.
 
 refgrad accuracy torch jax --json > reports/accuracy/engines.json
 python -m refgrad.report.measured.accuracy reports/accuracy/engines.json > reports/accuracy.md
@@ -23,11 +23,11 @@ that rounding does not explain. Where the truth overflows, underflows or is zero
 """
 
 USUAL: Final = 4.0
-"""Errors of so many units are not worth a line, and of so many roundings are explained by them."""
+"""Largest error in ulps that is not listed, and largest error in rounding budgets that rounding explains."""
 
 
 def accuracy_page(documents: Sequence[Mapping[str, Any]]) -> str:
-    """Return the page, a table an engine, the largest errors first."""
+    """Return the page: a table for each engine, with the errors that rounding does not explain, then the largest."""
     return "\n".join([HEAD.format(usual=USUAL), *(line for document in documents for line in _table(document))]) + "\n"
 
 
@@ -52,7 +52,7 @@ def _table(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the page of the documents in the files that are named."""
+    """Print the page of the documents in the given files."""
     documents = [each for name in sys.argv[1:] for each in read_json(Path(name), "accuracy")]
     sys.stdout.write(accuracy_page(documents))
 

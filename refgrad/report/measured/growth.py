@@ -1,4 +1,4 @@
-"""How time and memory of engines grow, measured on one machine: what reports leave out, and sites and a page show.
+"""Growth of the time and memory of engines, measured on one machine. A page and sites show it, reports do not.
 
 python -m refgrad.report.measured.growth refgrad torch autograd > reports/growth/engines.json
 python -m refgrad.report.measured.growth --page reports/growth/*.json > docs/reference/growth.md
@@ -25,7 +25,7 @@ from refgrad.native.engine import Engine, start
 Document = dict[str, Any]
 
 METHODS: Final = ("scale", "repetition")
-"""The methods that measure over sizes: the time of larger graphs, and the memory that more iterations leave behind."""
+"""Methods that measure at several sizes: the time of larger graphs, and the memory that is held after iterations."""
 
 TIME: Final = """\
 # How time and memory grow
@@ -52,7 +52,7 @@ what an iteration of the round that grew least leaves behind: memory leaks if ev
 
 
 def growth_of(engine: Engine, settings: Settings) -> Document:
-    """Measure how time and memory grow on an engine."""
+    """Measure the growth of the time and memory of an engine."""
     measured = [each for each in all_behaviours() if each.measurement and each.measurement.name in METHODS]
     return {
         "engine": engine.adapter.name,
@@ -65,7 +65,7 @@ def growth_of(engine: Engine, settings: Settings) -> Document:
 
 
 def _curve(engine: Engine, behaviour: Behaviour, settings: Settings) -> Document:
-    """Return what a check showed: seconds by size, or bytes by iterations, or neither."""
+    """Return the measurements of a check: seconds by size, or bytes by iterations, or no points."""
     assert behaviour.measurement is not None
     shown = take_measurement(engine, behaviour.measurement, settings)
     points = shown.held if shown.growth is None else shown.growth.times
@@ -80,7 +80,7 @@ def _curve(engine: Engine, behaviour: Behaviour, settings: Settings) -> Document
 
 
 def growth_page(documents: Sequence[Document]) -> str:
-    """Return the page, a column an engine."""
+    """Return the page, with a column for each engine."""
     first = documents[0]
     lines = [TIME, *_table(documents, "time"), MEMORY, *_table(documents, "memory")]
     told = f"\nPython {first['python']} on {first['machine']}, one thread, profile `{first['profile']}`.\n"
@@ -98,7 +98,7 @@ def _table(documents: Sequence[Document], what: str) -> Iterator[str]:
 
 
 def _cell(curve: Mapping[str, Any]) -> str:
-    """Return what a check showed, in a few words."""
+    """Return the result of a check, in a few words."""
     points = curve["points"]
     if not points:
         return str(curve["verdict"])
@@ -111,7 +111,7 @@ def _cell(curve: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Print measurements as JSON, or the page of those in files."""
+    """Print measurements as JSON, or the page of the measurements in files."""
     parser = argparse.ArgumentParser(description="Measure how time and memory grow, or print the page of it.")
     parser.add_argument("subjects", nargs="+", metavar="ENGINE|FILE")
     parser.add_argument("--profile", default="standard")

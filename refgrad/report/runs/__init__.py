@@ -1,1 +1,1 @@
-"""What several reports say together: which verdicts differ."""
+"""Comparison of several reports: the verdicts that differ."""

@@ -1,4 +1,4 @@
-"""What differs between two reports: checks that are fixed or broken, verdicts that changed, and accuracy that did."""
+"""Differences between two reports: checks that are fixed or broken, and verdicts or accuracies that changed."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from refgrad.native.text import plain_text
 from refgrad.report.document import verdicts_of
 
 Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
-"""What became of a check.
+"""Kind of a difference between two reports of a check.
 
-It is broken where it held and fails, fixed where it failed and holds. Verdicts that changed otherwise are changed; a
-check that fails as before, but nearer to or further from the truth by a factor of ten, differs in accuracy. New and
-gone are those that only one report has.
+A check is ``broken`` if it passed before and fails now, and ``fixed`` if it failed before and passes now. If its
+verdict changed otherwise, it is ``changed``. If it fails with the same verdict, but with an error that is more than ten
+times smaller or larger, the kind is ``accuracy``. A check that only one report has is ``new`` or ``gone``.
 """
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 HOLDS: Final = frozenset({"passed", "convention"})
 MUCH: Final = 10.0
-"""How many times larger or smaller an error is that counts as another."""
+"""Factor between two errors above which they count as different."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A check with its verdict in the one report and in the other; None where the report has none."""
+    """A check with its verdict in each of the two reports, None where a report has none."""
 
     kind: Kind
     old: Verdict | None
@@ -37,19 +37,19 @@ class Difference:
 
     @property
     def either(self) -> Verdict:
-        """The verdict that there is, the newer one if there are two."""
+        """The newer verdict if both reports have one, else the only one."""
         found = self.new or self.old
         assert found is not None
         return found
 
     @property
     def outcomes(self) -> tuple[Outcome | None, Outcome | None]:
-        """What the check was found to be before and after."""
+        """The outcomes of the check before and after."""
         return (self.old.verdict if self.old else None, self.new.verdict if self.new else None)
 
     @property
     def is_regression(self) -> bool:
-        """Whether the check held, and now fails, is not offered any more, or is gone."""
+        """Return True if the check passed before, and now fails, is unsupported, or is gone."""
         return self.kind == "broken" or (
             self.old is not None
             and self.old.verdict in HOLDS
@@ -93,14 +93,14 @@ def _kind(old: Verdict | None, new: Verdict | None) -> Kind | None:
 
 
 def _error(verdict: Verdict) -> float:
-    """Return how far the entry that a verdict shows is off, in what rounding explains, or NaN if it shows none."""
+    """Return the error of the entry in a verdict's evidence in rounding budgets, or NaN if there is none."""
     fact = verdict.fact
     error = float(fact.budgets) if isinstance(fact, Entry) else math.nan
     return error if math.isfinite(error) and error > 0 else math.nan
 
 
 def comparison_text(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Difference]) -> str:
-    """Return the differences as lines of plain text, or the one line that there are none."""
+    """Return the differences as lines of plain text, or a line which states that there are none."""
     return "\n".join(plain_text(line) for line in _lines(old, new, found))
 
 

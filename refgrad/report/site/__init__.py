@@ -1,4 +1,4 @@
-"""The site: reports as pages of HTML that need nothing but a browser."""
+"""The site: reports as self-contained HTML pages."""
 
 from refgrad.report.site.writing import write_site
 

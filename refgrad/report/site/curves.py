@@ -1,4 +1,4 @@
-"""What ``python -m refgrad.report.measured.growth`` measured, as curves in inline SVG: time and memory over sizes."""
+"""Curves of time and memory over sizes in inline SVG, from ``python -m refgrad.report.measured.growth``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from refgrad.report.document import ReportError
 FOLDER: Final = "growth"
 LEFT, TOP, WIDTH, HEIGHT, NAMES = 58.0, 14.0, 260.0, 180.0, 112.0  # in pixels
 STYLES: Final = 6
-"""Colours and dashes that lines have in turn; each line also has its name at its end."""
+"""Number of styles, by colour and dashes, that lines have in turn. Each line also has its name at its end."""
 
 LEAST_BYTES: Final = 100_000.0
-"""The height of a plot of memory: what caches hold is a flat line in it."""
+"""Smallest height of a plot of memory, in bytes. The memory that caches hold is a flat line in it."""
 
 TICK: Final = 14.0
-"""Between the names of two lines, at least."""
+"""Smallest distance between the names of two lines, in pixels."""
 
 TEXT: Final = Markup('<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{text}</text>')
 GRID: Final = Markup('<path class="grid" d="M{x:.1f} {y:.1f} L{end:.1f} {bottom:.1f}"/>')
@@ -36,7 +36,7 @@ PLOT: Final = Markup(
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What an engine showed in a check: seconds by size, or bytes by iterations."""
+    """The measurements of an engine in a check: seconds by size, or bytes by iterations."""
 
     engine: str
     style: int
@@ -47,7 +47,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A check, and a curve for each engine that has points there."""
+    """A check, with a curve for each engine."""
 
     check: str
     of: str
@@ -55,9 +55,9 @@ class Plot:
 
 
 def read_growth(folder: Path) -> list[Plot]:
-    """Read what was measured: the files ``growth/*.json`` beside the reports, nothing where there is none.
+    """Read the measurements in the files ``growth/*.json`` of the folder of the reports, if there are any.
 
-    Raises ReportError for a file that is something else.
+    Raises ReportError for a file with other content.
     """
     plots: dict[tuple[str, str], list[Curve]] = {}
     paths = sorted((folder / FOLDER).glob("*.json"))
@@ -71,7 +71,7 @@ def read_growth(folder: Path) -> list[Plot]:
 
 
 def drawn(plot: Plot) -> Markup:
-    """Return the picture of a plot: time on logarithmic scales, memory on linear ones, from the first round on."""
+    """Return a plot as SVG: time has logarithmic scales, and memory linear ones, relative to the first round."""
     shown = [curve for curve in plot.curves if curve.points]
     axes = (_time_axes if plot.of == "time" else _memory_axes)([_from_first(plot, curve) for curve in shown])
     inside = axes.drawn()
@@ -87,14 +87,14 @@ def drawn(plot: Plot) -> Markup:
 
 
 def _from_first(plot: Plot, curve: Curve) -> tuple[tuple[float, float], ...]:
-    """Return the points of a curve, of memory what is held beyond the first of them."""
+    """Return the points of a curve. Memory is relative to the first point."""
     first = curve.points[0][1] if plot.of == "memory" else 0.0
     return tuple((size, each - first) for size, each in curve.points)
 
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
-    """Two scales, each a lower end, an upper end, and where it has a line with what is written there."""
+    """Two scales, each with a lower end, an upper end, and the labels of its lines by position."""
 
     across: tuple[float, float, Mapping[float, str]]
     up: tuple[float, float, Mapping[float, str]]
@@ -112,7 +112,7 @@ class _Axes:
         return min(max((number - low) / (high - low), 0.0), 1.0)
 
     def drawn(self) -> Markup:
-        """Return the lines of the scales, and what they say."""
+        """Return the lines of the scales, with their labels."""
         bottom, shown = TOP + HEIGHT, Markup()
         for number, said in self.up[2].items():
             shown += GRID.format(x=LEFT, y=self.y(number), end=LEFT + WIDTH, bottom=self.y(number))
@@ -139,7 +139,7 @@ def _memory_axes(curves: Sequence[Sequence[tuple[float, float]]]) -> _Axes:
 
 
 def _powers(numbers: Sequence[float]) -> range:
-    """Return the powers of ten that numbers lie between, two at least."""
+    """Return the exponents of the powers of ten that enclose the numbers, at least two."""
     exponents = [math.log10(max(number, 1e-9)) for number in numbers] or [0.0]
     low = math.floor(min(exponents))
     return range(low, max(math.ceil(max(exponents)), low + 1) + 1)
@@ -153,7 +153,7 @@ def _seconds(power: int) -> str:
 
 
 def _apart(heights: Sequence[float]) -> list[float]:
-    """Return heights near the given ones, in their order, with room for a name each."""
+    """Return heights near the given ones, in their order, with space for a name at each."""
     placed, last = dict[int, float](), -math.inf
     for number in sorted(range(len(heights)), key=lambda number: heights[number]):
         last = placed[number] = max(heights[number], last + TICK)

@@ -1,4 +1,4 @@
-"""Documents as pages: Markdown is rendered, other text stands as it is, links between them lead to their pages."""
+"""Documents as pages: Markdown is rendered, other text is unchanged, and links between documents lead to pages."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from refgrad.native.text import plain_line, plain_text
 from refgrad.report.document import ReportError
 
 SOURCES: Final = frozenset({".cpp", ".js", ".json", ".py", ".toml"})
-"""What is shown as it stands, where a document links to it."""
+"""Suffixes of files that are shown unchanged if a document links to them."""
 
 PICTURES: Final = {".png": "image/png", ".svg": "image/svg+xml"}
 LONGEST: Final = 1_000_000
 """Largest document that is read, in bytes."""
 
 TAKEN: Final = ("main", "theme")
-"""Identifiers that every page of the site has."""
+"""Identifiers that are used on every page of the site."""
 
 ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 LABEL: Final = re.compile(r"^\w+\. ")
-"""What a paragraph may begin with: `Question.`, `Decision.`"""
+"""Pattern of the label that a paragraph may begin with: `Question.`, `Decision.`"""
 
 SOURCE: Final = Markup('<pre tabindex="0" role="region" aria-label="Source">{}</pre>')
 BLOCK: Final = Markup('<pre tabindex="0" role="region" aria-label="Code, {}">{}</pre>\n')
@@ -46,7 +46,7 @@ SHELVES: Final = ("tutorial", "how-to", "reference", "findings", "decisions")
 
 @dataclass(slots=True)
 class Document:
-    """A file as a page: what it is called, where it stands, its sections, and its text."""
+    """A file as a page: its path, title, summary, sections and text."""
 
     path: str
     title: str
@@ -56,16 +56,17 @@ class Document:
 
     @property
     def folder(self) -> str:
-        """The folder that it stands in, by its own name."""
+        """Name of the folder that contains the file."""
         return PurePosixPath(self.path).parent.name
 
 
 def read_documents(folder: Path, page: Callable[[str], str], home: Path) -> list[Document]:
-    """Read all Markdown in a folder, and the files beside or in it that are linked, each by its path from above it.
+    """Read all Markdown files in a folder, and the files below the folder's parent that they link to.
 
-    ``page`` gives the page of a path; a link to the summary of the reports in ``home`` leads to the first page.
+    Paths of documents are relative to the folder's parent. ``page`` returns the page of a path. A link to the summary
+    of the reports in ``home`` leads to the first page.
 
-    Raises ReportError where there is no document, one cannot be read, or a link in one leads nowhere.
+    Raises ReportError where there is no document, a document cannot be read, or a link in it leads nowhere.
     """
     shelf = _Shelf(resolved(folder).parent, page, resolved(home) / "README.md")
     for path in sorted(resolved(folder).rglob("*.md")):
@@ -76,14 +77,14 @@ def read_documents(folder: Path, page: Callable[[str], str], home: Path) -> list
 
 
 def shelves(documents: Sequence[Document]) -> dict[str, list[Document]]:
-    """Return the documents that somebody begins with, by the name of their folder."""
+    """Return the documents that have a summary, by the name of their folder."""
     told = [each for each in documents if each.summary]
     folders = sorted({each.folder for each in told}, key=lambda name: ((*SHELVES, name).index(name), name))
     return {folder: [each for each in told if each.folder == folder] for folder in folders}
 
 
 class _Shelf:
-    """The documents that are found, and those that they link to."""
+    """The documents of a folder, and the files that they link to."""
 
     def __init__(self, root: Path, page: Callable[[str], str], home: Path) -> None:
         self.root = root
@@ -98,7 +99,7 @@ class _Shelf:
         return self.page(name)
 
     def read(self) -> Iterator[Document]:
-        """Yield each document, the linked ones behind those that link to them."""
+        """Yield each document. Linked files come after the documents that link to them."""
         done = 0
         while done < len(self.waiting):
             name, path = list(self.waiting.items())[done]
@@ -120,7 +121,7 @@ class _Shelf:
         return document
 
     def _lead(self, tokens: Sequence[Token], path: Path) -> None:
-        """Make links lead to pages, those that no page is for to nothing, and pictures stand in the page."""
+        """Make links lead to pages, remove links to files without a page, and embed images."""
         open_links: list[Token] = []
         for token in tokens:
             if token.type == "image":
@@ -134,7 +135,7 @@ class _Shelf:
                 token.hidden = open_links.pop().hidden
 
     def _target(self, link: str, path: Path) -> str:
-        """Return where a link leads on the site, nothing where no page is for it."""
+        """Return the target of a link on the site, or an empty text if there is no page for it."""
         if ELSEWHERE.match(link) or link.startswith("#"):
             return link
         file, (_, mark, anchor) = self._file(link, path), link.partition("#")
@@ -153,14 +154,14 @@ class _Shelf:
 
 
 def _picture(file: Path) -> str:
-    """Return a picture as what a page holds of it, in place of a file. Scripts in such a picture do not run."""
+    """Return the image as a data URI. Scripts in such an image do not run."""
     if file.suffix not in PICTURES:
         raise ReportError(f"{file} is no picture that a page can hold ({', '.join(PICTURES)})")
     return f"data:{PICTURES[file.suffix]};base64,{base64.b64encode(read_bytes(file, ReportError)).decode()}"
 
 
 def _name_headings(tokens: Sequence[Token], document: Document) -> None:
-    """Give headings the identifiers that GitHub gives them, and the document its title, its summary and sections."""
+    """Set the identifiers of headings as GitHub does, and the title, summary and sections of the document."""
     taken = dict.fromkeys(TAKEN, 0)
     for token, inline in pairwise(tokens):
         said = _said(inline)
@@ -181,13 +182,13 @@ def _said(inline: Token) -> str:
 
 
 def _free(name: str, taken: dict[str, int]) -> str:
-    """Return a name that no other heading has."""
+    """Return an identifier that no other heading has, from a name."""
     taken[name] = taken.get(name, -1) + 1
     return f"{name}-{taken[name]}" if taken[name] else name
 
 
 def _number(tokens: Sequence[Token]) -> None:
-    """Count tables and blocks of code by their type, and number them for screen readers."""
+    """Count tables and blocks of code by their type, and set their numbers, for screen readers."""
     counts = Counter[str]()
     for token in tokens:
         if token.type in {"table_open", "fence", "code_block"}:
@@ -196,13 +197,13 @@ def _number(tokens: Sequence[Token]) -> None:
 
 
 def _align(token: Token) -> None:
-    """Say by a class, which a page may have, that a column is one of numbers."""
+    """Replace the style of a right-aligned cell by the class ``number``: pages may have no inline styles."""
     if token.attrs.pop("style", "") == "text-align:right":
         token.attrs["class"] = "number"
 
 
 def _parser() -> MarkdownIt:
-    """Return a parser that renders markup of HTML as text, and what is wide such that it scrolls."""
+    """Return a parser that renders HTML markup as text, and tables and code such that they scroll."""
     parser = MarkdownIt("commonmark").enable("table")
     for names, rule in RULES.items():
         for name in names:

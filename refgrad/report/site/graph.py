@@ -1,4 +1,4 @@
-"""A scenario's graph as inline SVG: leaves on top, each result below all that it is made of."""
+"""The graph of a scenario as inline SVG: leaves are at the top, and each result is below its operands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Step, parse
 MOST_NODES: Final = 40
 LONGEST_LABEL: Final = 34
 LONGEST_TITLE: Final = 300
-CHARACTER, HEIGHT, GAP, LAYER, MARGIN = 7.4, 30.0, 18.0, 68.0, 10.0  # of the font, in pixels
+CHARACTER, HEIGHT, GAP, LAYER, MARGIN = 7.4, 30.0, 18.0, 68.0, 10.0  # in pixels; the first is the width of a character
 
 BOX: Final = Markup(
     '<g class="{kind}"><title>{title}</title><rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" '
@@ -31,7 +31,7 @@ PICTURE: Final = Markup(
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A tensor: what it is called, how it is made, and of what."""
+    """A tensor: its name, how it is computed, and the tensors that it is computed from."""
 
     name: str
     label: str
@@ -41,12 +41,15 @@ class Node:
 
     @property
     def width(self) -> float:
-        """The width of its box."""
+        """Width of the box, in pixels."""
         return len(self.label) * CHARACTER + 18
 
 
 def graph_of(text: str, subject: str = "") -> Markup:
-    """Return the picture of a scenario, with a tensor marked; nothing for one that is too large, or none."""
+    """Return the graph of a scenario, with the tensor ``subject`` marked.
+
+    It is empty if the graph is too large, or if there is no scenario or it cannot be read.
+    """
     try:
         steps = parse(text).steps if text else ()
     except UserError:
@@ -70,7 +73,7 @@ def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[No
 
 
 def _made(step: Step) -> tuple[str, str, str, tuple[str, ...]] | None:
-    """Return a tensor's name, how it is made, its kind and its sources; None for a step that makes none."""
+    """Return the name, label, kind and sources of the tensor that a step defines, or None if it defines none."""
     match step:
         case Leaf(name=name):
             return name, "leaf", "leaf" if step.requires_grad else "constant", ()
@@ -101,7 +104,7 @@ def _drawn(nodes: Mapping[str, Node]) -> Markup:
 
 
 def _places(nodes: Mapping[str, Node]) -> tuple[dict[str, tuple[float, float]], float, float]:
-    """Return the middle of the top of each box, and the size of the picture."""
+    """Return the position of the middle of each box's top edge, and the size of the picture."""
     depth: dict[str, int] = {}
     for node in nodes.values():
         depth[node.name] = 1 + max((depth.get(source, -1) for source in node.sources), default=-1)

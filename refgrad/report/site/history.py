@@ -1,4 +1,4 @@
-"""The history of an engine: its reports in several folders, oldest first, and what changed from each to the next."""
+"""The history of an engine: its reports in several folders, oldest first, and the changes from each to the next."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from refgrad.report.runs.comparison import KINDS, Difference, differences
 
 @dataclass(frozen=True)
 class Stage:
-    """A report, and what differs from the one before; nothing of the first one."""
+    """A report, and its differences from the one before. The first report has none."""
 
     report: Graded
     changes: tuple[Difference, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many checks differ in each way."""
+        """Number of checks that differ, by the kind of the difference."""
         return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
 
 
 def histories(folders: Sequence[Sequence[Graded]]) -> dict[str, list[Stage]]:
-    """Return the stages of each engine of the last folder that an earlier one has, too, by the name of its report."""
+    """Return the stages of each engine in the last folder that is also in an earlier one, by the name of its report."""
     found: dict[str, list[Stage]] = {}
     for newest in folders[-1] if folders else ():
         reports = [each for folder in folders for each in folder if each.file == newest.file]

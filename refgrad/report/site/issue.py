@@ -1,4 +1,4 @@
-"""The text of an issue that can be filed as it stands, and the source of the statement that a finding violates."""
+"""The text of an issue that is ready to be filed, and the source of the statement that a finding violates."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from refgrad.report.findings import Script
 from refgrad.report.findings.sentence import expression
 
 LONGEST: Final = 60_000
-"""Characters of an issue, and of one value on a page."""
+"""Largest number of characters of an issue, and of one value on a page."""
 
 LONGEST_TITLE: Final = 250
-"""Characters that the title of an issue may have, and some to spare."""
+"""Largest number of characters of the title of an issue, a little below the limit."""
 
 KINDS: Final[Mapping[type, str]] = MappingProxyType({
     Dtype: "Wrong dtype",
@@ -28,7 +28,7 @@ KINDS: Final[Mapping[type, str]] = MappingProxyType({
     Shape: "Wrong shape",
     Silence: "No error",
 })
-"""What is wrong, by facts of which severities say less."""
+"""What is wrong, by the type of a fact, where it says more than the severity."""
 
 
 def issue_text(found: Script) -> str:
@@ -48,13 +48,13 @@ def issue_text(found: Script) -> str:
 
 
 def title_of(found: Script) -> str:
-    """Return a few words that say what is wrong: how bad it is, and in what, or the behaviour that is violated."""
+    """Return a short title: the kind of the failure, and the behaviour, expression or statement that it concerns."""
     what = statement_of(found.verdict.id) or expression(found.verdict) or found.verdict.statement
     return plain_line(f"{_kind_of(found)}: {what}".rstrip("."), LONGEST_TITLE)
 
 
 def _kind_of(found: Script) -> str:
-    """Return how bad a finding is, by the fact that shows it where that says more."""
+    """Return the kind of a failure, from the fact that shows it if that says more than the severity."""
     fact = found.verdict.fact
     if isinstance(fact, Entry) and found.severity == "missing":
         return "Gradient is nan" if fact.observed == "nan" else "Wrong gradient"
@@ -64,19 +64,19 @@ def _kind_of(found: Script) -> str:
 
 
 def operator_said(verdict: Verdict) -> str:
-    """Say what the operator of a verdict is, by the name that refgrad has for it; nothing where there is none."""
+    """Return a sentence on the operator of a verdict, by refgrad's name for it, or no text if there is none."""
     row = operator_table().get(verdict.operator)
     return "" if row is None else f"Here `{row.name}{signature(row)}` is: {row.summary}."
 
 
 def edge_said(verdict: Verdict) -> str:
-    """Say why a number is due where a formula does not tell; nothing where it does."""
+    """Return a sentence on why a limit is the right number, or no text if the number is not a limit."""
     fact = verdict.fact
     return f"At this point: {fact.reason.rstrip('.')}." if isinstance(fact, Entry) and fact.remark == "limit" else ""
 
 
 def ending_of(found: Script) -> str:
-    """Say how the program of a finding ends."""
+    """Return how the program of a finding ends."""
     fact = found.verdict.fact
     if found.verdict.verdict in {"crashed", "hung"} and not isinstance(fact, Error):
         return "ends its process, or does not answer"
@@ -86,7 +86,7 @@ def ending_of(found: Script) -> str:
 
 
 def source_of(verdict: Verdict) -> str:
-    """Return where the statement of a check comes from: the source of a behaviour, or of an operator's formula."""
+    """Return the source of the statement of a check: that of a behaviour, or of an operator's formula."""
     if behaviour := _behaviours().get(verdict.id):
         return behaviour.source
     operator = operator_table().get(verdict.operator)
@@ -94,13 +94,13 @@ def source_of(verdict: Verdict) -> str:
 
 
 def reason_of(verdict: Verdict) -> str:
-    """Return why a behaviour is asked for, nothing for what is no behaviour."""
+    """Return the rationale of a behaviour, or no text for a check that is not a behaviour."""
     behaviour = _behaviours().get(verdict.id)
     return "" if behaviour is None else behaviour.rationale
 
 
 def statement_of(check: str) -> str:
-    """Return what a behaviour asks, nothing for what is no behaviour."""
+    """Return the statement of a behaviour, or no text for a check that is not a behaviour."""
     behaviour = _behaviours().get(check)
     return "" if behaviour is None else behaviour.statement
 

@@ -1,4 +1,4 @@
-"""Names of the files of a site: safe for any file system, and one for each subject."""
+"""Names of the files of a site: safe for any file system, and different for each subject."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from refgrad.report.findings.script import safe_name
 
 @dataclass(slots=True)
 class Names:
-    """Gives each subject a file of its own, the same whenever it is asked for."""
+    """Assigns each subject the name of a file, always the same one."""
 
     given: dict[Hashable, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)

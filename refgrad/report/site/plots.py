@@ -1,4 +1,4 @@
-"""What ``refgrad accuracy --json`` measured, as bars in inline SVG: the largest errors of an engine, in ulps."""
+"""Bars of the largest errors of an engine in inline SVG, in ulps, from ``refgrad accuracy --json``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER: Final = "accuracy"
 MOST_BARS: Final = 30
 LEFT, RIGHT, ROW, BAR = 190.0, 420.0, 22.0, 14.0  # in pixels
 DECADES: Final = 16
-"""An error of so many powers of ten fills the plot: no digit of a double is right."""
+"""Width of the plot, in powers of ten. An error that fills it leaves no digit of a double right."""
 
 LINE: Final = Markup(
     '<text class="name" x="{name:.0f}" y="{line:.1f}">{label}</text><rect class="{kind}" x="{left:.0f}" y="{top:.1f}" '
@@ -29,9 +29,9 @@ PLOT: Final = Markup(
 
 
 def read_accuracy(folder: Path) -> list[dict[str, Any]]:
-    """Read what was measured: the files ``accuracy/*.json`` beside the reports, nothing where there is none.
+    """Read the measurements in the files ``accuracy/*.json`` of the folder of the reports, if there are any.
 
-    Raises ReportError for a file that is something else.
+    Raises ReportError for a file with other content.
     """
     return [
         {name: each[name] for name in ("engine", "version", "dtype")} | {"worst": [_row(row) for row in each["worst"]]}
@@ -52,13 +52,13 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def worst(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the largest errors, the largest first."""
+    """Return the largest errors, largest first."""
     rows: list[dict[str, Any]] = sorted(document["worst"], key=lambda row: -row["ulps"])
     return rows[:MOST_BARS]
 
 
 def plot_of(rows: Sequence[Mapping[str, Any]], title: str) -> Markup:
-    """Return a bar an error, on a logarithmic scale; those that rounding does not explain are marked."""
+    """Return a bar for each error, on a logarithmic scale. Errors that rounding does not explain are marked."""
     shown = Markup()
     for number, row in enumerate(rows):
         width = (RIGHT / DECADES) * min(max(math.log10(max(row["ulps"], 1.0)), 0.05), DECADES)

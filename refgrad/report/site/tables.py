@@ -1,4 +1,4 @@
-"""The tables of the site: operators and conventions, each with a cell an engine."""
+"""The tables of the site: operators and conventions, with a cell for each engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from refgrad.report.pages import Graded
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What an engine does: the worst of its verdicts, how many fail, and what is shown of it."""
+    """The result of an engine: the worst of its verdicts, the number of failures, and the text of the cell."""
 
     outcome: Outcome | None
     failed: int = 0
@@ -22,7 +22,7 @@ class Cell:
 
     @property
     def state(self) -> str:
-        """Whether that is good, bad, open, or nothing."""
+        """State of the result: ``good``, ``bad``, ``open`` or ``none``."""
         if self.outcome is None or self.outcome == "unsupported":
             return "none"
         if self.outcome in FAILURES:
@@ -32,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An operator with a cell an engine."""
+    """An operator, with a cell for each engine."""
 
     name: str
     summary: str
@@ -40,24 +40,24 @@ class Row:
 
     @property
     def states(self) -> str:
-        """The states of its cells, for filters."""
+        """Different states of the cells, for filters."""
         return " ".join(sorted({cell.state for cell in self.cells}))
 
 
 def widest_first(reports: Sequence[Graded]) -> list[Graded]:
-    """Return reports by how many operators their engines offer, so that tables begin with what has most to say."""
+    """Return reports in the order of columns of tables: the engine that offers most operators comes first."""
     return sorted(reports, key=lambda report: -len({v.operator for v in report.verdicts if v.verdict != "unsupported"}))
 
 
 def operators_of(reports: Sequence[Graded]) -> list[Row]:
-    """Return a row an operator, in the order of the suite, with the worst verdict of each engine."""
+    """Return a row for each operator, in the order of the suite, with the worst verdict of each engine."""
     names = dict.fromkeys(v.operator for report in reports for v in report.verdicts if v.operator)
     found = [_by_operator(report.verdicts) for report in reports]
     return [Row(name, summary_of(name), tuple(_worst(each.get(name, [])) for each in found)) for name in names]
 
 
 def conventions_of(reports: Sequence[Graded]) -> list[Row]:
-    """Return a row for each operator with edges at which some engine has a choice, with what each chose."""
+    """Return a row for each operator at whose edges some engine has a choice, with the choice of each engine."""
     rows = [[v for v in report.verdicts if v.chapter == "edges" and v.operator] for report in reports]
     chosen = dict.fromkeys(v.operator for verdicts in rows for v in verdicts if v.verdict == "convention")
     by_name = [{v.operator: v for v in verdicts} for verdicts in rows]
@@ -65,13 +65,13 @@ def conventions_of(reports: Sequence[Graded]) -> list[Row]:
 
 
 def summary_of(name: str) -> str:
-    """Return what an operator computes, nothing for one that the table does not have."""
+    """Return the summary of an operator, or no text for one that the table does not have."""
     operator = operator_table().get(name)
     return "" if operator is None else operator.summary
 
 
 def edges_of(name: str) -> str:
-    """Return where an operator has edges."""
+    """Return the positions of an operator's edges, or no text for one that the table does not have."""
     operator = operator_table().get(name)
     return "" if operator is None else "; ".join(str(edge.where) for edge in operator.edges)
 
@@ -92,7 +92,7 @@ def _worst(verdicts: Sequence[Verdict]) -> Cell:
 
 
 def _choice(verdict: Verdict | None) -> Cell:
-    """Return which end of the legal interval was chosen."""
+    """Return a cell with the position in the legal interval that was chosen."""
     if verdict is None:
         return Cell(None)
     fact = verdict.fact
@@ -103,7 +103,7 @@ def _choice(verdict: Verdict | None) -> Cell:
 
 
 def _end(seen: float, low: float, high: float) -> str:
-    """Return where in an interval a number lies."""
+    """Return the position of a number in an interval, in words."""
     near = 1e-6 * max(abs(low), abs(high))
     if math.isnan(seen):
         return "not a number"

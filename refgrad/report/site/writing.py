@@ -1,7 +1,7 @@
-"""Writes the pages of a site: self-contained, with no network, and with nothing active that comes from an engine.
+"""Writes the pages of a site. They are self-contained, use no network, and run nothing that comes from an engine.
 
-Every value is escaped, bounded and plain; style and script stand in each page, and a policy in its head allows them by
-their hashes and nothing else.
+Every value is escaped, limited in length, and free of control characters. Each page contains its style and script. A
+security policy in its head allows these two, by their hashes, and nothing else.
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ from refgrad.report.site.tables import conventions_of, operators_of, widest_firs
 def write_site(
     folder: Path, target: Path, earlier: Sequence[Path] = (), docs: Path | None = None, course: Sequence[Any] = ()
 ) -> list[Path]:
-    """Write the site of all reports in a folder, and return its pages, the first one first.
+    """Write the site of all reports in a folder, and return the paths of its pages, beginning with the first page.
 
-    With the students of a ``course`` it is of their reports, and has a page with their points.
+    With a ``course``, the site is made from the reports of its students instead, and has a page with their points.
 
-    Where earlier folders, the oldest first, have reports of the same names, a page tells how the engines changed. The
-    documents of the folder ``docs`` become pages of the site.
-    Raises ReportError where there is no report, one is malformed, a document links to nothing, or nothing can be
-    written.
+    If ``earlier`` folders, oldest first, have reports of the same names, a page shows how the engines changed. The
+    documents in the folder ``docs`` become pages of the site.
+
+    Raises ReportError where there is no report, a report is malformed, a link in a document leads nowhere, or a page
+    cannot be written.
     """
     reports = [each["report"] for each in course if each["report"]] if course else read_folder(folder)
     writer = _Writer(reports, target)
@@ -97,7 +98,7 @@ def _overview(reports: Sequence[Graded]) -> dict[str, Any]:
 
 
 class _Writer:
-    """Collects pages, and writes them when all names are known."""
+    """Collects pages, and writes them once all names are known."""
 
     def __init__(self, reports: Sequence[Graded], target: Path) -> None:
         self.target = target
@@ -168,7 +169,7 @@ class _Writer:
         )
 
     def write(self) -> list[Path]:
-        """Write all pages. Raises ReportError where that cannot be done."""
+        """Write all pages. Raises ReportError where they cannot be written."""
         try:
             self.target.mkdir(parents=True, exist_ok=True)
             return [self._write(file, *page) for file, page in self.pages.items()]
@@ -183,7 +184,7 @@ class _Writer:
 
 
 def _told(row: Operator) -> dict[str, Any]:
-    """Return what the page of an operator says of its row."""
+    """Return the values that the page of an operator shows."""
     return {
         "signature": row.name + signature(row),
         "summary": row.summary,
@@ -211,9 +212,9 @@ def _templates() -> Environment:
 
 
 def _coded(text: str) -> Markup:
-    """Return a text in which what stands between backquotes is code."""
+    """Return a text in which the parts between backquotes are marked as code."""
     parts = plain_text(text, LONGEST).split("`")
-    if len(parts) % 2 == 0:  # one is left over
+    if len(parts) % 2 == 0:  # a backquote has no partner
         return escape("`".join(parts))
     return Markup().join(
         Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
@@ -221,7 +222,7 @@ def _coded(text: str) -> Markup:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as it may stand on a page: bounded, and without control characters."""
+    """Return a value for a page. Text is limited in length and has no control characters."""
     if isinstance(value, Markup):
         return value
     return plain_text(value, LONGEST) if isinstance(value, str) else value
