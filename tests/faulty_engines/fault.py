@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from refgrad.grading.bench import Bench
@@ -75,18 +75,14 @@ def asked_for() -> frozenset[str]:
 
 def adapter(fault: Fault) -> TapeAdapter:
     """Return the adapter of a faulty engine."""
-    return TapeAdapter(
+    return replace(
+        plain_adapter(fault.engine, *library(fault)),
         name=fault.name,
         setup=f"from tests.faulty_engines.faults import engine_of\nengine = engine_of({fault.name!r})",
-        leaf="engine.tensor({array}, requires_grad={requires_grad})",
-        value="{x}.array",
-        backward="engine.backward({output}, {seed}, retain_graph={retain_graph})",
-        gradient="{leaf}.grad",
         dtypes=("float64", "float32", "float16"),
         zero_grad="{leaf}.zero_grad()",
         grad="engine.grad({output}, {leaf}, {seed})" if issubclass(fault.engine, RecordingTape) else None,
         jvp="engine.jvp({function}, {primals}, {tangents})" if issubclass(fault.engine, ForwardTape) else None,
-        operators=spell("engine", library(fault)),
         errors={
             "freed-graph": "RuntimeError: Trying to backward through the graph a second time",
             "implicit-seed": "RuntimeError: grad can be implicitly created only for scalar outputs",

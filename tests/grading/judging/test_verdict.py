@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Level, Outcome, Totals, Verdict
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Level, Outcome, Totals, Verdict, merged
 
 
 def verdict(outcome: Outcome, level: Level = "MUST") -> Verdict:
@@ -33,3 +35,15 @@ def test_each_verdict_applies_or_is_not_offered(verdicts: list[Verdict]) -> None
     assert totals.apply + totals.not_offered == len(verdicts)
     assert totals.must_failed <= totals.failed <= totals.apply
     assert totals.failed == len([each for each in verdicts if each.verdict in FAILURES])
+
+
+@given(one=st.sampled_from(OUTCOMES), other=st.sampled_from(OUTCOMES))
+def test_of_two_searches_the_worse_verdict_is_kept_and_no_failure_is_lost(one: Outcome, other: Outcome) -> None:
+    first, second = (replace(verdict(each), message=each, examples=3) for each in (one, other))
+    both = merged(first, second)
+    assert both.verdict == min(one, other, key=OUTCOMES.index)
+    assert both.examples == 6
+    shown = [both.verdict, *(each.verdict for each in both.further)]
+    assert sorted(set(shown) & FAILURES) == sorted({one, other} & FAILURES)
+    assert len(both.further) == (one in FAILURES and other in FAILURES)
+    assert [each.message for each in both.further] == shown[1:]

@@ -107,6 +107,14 @@ def test_the_worst_number_comes_first_and_what_it_hides_is_counted() -> None:
     assert cause.hidden == ("second_order/exp",)
 
 
+def test_what_several_operators_show_in_some_runs_only_comes_behind_what_one_operator_shows() -> None:
+    one = made("edges/exp", entry("0.1"))
+    several = made("sharing/diamond", entry("0.3"))
+    assert groups(one, several) == [{"sharing/diamond"}, {"edges/exp"}]
+    flaky = [replace(each, evidence=Evidence(entry("0.3"), 4, seen=1, runs=5)) for each in (one, several)]
+    assert groups(*flaky) == [{"edges/exp"}, {"sharing/diamond"}]
+
+
 def test_what_says_nothing_of_an_engine_has_no_cause() -> None:
     assert found(document(*(each for each in VERDICTS if not each.failed))) == []
 
