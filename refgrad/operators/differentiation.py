@@ -150,8 +150,8 @@ class _Block:
     def power(self, base: _Dual, exponent: _Dual, value: str, node: ast.expr) -> list[str]:
         """Return the partials by d(a ** b) = b a ** (b - 1) da + log(a) a ** b db; b - 1 is literal if b is whole."""
         a, b = base.value, exponent.value
-        whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
-        down = f"({a}) ** {node.value - 1}" if whole else f"({a}) ** ({b} - 1)"  # type: ignore[attr-defined]
+        is_integer = isinstance(node, ast.Constant) and isinstance(node.value, int)
+        down = f"({a}) ** {node.value - 1}" if is_integer else f"({a}) ** ({b} - 1)"  # type: ignore[attr-defined]
         by_base = self.name(f"({b}) * {down}") if base.partials != self.nothing else ZERO
         by_exponent = self.name(f"log({a}) * {value}") if exponent.partials != self.nothing else ZERO
         return [

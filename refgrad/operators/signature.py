@@ -16,13 +16,13 @@ def domain(operator: Operator) -> str:
     return "" if operator.domain is None else operator.domain.source
 
 
-def edge(found: Edge) -> str:
+def edge(row: Edge) -> str:
     """Return an edge's condition and the legal derivatives there, as ``x == 0: kink, d/dx in [-1, 1]``."""
     legal = [
         f"d/d{name} {f'= {_end(low)}' if low == high else f'in [{_end(low)}, {_end(high)}]'}"
-        for name, (low, high) in found.subdifferential.items()
+        for name, (low, high) in row.subdifferential.items()
     ]
-    return f"{found.where}: {', '.join([found.kind, *legal])}"
+    return f"{row.where}: {', '.join([row.kind, *legal])}"
 
 
 def _end(end: float | str) -> str:

@@ -17,8 +17,8 @@ def applied(name: str, *arrays: Any, **attributes: Any) -> npt.NDArray[Any]:
     return np.asarray(numpy_forward(operator)(*map(np.asarray, arrays), **operator.bind(attributes)))
 
 
-def assert_close(found: Any, expected: Any) -> None:
+def assert_close(actual: Any, expected: Any) -> None:
     """See that shapes agree, and numbers to rounding."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    assert np.allclose(found, expected, rtol=1e-13, atol=1e-14)
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape
+    assert np.allclose(actual, expected, rtol=1e-13, atol=1e-14)

@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 
 from refgrad.operators.expression import Expression, ExpressionError
 from refgrad.operators.table import Edge
-from tests.operators.exact_row import ExactRow, Point, shown
+from tests.operators.exact_row import ExactRow, Point, describe
 from tests.operators.functions.digits import digits
 
 Problems = Iterator[str]
@@ -69,44 +69,44 @@ class _EdgeLint:
                 yield f"the reference {value} by {name} is outside of the legal interval [{low}, {high}]"
 
     def example(self, point: Point) -> Problems:
-        place = shown(point)
+        where = describe(point)
         try:
             met = self.row.at(Expression(self.edge.where), point)
         except ExpressionError as error:
             yield f"where: {error}"
             return
         if not met:
-            yield f"the example {place} does not meet {self.edge.where!r}"
+            yield f"the example {where} does not meet {self.edge.where!r}"
             return
         if not self.row.admits(point):
-            yield f"the example {place} is outside of the domain"
+            yield f"the example {where} is outside of the domain"
         try:
             stated = self.row.partials(point)
         except (ArithmeticError, ValueError) as error:
-            yield f"the row's partials cannot be evaluated at {place}: {type(error).__name__}"
+            yield f"the row's partials cannot be evaluated at {where}: {type(error).__name__}"
             return
         for name, value in self.edge.reference.items():
             if not _near(stated[name], value):
-                yield f"the row's partial by {name} is {mpmath.nstr(stated[name], 8)} at {place}, the reference {value}"
+                yield f"the row's partial by {name} is {mpmath.nstr(stated[name], 8)} at {where}, the reference {value}"
         if self.edge.kind == "limit":
-            yield from self.limit(point, place)
+            yield from self.limit(point, where)
             return
-        yield from self.kink(point, place)
+        yield from self.kink(point, where)
         if self.jumps(point) != (self.edge.kind == "jump"):
-            yield f"the formula {'jumps' if self.edge.kind == 'kink' else 'does not jump'} at {place}"
+            yield f"the formula {'jumps' if self.edge.kind == 'kink' else 'does not jump'} at {where}"
 
-    def kink(self, point: Point, place: str) -> Problems:
+    def kink(self, point: Point, where: str) -> Problems:
         """The legal intervals are the hulls of the slopes around, and the reference is a mean of those gradients."""
         gradients = self.gradients(point)
         for index, (name, (low, high)) in enumerate(self.edge.subdifferential.items()):
             hull = (min(g[index] for g in gradients), max(g[index] for g in gradients))
             if not (_near(hull[0], low) and _near(hull[1], high)):
-                found = [float(mpmath.nstr(end, 8)) for end in hull]
-                yield f"the legal interval of {name} is [{low}, {high}], but the slopes around {place} span {found}"
-        corners = np.array([[float(slope) for slope in gradient] for gradient in gradients])
+                slopes = [float(mpmath.nstr(end, 8)) for end in hull]
+                yield f"the legal interval of {name} is [{low}, {high}], but the slopes around {where} span {slopes}"
+        ends = np.array([[float(slope) for slope in gradient] for gradient in gradients])
         reference = [float(self.edge.reference.get(name, np.nan)) for name in self.edge.subdifferential]
-        if np.isfinite(reference).all() and not _is_mean(corners, reference):
-            yield f"the reference {dict(self.edge.reference)} is no mean of the gradients around {place}"
+        if np.isfinite(reference).all() and not _is_mean(ends, reference):
+            yield f"the reference {dict(self.edge.reference)} is no mean of the gradients around {where}"
 
     def around(self, point: Point) -> Iterator[Point]:
         """Points very near, in many directions; among them almost along each axis."""
@@ -127,31 +127,31 @@ class _EdgeLint:
         values = [self.row.at(self.row.formula, near) for near in self.around(point)]
         return not _near(min(values), max(values))
 
-    def limit(self, point: Point, place: str) -> Problems:
-        """The operator's value and its stated slopes are those that the formula has beside the point."""
+    def limit(self, point: Point, where: str) -> Problems:
+        """The operator's value and its stated slopes are those that the formula has next to the point."""
         value = self.row.at(self.row.forward, point)
         if self.edge.value is not None and not _near(value, self.edge.value):
-            yield f"the value at {place} is {mpmath.nstr(value, 8)}, the edge says {self.edge.value}"
+            yield f"the value at {where} is {mpmath.nstr(value, 8)}, the edge says {self.edge.value}"
         for name, (low, high) in self.edge.subdifferential.items():
-            beside = self.slopes_beside(point, name)
-            if not beside:
-                yield f"the formula has no slope by {name} beside {place}"
-            elif not all(_near(slope, low) and _near(slope, high) for slope in beside):
-                found = sorted({mpmath.nstr(slope, 8) for slope in beside})
-                yield f"the slope by {name} is [{low}, {high}], but beside {place} the formula's are {found}"
+            near = self.slopes_near(point, name)
+            if not near:
+                yield f"the formula has no slope by {name} next to {where}"
+            elif not all(_near(slope, low) and _near(slope, high) for slope in near):
+                limit = sorted({mpmath.nstr(slope, 8) for slope in near})
+                yield f"the slope by {name} is [{low}, {high}], but next to {where} the formula's are {limit}"
 
-    def slopes_beside(self, point: Point, name: str) -> list[Any]:
+    def slopes_near(self, point: Point, name: str) -> list[Any]:
         """Move the argument itself; where the formula has no slope along it, move the others, one by one."""
         others = [other for other in self.row.operator.differentiable_arguments if other != name]
         for group in ([name], others):
-            found = []
+            slopes = []
             for moved in group:
                 for side in (-1, 1):
                     near = {**point, moved: point[moved] + side * mpmath.mpf(NEAR)}
                     slope = self.slope(near, name) if self.row.admits(near) else None
-                    found += [] if slope is None else [slope]
-            if found:
-                return found
+                    slopes += [] if slope is None else [slope]
+            if slopes:
+                return slopes
         return []
 
     def slope(self, point: Point, name: str) -> Any | None:
@@ -179,7 +179,7 @@ def _near(a: Any, b: Any) -> bool:
     return bool(abs(a - b) <= TOLERANCE * max(1, abs(b)))
 
 
-def _is_mean(corners: npt.NDArray[np.float64], point: list[float]) -> bool:
+def _is_mean(ends: npt.NDArray[np.float64], point: list[float]) -> bool:
     """Whether weights that are not negative and sum to one make the point of the corners."""
-    _, rest = nnls(np.vstack([corners.T, np.ones(len(corners))]), np.array([*point, 1.0]))
+    _, rest = nnls(np.vstack([ends.T, np.ones(len(ends))]), np.array([*point, 1.0]))
     return bool(rest < MEAN_TOLERANCE)

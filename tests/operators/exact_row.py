@@ -118,6 +118,6 @@ class ExactRow:
         return False
 
 
-def shown(point: Point) -> str:
+def describe(point: Point) -> str:
     """Write a point into a message."""
     return ", ".join(f"{name} = {mpmath.nstr(value, 8)}" for name, value in point.items())

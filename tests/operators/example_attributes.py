@@ -10,14 +10,14 @@ LIMITS = (-1.7, 2.3)
 
 def example_attributes(row: Operator) -> dict[str, float]:
     """Return a number for each attribute: within its bounds where it has some, and on no other operand's kink."""
-    return {attribute.name: _number(attribute, place) for place, attribute in enumerate(row.attributes)}
+    return {attribute.name: _number(attribute, index) for index, attribute in enumerate(row.attributes)}
 
 
-def _number(attribute: Attribute, place: int) -> float:
+def _number(attribute: Attribute, index: int) -> float:
     low, high = attribute.bounds
     match attribute.type:
         case "int":
             return int(high)
         case "real":
             return low + 0.37 * (high - low)
-    return LIMITS[place]
+    return LIMITS[index]

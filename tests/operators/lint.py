@@ -16,10 +16,10 @@ from typing import Any
 import mpmath
 
 from refgrad.operators.expression import Expression
-from refgrad.operators.functions import FUNCTIONS, Function
+from refgrad.operators.functions import FUNCTIONS, FormulaFunction
 from refgrad.operators.table import Operator
 from tests.operators.edge_lint import edge_problems
-from tests.operators.exact_row import ExactRow, shown
+from tests.operators.exact_row import ExactRow, describe
 from tests.operators.functions.digits import DIGITS_FUNCTIONS, digits
 from tests.operators.functions.intervals import INTERVAL_FUNCTIONS
 from tests.operators.symbolic_derivative import derivative
@@ -40,8 +40,8 @@ def lint_table(table: Mapping[str, Operator]) -> list[str]:
     """Return what is wrong with the rows, each as ``FILE: operator NAME: problem``; nothing where all is right."""
     problems = [*_aliases(table)]
     for operator in table.values():
-        place = f"{operator.family}.toml: operator {operator.name!r}"
-        problems.extend(f"{place}: {problem}" for problem in _row(operator))
+        where = f"{operator.family}.toml: operator {operator.name!r}"
+        problems.extend(f"{where}: {problem}" for problem in _row(operator))
     return problems
 
 
@@ -66,21 +66,21 @@ def _function(name: str) -> Problems:
     with digits(WORKING_DIGITS):
         value = formula.function(function.parameters, DIGITS_FUNCTIONS)
         for parameter, source in zip(function.parameters, function.derivatives, strict=True):
-            if parameter in function.whole:
+            if parameter in function.integers:
                 continue
             slope = derivative(formula, function.parameters, parameter)
             stated = Expression(source).function((*function.parameters, "out"), DIGITS_FUNCTIONS)
             for point in _points(function):
                 if not _same(stated(*point, value(*point)), slope(*point)):
-                    place = ", ".join(mpmath.nstr(number, 2) for number in point)
-                    yield f"functions: {name}: the derivative {source!r} by {parameter} is wrong at {place}"
+                    where = ", ".join(mpmath.nstr(number, 2) for number in point)
+                    yield f"functions: {name}: the derivative {source!r} by {parameter} is wrong at {where}"
 
 
-def _points(function: Function) -> Iterator[list[Any]]:
+def _points(function: FormulaFunction) -> Iterator[list[Any]]:
     admits = Expression(function.domain).function(function.parameters, DIGITS_FUNCTIONS)
     for order, pair in enumerate(TRIED):
         named = zip(function.parameters, pair, strict=False)
-        point = [order if name in function.whole else mpmath.mpf(number) for name, number in named]
+        point = [order if name in function.integers else mpmath.mpf(number) for name, number in named]
         if admits(*point):
             yield point
 
@@ -127,7 +127,7 @@ def _samples(row: ExactRow) -> Problems:
         return
     box: dict[str, Any] = dict.fromkeys(row.conditions)
     box |= {name: mpmath.iv.mpf(list(bounds)) for name, bounds in samples.items()}
-    box |= {name: mpmath.iv.mpf(place) for place, name in enumerate(row.operator.attribute_names)}
+    box |= {name: mpmath.iv.mpf(index) for index, name in enumerate(row.operator.attribute_names)}
     box |= {name: mpmath.iv.mpf([low, high]) for name, (_, low, high) in row.bounds.items()}
     if domain.function(row.parameters, INTERVAL_FUNCTIONS)(**box) is not True:
         ranges = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in samples.items())
@@ -144,17 +144,17 @@ def _values(row: ExactRow) -> Problems:
     if len(points) < POINTS:
         yield f"only {len(points)} of the points tried are in the domain"
     for point in islice((p for p in points if not _real(row.at(row.formula, p))), 1):
-        yield f"the formula is no real number at {shown(point)}, which is in the domain"
+        yield f"the formula is no real number at {describe(point)}, which is in the domain"
     for key, computed in (("forward", row.forward), ("rounding", row.rounding)):
         wrong = (p for p in points if not _same(row.at(computed, p), row.at(row.formula, p)))
         for point in islice(wrong, 1):
-            yield f"{key} {computed.source!r} is not the formula at {shown(point)}"
+            yield f"{key} {computed.source!r} is not the formula at {describe(point)}"
     for name, slope in row.slopes.items():
         source = row.operator.partials[name].source
         wrong = (p for p in points if not _same(row.partials(p)[name], slope(**p)))
         for point in islice(wrong, 1):
-            found, right = (mpmath.nstr(value, 8) for value in (row.partials(point)[name], slope(**point)))
-            yield f"the partial {source!r} by {name} is {found} at {shown(point)}, but the formula's slope is {right}"
+            stated, right = (mpmath.nstr(value, 8) for value in (row.partials(point)[name], slope(**point)))
+            yield f"the partial {source!r} by {name} is {stated} at {describe(point)}, but the formula has {right}"
 
 
 def _real(value: Any) -> bool:

@@ -64,15 +64,15 @@ def vjp(
     """Return the cotangent of every argument by the row's own rule; None where it is not needed."""
     operator = operator_table()[name]
     bound = operator.bind(attributes)
-    wanted = tuple(needs or (array.dtype != np.bool_ for array in arrays))
+    requested = tuple(needs or (array.dtype != np.bool_ for array in arrays))
     out = np.asarray(numpy_forward(operator)(*arrays, **bound))
     if operator.structure is None:
         return [
             _summed(cotangent * partial(operator, argument)(*arrays, **bound, out=out), array.shape) if need else None
-            for argument, array, need in zip(operator.argument_names, arrays, wanted, strict=True)
+            for argument, array, need in zip(operator.argument_names, arrays, requested, strict=True)
         ]
     values = {**dict(zip(operator.argument_names, arrays, strict=False)), "out": out}
-    node = Node(operator, tuple(array.shape for array in arrays), wanted, bound, values)
+    node = Node(operator, tuple(array.shape for array in arrays), requested, bound, values)
     return list(operator.structure.vjp(NumpyOperators(), cotangent, node))
 
 

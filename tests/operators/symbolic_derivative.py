@@ -58,5 +58,5 @@ def derivative(
     expression = sympy.sympify(_in_symbols(formula, symbols))
     slope = sympy.diff(expression, symbols[by])
     steps = {step.__name__: DIGITS_FUNCTIONS[name] for name, step in STEPPED.items()}
-    found: Callable[..., Any] = sympy.lambdify([*symbols.values()], slope, [steps, "mpmath"])
-    return found
+    result: Callable[..., Any] = sympy.lambdify([*symbols.values()], slope, [steps, "mpmath"])
+    return result

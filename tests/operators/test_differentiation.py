@@ -95,7 +95,7 @@ def test_the_speed_along_a_line_is_the_sum_of_the_partials(source: str, x: Any, 
         ("a * x", (15, 3, 0)),
     ],
 )
-def test_simple_rules_keep_whole_numbers_whole(source: str, expected: tuple[object, ...]) -> None:
+def test_simple_rules_keep_integers(source: str, expected: tuple[object, ...]) -> None:
     function = differentiate(Expression(source), ARGUMENTS, ("a",), SYSTEM)
     assert function(5, 2, 3) == expected
 

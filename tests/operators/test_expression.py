@@ -109,7 +109,7 @@ def test_a_decimal_is_exact_when_a_float64_holds_it(text: str, exact: bool) -> N
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10))
-def test_a_compiled_formula_computes_what_it_says(x: float, y: float) -> None:
+def test_a_compiled_formula_computes_its_value(x: float, y: float) -> None:
     function = Expression("maximum(x, y) * 0.1 + x ** 2 if x > y and y != 0 else -abs(y) / 4").function(
         ("x", "y"), NUMPY_FUNCTIONS
     )

@@ -17,11 +17,11 @@ from tests.operators.lint import lint_functions, lint_table
 
 
 def problems(operator: Operator) -> list[str]:
-    """What the lint says of one row, without the row's name."""
-    place = f"{operator.family}.toml: operator {operator.name!r}: "
-    found = lint_table({operator.name: operator})
-    assert all(problem.startswith(place) for problem in found)
-    return [problem.removeprefix(place) for problem in found]
+    """Return the problems that the lint reports of one row, without the row's name."""
+    where = f"{operator.family}.toml: operator {operator.name!r}: "
+    lines = lint_table({operator.name: operator})
+    assert all(line.startswith(where) for line in lines)
+    return [line.removeprefix(where) for line in lines]
 
 
 def row(name: str, **changes: Any) -> Operator:
@@ -104,7 +104,7 @@ def test_loading_the_table_does_not_load_what_the_lint_needs() -> None:
     ],
 )
 def test_a_planted_mistake_is_named(operator: Operator, problem: str) -> None:
-    assert any(found.startswith(problem) for found in problems(operator)), problems(operator)
+    assert any(line.startswith(problem) for line in problems(operator)), problems(operator)
 
 
 @pytest.mark.parametrize("name", ["relu", "abs", "maximum", "minimum", "clip"])
@@ -154,7 +154,7 @@ def test_a_branch_on_a_condition_is_no_kink() -> None:
         ),
         (
             row("sinc", edges=edge("sinc", subdifferential={"x": (0, 1)})),
-            ["edge 1: the slope by x is [0, 1], but beside x = 0.0 the formula's are "],
+            ["edge 1: the slope by x is [0, 1], but next to x = 0.0 the formula's are "],
         ),
         (
             row("power", edges=edge("power", 1, subdifferential={"x": (0, 0)}, reference={"x": 0})),
@@ -166,20 +166,20 @@ def test_a_branch_on_a_condition_is_no_kink() -> None:
     ],
 )
 def test_an_edge_that_is_not_justified_is_named(operator: Operator, expected: list[str]) -> None:
-    found = list(dict.fromkeys(problem.replace("-0.0", "0.0") for problem in problems(operator)))
-    for problem, beginning in zip(found, expected, strict=False):
+    reported = list(dict.fromkeys(problem.replace("-0.0", "0.0") for problem in problems(operator)))
+    for problem, beginning in zip(reported, expected, strict=False):
         assert problem.startswith(beginning.replace("-0.0", "0.0"))
-    assert len(found) >= len(expected)
+    assert len(reported) >= len(expected)
 
 
 def test_a_jump_that_is_called_a_kink_is_named() -> None:
-    found = problems(row("floor", edges=edge("floor", kind="kink")))
-    assert found == [f"edge 1: the formula jumps at x = {x}" for x in ("2.0", "0.0", "-1.0")]
+    reported = problems(row("floor", edges=edge("floor", kind="kink")))
+    assert reported == [f"edge 1: the formula jumps at x = {x}" for x in ("2.0", "0.0", "-1.0")]
 
 
 def test_a_kink_that_is_called_a_jump_is_named() -> None:
-    found = problems(row("relu", edges=edge("relu", kind="jump", examples=({"x": 0.0},))))
-    assert found == ["edge 1: the formula does not jump at x = 0.0"]
+    reported = problems(row("relu", edges=edge("relu", kind="jump", examples=({"x": 0.0},))))
+    assert reported == ["edge 1: the formula does not jump at x = 0.0"]
 
 
 @pytest.mark.parametrize(
@@ -194,21 +194,21 @@ def test_a_kink_that_is_called_a_jump_is_named() -> None:
     ],
 )
 def test_a_formula_of_an_edge_that_is_wrong_is_named(changes: dict[str, Any], problem: str) -> None:
-    found = problems(row("elu", edges=edge("elu", **changes)))
-    assert any(text.startswith(problem) for text in found), found
+    reported = problems(row("elu", edges=edge("elu", **changes)))
+    assert any(text.startswith(problem) for text in reported), reported
 
 
 def test_attributes_are_tried_within_their_bounds() -> None:
     changed = row("polygamma", partials=partials(x="polygamma(n + 1, x) if n < 3 else 0"))
-    assert any("the partial 'polygamma(n + 1, x) if n < 3 else 0' by x is 0" in found for found in problems(changed))
+    assert any("the partial 'polygamma(n + 1, x) if n < 3 else 0' by x is 0" in line for line in problems(changed))
 
 
 def test_a_reference_outside_of_the_legal_interval_is_named() -> None:
     changed = row(
         "relu", partials=partials(x="1 if x > 0 else (0 if x < 0 else 2)"), edges=edge("relu", reference={"x": 2})
     )
-    found = problems(changed)
-    assert "edge 1: the reference 2 by x is outside of the legal interval [0, 1]" in found
+    reported = problems(changed)
+    assert "edge 1: the reference 2 by x is outside of the legal interval [0, 1]" in reported
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -239,8 +239,8 @@ def test_other_weights_at_a_tie_that_sum_to_one_are_justified() -> None:
 def test_an_alias_that_another_row_has_is_named() -> None:
     table = operator_table()
     first, second = row("exp", aliases=("log", "e")), row("sin", aliases=("e",))
-    found = lint_table({"exp": first, "sin": second, "log": table["log"]})
-    assert found == [
+    reported = lint_table({"exp": first, "sin": second, "log": table["log"]})
+    assert reported == [
         "elementwise.toml: operator 'exp': alias 'log' belongs to 'log'",
         "elementwise.toml: operator 'sin': alias 'e' belongs to 'exp'",
     ]

@@ -151,10 +151,10 @@ def test_a_rule_may_be_asked_for_one_argument_and_saves_only_what_that_needs(see
     arrays = [values[argument] for argument in step.arguments]
     cotangent = np.ones(forward(name, arrays, keywords(step)).shape)
     everything = vjp(name, arrays, keywords(step), cotangent)
-    for place, array in enumerate(arrays):
+    for index, array in enumerate(arrays):
         if array.dtype != np.bool_:
-            alone = vjp(name, arrays, keywords(step), cotangent, [i == place for i in range(len(arrays))])
-            assert np.array_equal(alone[place], everything[place])  # type: ignore[arg-type]
+            single = vjp(name, arrays, keywords(step), cotangent, [i == index for i in range(len(arrays))])
+            assert np.array_equal(single[index], everything[index])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,8 @@ def test_a_row_has_the_values_of_an_independent_library(row: Operator) -> None:
     attributes = example_attributes(row)
     known = KNOWN[row.name]
     expected = known(*operands, *attributes.values())
-    found = numpy_forward(row)(*operands, **attributes)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+    result = numpy_forward(row)(*operands, **attributes)
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize(("x", "even"), [(0.5, 0.0), (1.5, 2.0), (2.5, 2.0), (-0.5, 0.0), (-1.5, -2.0)])
@@ -113,6 +113,6 @@ def test_the_slope_of_a_step_vanishes(row: Operator) -> None:
 def test_what_is_no_finite_number_is_replaced_in_its_own_dtype(dtype: type[np.floating[Any]]) -> None:
     largest = float(np.finfo(dtype).max)
     x = np.array([np.nan, np.inf, -np.inf, 0.0, largest, -largest], dtype=dtype)
-    found = numpy_forward(operator_table()["nan_to_num"])(x, nan=1.0, posinf=20.0, neginf=-7.0)
-    assert found.dtype == dtype
-    assert found.tolist() == [1.0, 20.0, -7.0, 0.0, largest, -largest]
+    result = numpy_forward(operator_table()["nan_to_num"])(x, nan=1.0, posinf=20.0, neginf=-7.0)
+    assert result.dtype == dtype
+    assert result.tolist() == [1.0, 20.0, -7.0, 0.0, largest, -largest]

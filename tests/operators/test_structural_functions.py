@@ -104,7 +104,7 @@ def test_arrays_are_joined_along_an_axis_or_a_new_one() -> None:
         ((3,), (1,), np.array(5.0)),
     ],
 )
-def test_what_is_added_twice_at_a_place_is_summed(shape: tuple[int, ...], index: tuple[Any, ...], x: Array) -> None:
+def test_what_is_added_twice_at_an_index_is_summed(shape: tuple[int, ...], index: tuple[Any, ...], x: Array) -> None:
     expected = np.zeros(shape)
     np.add.at(expected, tuple(list(i) if isinstance(i, tuple) else i for i in index), x)
     assert np.array_equal(apply("add_at", x, shape=shape, index=index), expected)

@@ -102,7 +102,7 @@ def test_a_malformed_row_is_named_with_what_is_wrong(tmp_path: Path, text: str, 
     assert loaded(tmp_path, text) == message
 
 
-def test_a_row_says_what_it_leaves_to_engines_at_exceptional_numbers(tmp_path: Path) -> None:
+def test_a_row_states_what_it_leaves_to_engines_at_exceptional_numbers(tmp_path: Path) -> None:
     text = ROW + 'exceptional = { conventions = ["nan", "containment"], reason = "so it is" }\n'
     (tmp_path / "own.toml").write_text(text, encoding="utf-8")
     exceptional = load_operators(tmp_path)["double"].exceptional

@@ -78,14 +78,14 @@ def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, A
 
 def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return an operator as formulas call it: with integer parameters, which are its attributes, by position."""
-    parameters, whole = FUNCTIONS[name].parameters, FUNCTIONS[name].whole
-    if not whole:
+    parameters, integers = FUNCTIONS[name].parameters, FUNCTIONS[name].integers
+    if not integers:
         return operator
 
     def called(*operands: Any) -> Tensor:
         given = dict(zip(parameters, operands, strict=True))
-        tensors = [given[parameter] for parameter in parameters if parameter not in whole]
-        return operator(*tensors, **{parameter: given[parameter] for parameter in whole})
+        tensors = [given[parameter] for parameter in parameters if parameter not in integers]
+        return operator(*tensors, **{parameter: given[parameter] for parameter in integers})
 
     return called
 

@@ -14,6 +14,6 @@ A new function needs a row, and an entry in each column that cannot use the row'
 imports only the rows and ``python_floats``, since the libraries of the other columns are slow to import.
 """
 
-from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS, Function
+from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS, FormulaFunction
 
-__all__ = ["CONSTANTS", "FUNCTIONS", "Function"]
+__all__ = ["CONSTANTS", "FUNCTIONS", "FormulaFunction"]

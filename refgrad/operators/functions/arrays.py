@@ -21,9 +21,9 @@ def _scipy(name: str) -> Callable[..., Any]:
     return function
 
 
-def _in_format_of(x: Any, found: Any) -> Any:
+def _in_format_of(x: Any, result: Any) -> Any:
     """Cast a result of scipy to float16 if ``x`` is float16, for which scipy returns a wider format."""
-    return found.astype(np.float16) if getattr(x, "dtype", None) == np.float16 else found
+    return result.astype(np.float16) if getattr(x, "dtype", None) == np.float16 else result
 
 
 def _special(name: str) -> Callable[[Any], Any]:
@@ -47,11 +47,11 @@ def _besselie(n: float, x: Any) -> Any:
     order = int(abs(n))
     if order in SCALED_BESSEL:
         return SCALED_BESSEL[order](x)
-    found, is_far = _modified("ive", order, x), np.abs(x) > FAR
+    result, is_far = _modified("ive", order, x), np.abs(x) > FAR
     if not np.any(is_far):
-        return found
+        return result
     far = _besselie(order - 2, x) - 2 * (order - 1) / np.where(is_far, x, FAR) * _besselie(order - 1, x)
-    return _in_format_of(x, np.where(is_far, far, found))
+    return _in_format_of(x, np.where(is_far, far, result))
 
 
 def _modified(name: str, order: int, x: Any) -> Any:
@@ -69,8 +69,8 @@ def _sphericalj(n: float, x: Any) -> Any:
 def _of_order(name: str, order: int, x: Any, first: Any, border: float) -> Any:
     """Return scipy's function of an order, but ``first``, the first term of the series, where |x| < ``border``."""
     is_near = np.abs(x) < border
-    found = np.where(is_near, first, _scipy(name)(order, np.where(is_near, border, x)))
-    return found.astype(np.asarray(x).dtype)[()]
+    result = np.where(is_near, first, _scipy(name)(order, np.where(is_near, border, x)))
+    return result.astype(np.asarray(x).dtype)[()]
 
 
 def _sigmoid(x: Any) -> Any:

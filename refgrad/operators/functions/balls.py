@@ -18,6 +18,7 @@ from flint import arb, ctx
 from refgrad.operators.functions.column import column
 from refgrad.operators.functions.decisions import Decision, logical_and, logical_not, logical_or
 from refgrad.operators.functions.special_balls import (
+    as_integer,
     bessel,
     cube_root,
     erfcx,
@@ -27,7 +28,6 @@ from refgrad.operators.functions.special_balls import (
     scaled_bessel,
     spherical_bessel_function,
     toward_zero,
-    whole,
 )
 
 
@@ -130,9 +130,9 @@ CELLS: Mapping[str, Any] = MappingProxyType(
         "lgamma": of_ball(lambda x: x.lgamma() if x > 0 else arb.nan()),
         "digamma": of_ball(lambda x: x.digamma() if x > 0 else arb.nan()),
         "polygamma": polygamma,
-        "besseli": lambda order, x: bessel(whole(order))(x),
-        "besselie": lambda order, x: scaled_bessel(whole(order))(x),
-        "sphericalj": lambda order, x: spherical_bessel_function(whole(order))(x),
+        "besseli": lambda order, x: bessel(as_integer(order))(x),
+        "besselie": lambda order, x: scaled_bessel(as_integer(order))(x),
+        "sphericalj": lambda order, x: spherical_bessel_function(as_integer(order))(x),
         "i0e": scaled_bessel(0),
         "i1e": scaled_bessel(1),
     }

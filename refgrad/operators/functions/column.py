@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from refgrad.operators.expression import Expression
-from refgrad.operators.functions.rows import FUNCTIONS, Function
+from refgrad.operators.functions.rows import FUNCTIONS, FormulaFunction
 
 
 class ColumnError(ValueError):
@@ -19,7 +19,7 @@ def column(
     cells: Mapping[str, Any],
     grammar: Mapping[str, Any],
     absent: frozenset[str] = frozenset(),
-    rows: Mapping[str, Function] = FUNCTIONS,
+    rows: Mapping[str, FormulaFunction] = FUNCTIONS,
 ) -> Mapping[str, Any]:
     """Return the functions of all rows in one number system, by name, together with the system's grammar.
 
@@ -46,7 +46,7 @@ def _check(system: str, names: set[str] | frozenset[str], complaint: str) -> Non
         raise ColumnError(f"the column of {system} {complaint.format(sorted(names))}")
 
 
-def _defined(system: str, name: str, row: Function, functions: Mapping[str, Any]) -> Any:
+def _defined(system: str, name: str, row: FormulaFunction, functions: Mapping[str, Any]) -> Any:
     if row.definition is None:
         raise ColumnError(f"the column of {system} lacks {name!r}, which has no definition")
     definition = Expression(row.definition)

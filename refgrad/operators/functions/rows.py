@@ -18,12 +18,12 @@ Nature = Literal["analytic", "kinked", "stepped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FormulaFunction:
     """A function of the formula language: its parameters and, parameter by parameter, its derivative.
 
     ``domain`` is where formulas may call it; the derivatives hold in its interior. ``definition`` is a formula over the
-    rows above, for every number system that has no better implementation. ``whole`` are parameters that take only plain
-    integers; they are constant, and the operator of the function's name has them as attributes.
+    rows above, for every number system that has no better implementation. ``integers`` are parameters that take only
+    plain integers; they are constant, and the operator of the function's name has them as attributes.
     """
 
     parameters: tuple[str, ...]
@@ -31,22 +31,22 @@ class Function:
     domain: str = "True"
     definition: str | None = None
     nature: Nature = "analytic"
-    whole: frozenset[str] = frozenset()
+    integers: frozenset[str] = frozenset()
 
 
 def _of_one(
     derivative: str, definition: str | None = None, domain: str = "True", nature: Nature = "analytic"
-) -> Function:
-    return Function(("x",), (derivative,), domain, definition, nature)
+) -> FormulaFunction:
+    return FormulaFunction(("x",), (derivative,), domain, definition, nature)
 
 
 def _of_two(
     derivatives: tuple[str, str], definition: str | None = None, domain: str = "True", nature: Nature = "analytic"
-) -> Function:
-    return Function(("x", "y"), derivatives, domain, definition, nature)
+) -> FormulaFunction:
+    return FormulaFunction(("x", "y"), derivatives, domain, definition, nature)
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType({
+FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
     "exp": _of_one("out"),
     "log": _of_one("1 / x", domain="x > 0"),
     "expm1": _of_one("out + 1", "exp(x) - 1"),
@@ -77,7 +77,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "round": _of_one("0", nature="stepped"),
     "maximum": _of_two(("1 if x > y else 0", "0 if x > y else 1"), "x if x > y else y", nature="kinked"),
     "minimum": _of_two(("1 if x < y else 0", "0 if x < y else 1"), "x if x < y else y", nature="kinked"),
-    "arctan2": Function(("y", "x"), ("x / (x * x + y * y)", "-y / (x * x + y * y)"), "y != 0 or x > 0"),
+    "arctan2": FormulaFunction(("y", "x"), ("x / (x * x + y * y)", "-y / (x * x + y * y)"), "y != 0 or x > 0"),
     "hypot": _of_two(("x / out", "y / out"), "sqrt(x * x + y * y)"),
     "cbrt": _of_one("1 / (3 * out * out)"),
     "erf": _of_one("2 / sqrt(pi) * exp(-x * x)"),
@@ -85,24 +85,26 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({
     "erfcx": _of_one("2 * x * out - 2 / sqrt(pi)", "exp(x * x) * erfc(x)"),
     "erfinv": _of_one("sqrt(pi) / 2 * exp(out * out)", domain="x > -1 and x < 1"),
     "lgamma": _of_one("digamma(x)", domain="x > 0"),
-    "polygamma": Function(("n", "x"), ("0", "polygamma(n + 1, x)"), "x > 0", whole=frozenset({"n"})),
+    "polygamma": FormulaFunction(("n", "x"), ("0", "polygamma(n + 1, x)"), "x > 0", integers=frozenset({"n"})),
     "digamma": _of_one("polygamma(1, x)", "polygamma(0, x)", domain="x > 0"),
-    "besseli": Function(("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), whole=frozenset({"n"})),
+    "besseli": FormulaFunction(
+        ("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), integers=frozenset({"n"})
+    ),
     # The order is |n|; DLMF 10.51.2
-    "sphericalj": Function(
+    "sphericalj": FormulaFunction(
         ("n", "x"),
         ("0", "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)"),
-        whole=frozenset({"n"}),
+        integers=frozenset({"n"}),
     ),
     "i0": _of_one("i1(x)", "besseli(0, x)"),
     "i1": _of_one("(i0(x) + besseli(2, x)) / 2", "besseli(1, x)"),
     "i0e": _of_one("i1e(x) - (out if x > 0 else -out)", "i0(x) * exp(-abs(x))", nature="kinked"),
-    "besselie": Function(
+    "besselie": FormulaFunction(
         ("n", "x"),
         ("0", "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - (out if x > 0 else -out)"),
         definition="besseli(n, x) * exp(-abs(x))",
         nature="kinked",
-        whole=frozenset({"n"}),
+        integers=frozenset({"n"}),
     ),
     "i1e": _of_one(
         "(i0e(x) + besselie(2, x)) / 2 - (out if x > 0 else -out)",

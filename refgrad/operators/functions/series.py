@@ -94,7 +94,7 @@ def _expm1(number: Any) -> Any:
     return from_zero(x.exp()) + x[0].expm1()
 
 
-def _odd_and_even(d: arb_series) -> tuple[arb_series, arb_series]:
+def _sinh_and_cosh(d: arb_series) -> tuple[arb_series, arb_series]:
     """Return sinh and cosh of a series with constant term 0; only terms that are exactly zero cancel."""
     up, down = d.exp(), (-d).exp()
     return (up - down) / 2, (up + down) / 2
@@ -102,21 +102,21 @@ def _odd_and_even(d: arb_series) -> tuple[arb_series, arb_series]:
 
 def _sinh(number: Any) -> Any:
     x = lifted(number)
-    odd, even = _odd_and_even(from_zero(x))
-    return even * x[0].sinh() + odd * x[0].cosh()
+    sinh, cosh = _sinh_and_cosh(from_zero(x))
+    return cosh * x[0].sinh() + sinh * x[0].cosh()
 
 
 def _cosh(number: Any) -> Any:
     x = lifted(number)
-    odd, even = _odd_and_even(from_zero(x))
-    return even * x[0].cosh() + odd * x[0].sinh()
+    sinh, cosh = _sinh_and_cosh(from_zero(x))
+    return cosh * x[0].cosh() + sinh * x[0].sinh()
 
 
 def _tanh(number: Any) -> Any:
     """Apply the addition theorem, with 1 - tanh² = 1 / cosh², which does not cancel where tanh is near 1."""
     x = lifted(number)
-    odd, even = _odd_and_even(from_zero(x))
-    start, step = x[0].tanh(), odd / even
+    sinh, cosh = _sinh_and_cosh(from_zero(x))
+    start, step = x[0].tanh(), sinh / cosh
     return step / (step * start + 1) / (x[0].cosh() * x[0].cosh()) + start
 
 

@@ -16,7 +16,7 @@ def of_ball(function: Callable[[arb], arb]) -> Callable[[Any], arb]:
     return lambda x: function(x if type(x) is arb else arb(x))
 
 
-def whole(number: Any) -> int:
+def as_integer(number: Any) -> int:
     """Convert a plain integer, or one that is a ball or a constant series, to ``int``."""
     if type(number) is int:
         return number
@@ -34,10 +34,10 @@ def monotone(function: Callable[[arb], arb], x: arb) -> arb:
     before = ctx.prec
     ctx.prec = 2 * before
     try:
-        found = function(x) if x.is_exact() else function(x.lower()).union(function(x.upper()))
+        result = function(x) if x.is_exact() else function(x.lower()).union(function(x.upper()))
     finally:
         ctx.prec = before
-    return +found
+    return +result
 
 
 def erfcx(x: arb) -> arb:
@@ -58,9 +58,9 @@ def toward_zero(x: arb) -> arb:
 def nearest_even(x: arb) -> arb:
     """Return the nearest integer; ties go to the even one."""
     moved = x + HALF
-    found = moved.floor()
-    ties = moved.is_exact() and found.is_exact() and bool(moved == found)
-    return found - 1 if ties and whole(found) % 2 else found
+    nearest = moved.floor()
+    ties = moved.is_exact() and nearest.is_exact() and bool(moved == nearest)
+    return nearest - 1 if ties and as_integer(nearest) % 2 else nearest
 
 
 def log_gamma_coefficients(x: Any, length: int) -> list[arb]:
@@ -76,7 +76,7 @@ def log_gamma_coefficients(x: Any, length: int) -> list[arb]:
 
 def polygamma(order: Any, x: Any) -> arb:
     """Return the derivative of log Γ of order ``order`` + 1 (DLMF 5.15), which is monotone for x > 0."""
-    above = whole(order) + 1
+    above = as_integer(order) + 1
 
     def derivative(x: arb) -> arb:
         return log_gamma_coefficients(x, above + 1)[above] * factorial(above)
@@ -100,10 +100,10 @@ def spherical_bessel_function(order: int) -> Callable[[Any], arb]:
     def at(x: arb) -> arb:
         if not bool(abs(x) > n + 1):
             return x**n / prod(range(1, 2 * n + 2, 2)) * (-x * x / 4).hypgeom_0f1(arb(n) + arb(3) / 2)
-        below, found = x.cos() / x, x.sin() / x
+        below, current = x.cos() / x, x.sin() / x
         for k in range(n):
-            below, found = found, (2 * k + 1) / x * found - below
-        return found
+            below, current = current, (2 * k + 1) / x * current - below
+        return current
 
     return of_ball(at)
 

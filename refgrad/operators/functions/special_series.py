@@ -14,11 +14,11 @@ from typing import Any
 from flint import arb, arb_series, ctx
 
 from refgrad.operators.functions.special_balls import (
+    as_integer,
     cube_root,
     erfcx,
     log_gamma_coefficients,
     spherical_bessel_function,
-    whole,
 )
 
 Coefficients = Callable[[arb, int], Sequence[arb]]
@@ -55,33 +55,33 @@ def composed(coefficients: Coefficients) -> Callable[[Any], Any]:
 
 def cube_roots(x: arb, length: int) -> list[arb]:
     """Return the Taylor coefficients of the cube root at x (the binomial series of exponent 1/3)."""
-    found = [cube_root(x)]
+    coefficients = [cube_root(x)]
     for k in range(1, length):
-        found.append(found[-1] * (4 - 3 * k) / (3 * k) / x)
-    return found
+        coefficients.append(coefficients[-1] * (4 - 3 * k) / (3 * k) / x)
+    return coefficients
 
 
 def scaled_tails(x: arb, length: int) -> list[arb]:
     """Return the Taylor coefficients of erfcx at x, from y' = 2 x y - 2 / sqrt(pi)."""
-    found = [erfcx(x), 2 * x * erfcx(x) - 2 / arb.pi().sqrt()]
+    coefficients = [erfcx(x), 2 * x * erfcx(x) - 2 / arb.pi().sqrt()]
     for k in range(1, length - 1):
-        found.append((2 * x * found[k] + 2 * found[k - 1]) / (k + 1))
-    return found[:length]
+        coefficients.append((2 * x * coefficients[k] + 2 * coefficients[k - 1]) / (k + 1))
+    return coefficients[:length]
 
 
 def erfinv(number: Any) -> Any:
     """Return erfinv by Picard iteration of y' = sqrt(pi) / 2 exp(y²), which adds one coefficient per round."""
     x = lifted(number)
     start, scale = x[0].erfinv(), arb.pi().sqrt() / 2
-    found = arb_series([start])
+    result = arb_series([start])
     for _ in range(1, ctx.cap):
-        found = ((found * found).exp() * scale * x.derivative()).integral() + start
-    return found
+        result = ((result * result).exp() * scale * x.derivative()).integral() + start
+    return result
 
 
 def polygamma(order: Any, number: Any) -> Any:
     """Return the derivative of log Γ of order ``order`` + 1, from FLINT's series of log Γ (DLMF 5.15)."""
-    above = whole(order) + 1
+    above = as_integer(order) + 1
 
     def coefficients(x: arb, length: int) -> list[arb]:
         logarithms = log_gamma_coefficients(x, above + length)[above:]
@@ -95,7 +95,7 @@ def bessel(order: Any, number: Any) -> Any:
 
     The k-th derivative of I_n is 2 to the -k times the sum of C(k, j) I_{n - k + 2 j} (DLMF 10.29.5).
     """
-    n = whole(order)
+    n = as_integer(order)
 
     def coefficients(x: arb, length: int) -> list[arb]:
         values = [x.bessel_i(arb(m)) for m in range(n + length)]
@@ -107,21 +107,21 @@ def bessel(order: Any, number: Any) -> Any:
 
 def spherical_bessel(order: Any, number: Any) -> Any:
     """Return the spherical Bessel function of order |n|; a derivative combines two orders (DLMF 10.51.2)."""
-    n = abs(whole(order))
+    n = abs(as_integer(order))
 
     def coefficients(x: arb, length: int) -> list[arb]:
         values = [spherical_bessel_function(m)(x) for m in range(n + length)]
-        weights, found = {n: Fraction(1)}, list[arb]()
+        weights, derivatives = {n: Fraction(1)}, list[arb]()
         for k in range(length):
             total = sum((arb(w.numerator) / w.denominator * values[m] for m, w in weights.items()), arb(0))
-            found.append(total / factorial(k))
+            derivatives.append(total / factorial(k))
             changed: dict[int, Fraction] = {}
             for m, w in weights.items():
                 changed[m + 1] = changed.get(m + 1, Fraction(0)) - w * Fraction(m + 1, 2 * m + 1)
                 if m:
                     changed[m - 1] = changed.get(m - 1, Fraction(0)) + w * Fraction(m, 2 * m + 1)
             weights = changed
-        return found
+        return derivatives
 
     return composed(coefficients)(number)
 

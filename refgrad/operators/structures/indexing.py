@@ -46,11 +46,11 @@ def take_vjp(ops: Any, cotangent: Any, node: RecordedNode) -> Cotangents:
 def add_at_forward(_system: Any, x: Any, *, shape: Shape, index: tuple[Position, ...]) -> Any:
     """Return zeros of ``shape`` with ``x`` added at ``index``: the transpose of ``index`` and ``take``."""
     result = np.zeros(shape, dtype=x.dtype)
-    places = numpy_index(index)
-    picked = result[(*places, ...)].shape
+    indices = numpy_index(index)
+    picked = result[(*indices, ...)].shape
     if picked != np.shape(x):
         raise ValueError(f"the index picks {picked} of {shape}, but there are {np.shape(x)} entries to add")
-    np.add.at(result, places, x)
+    np.add.at(result, indices, x)
     return result
 
 

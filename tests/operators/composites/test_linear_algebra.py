@@ -91,8 +91,8 @@ def test_every_row_is_held_against_numpy() -> None:
 
 @pytest.mark.parametrize("size", REFLECTIONS)
 def test_a_reflection_undoes_itself_without_error(size: int) -> None:
-    whole, divisor = REFLECTIONS[size]
-    assert (np.matmul(whole, whole) == divisor**2 * np.eye(size)).all()
+    numerators, divisor = REFLECTIONS[size]
+    assert (np.matmul(numerators, numerators) == divisor**2 * np.eye(size)).all()
 
 
 @given(st.integers(2, 4).flatmap(lambda n: st.lists(st.integers(-3, 3), min_size=n * n, max_size=n * n)))

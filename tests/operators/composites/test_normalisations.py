@@ -23,9 +23,9 @@ def test_softmax_and_its_kin_are_those_of_scipy(axis: int) -> None:
 
 @pytest.mark.parametrize("axis", [None, 0, (0, 2)])
 def test_what_is_standardized_has_the_mean_0_and_the_variance_1(axis: Any) -> None:
-    found = applied("standardize", X, axis=axis, eps=0.0)
-    assert np.allclose(found.mean(axis=axis), 0, atol=1e-14)
-    assert np.allclose(found.var(axis=axis), 1, rtol=1e-13)
+    result = applied("standardize", X, axis=axis, eps=0.0)
+    assert np.allclose(result.mean(axis=axis), 0, atol=1e-14)
+    assert np.allclose(result.var(axis=axis), 1, rtol=1e-13)
 
 
 @pytest.mark.engines

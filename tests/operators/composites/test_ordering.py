@@ -65,26 +65,26 @@ def test_no_entries_have_no_median() -> None:
 
 
 @given(NUMBERS)
-def test_the_first_of_a_tie_has_the_place(numbers: list[float]) -> None:
+def test_of_a_tie_the_first_index_counts(numbers: list[float]) -> None:
     x = np.array(numbers) / 16  # neither their differences nor their products with a place overflow
     assert applied("times_argmax", x).tolist() == (x * np.argmax(x)).tolist()
     assert applied("times_argmin", x).tolist() == (x * np.argmin(x)).tolist()
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_places_are_counted_along_an_axis(axis: int) -> None:
+def test_indices_are_counted_along_an_axis(axis: int) -> None:
     assert_close(applied("times_argmax", X, axis=axis), X * np.argmax(X, axis=axis, keepdims=True))
     assert_close(applied("times_argmin", X, axis=axis), X * np.argmin(X, axis=axis, keepdims=True))
 
 
-def test_no_entries_have_no_place() -> None:
+def test_the_index_of_an_extremum_needs_entries() -> None:
     for axis in (None, 1):
-        with pytest.raises(ValueError, match="no place"):
+        with pytest.raises(ValueError, match="no index"):
             applied("times_argmax", np.zeros((2, 0)), axis=axis)
 
 
 @pytest.mark.parametrize(("name", "find"), [("times_argmax", np.argmax), ("times_argmin", np.argmin)])
-def test_a_place_has_no_slope(name: str, find: Callable[..., Any]) -> None:
+def test_an_index_has_no_slope(name: str, find: Callable[..., Any]) -> None:
     x = engine.tensor(X, requires_grad=True)
     getattr(engine, name)(x, axis=1).sum().backward()
     assert x.grad is not None

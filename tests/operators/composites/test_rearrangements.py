@@ -60,9 +60,9 @@ def test_the_value_is_pytorchs(name: str) -> None:
 def test_delete_and_insert_undo_each_other(axis: int | None, position: int) -> None:
     shorter = apply("delete", X, axis=axis, position=position)
     assert np.array_equal(shorter, np.delete(X, position, axis))
-    place = position % (X.size if axis is None else X.shape[axis])
+    index = position % (X.size if axis is None else X.shape[axis])
     assert np.array_equal(
-        np.delete(apply("insert", shorter, axis=axis, position=place, value=7.0), place, axis), shorter
+        np.delete(apply("insert", shorter, axis=axis, position=index, value=7.0), index, axis), shorter
     )
 
 
@@ -96,7 +96,7 @@ def test_a_border_of_copies_is_numpys(mode: Any) -> None:
     assert np.array_equal(apply("pad_by_copies", X, pad_width=widths, mode=mode), np.pad(X, widths, mode=mode))
 
 
-def test_entries_that_are_scattered_to_one_place_add_up() -> None:
+def test_entries_that_are_scattered_to_one_index_add_up() -> None:
     x, source = np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0])
     assert np.array_equal(apply("scatter_add", x, source, axis=0, indices=(0, 2, 0)), [41.0, 2.0, 23.0])
     assert np.array_equal(apply("put", x, source, accumulate=True, indices=(-3, 2, 0)), [41.0, 2.0, 23.0])
@@ -105,7 +105,7 @@ def test_entries_that_are_scattered_to_one_place_add_up() -> None:
 
 
 @pytest.mark.parametrize("name", ["put", "index_put"])
-def test_no_place_is_written_twice(name: str) -> None:
+def test_no_index_is_written_twice(name: str) -> None:
     with pytest.raises(ValueError, match="twice"):
         apply(name, np.zeros(3), np.ones(2), accumulate=False, indices=(1, -2))
 
@@ -114,11 +114,11 @@ def test_no_place_is_written_twice(name: str) -> None:
     ("reduce", "with_self", "without"),
     [("sum", 8.0, 7.0), ("prod", 10.0, 10.0), ("mean", 8 / 3, 3.5), ("max", 5.0, 5.0), ("min", 1.0, 2.0)],
 )
-def test_a_place_that_nothing_goes_to_keeps_its_entry(reduce: str, with_self: float, without: float) -> None:
+def test_an_index_that_nothing_is_written_to_keeps_its_entry(reduce: str, with_self: float, without: float) -> None:
     x, source = np.array([1.0, 4.0]), np.array([2.0, 5.0])
     for include, expected in ((True, with_self), (False, without)):
-        given = {"axis": 0, "indices": (0, 0), "reduce": reduce, "include_self": include}
-        assert np.allclose(apply("scatter_reduce", x, source, **given), [expected, 4.0], rtol=1e-15)
+        arguments = {"axis": 0, "indices": (0, 0), "reduce": reduce, "include_self": include}
+        assert np.allclose(apply("scatter_reduce", x, source, **arguments), [expected, 4.0], rtol=1e-15)
 
 
 def test_all_classes_of_shapes_and_axes_are_drawn() -> None:
@@ -129,10 +129,10 @@ def test_all_classes_of_shapes_and_axes_are_drawn() -> None:
     shapes = {shape for _, shape in steps}
     assert any(0 in shape for shape in shapes)
     assert {(1,), (2, 2), (3, 3), (2, 3, 2)} <= shapes
-    assert any(isinstance(given["source"], int) and given["source"] < 0 for given, _ in steps)
+    assert any(isinstance(drawn["source"], int) and drawn["source"] < 0 for drawn, _ in steps)
     cycles = {
-        tuple(np.moveaxis(np.empty((1, 2, 3)), given["source"], given["destination"]).shape)
-        for given, shape in steps
+        tuple(np.moveaxis(np.empty((1, 2, 3)), drawn["source"], drawn["destination"]).shape)
+        for drawn, shape in steps
         if len(shape) == 3
     }
     assert {(2, 3, 1), (3, 1, 2)} <= cycles
@@ -147,5 +147,5 @@ def test_scalars_and_arrays_without_entries_are_drawn(name: str) -> None:
 
 def test_what_a_mask_makes_no_number_is_replaced() -> None:
     mask = np.array([True, False, False, True])
-    found = apply("masked_nan_to_num", X, mask, nan=1.5)
-    assert found.tolist() == np.nan_to_num(np.where(mask, np.nan, X), nan=1.5).tolist()
+    result = apply("masked_nan_to_num", X, mask, nan=1.5)
+    assert result.tolist() == np.nan_to_num(np.where(mask, np.nan, X), nan=1.5).tolist()

@@ -56,8 +56,8 @@ def test_a_transposed_convolution_is_the_transpose() -> None:
 
 
 def test_padding_is_never_the_largest() -> None:
-    found = forward("max_pool1d", [[-5.0, -7.0, -9.0]], size=3, stride=2, padding=1)
-    assert found.tolist() == [[-5.0, -7.0]]
+    result = forward("max_pool1d", [[-5.0, -7.0, -9.0]], size=3, stride=2, padding=1)
+    assert result.tolist() == [[-5.0, -7.0]]
 
 
 def test_padding_counts_in_a_mean_only_where_asked() -> None:
@@ -73,8 +73,8 @@ def test_a_window_that_reaches_too_far_is_left_out_or_cut_off() -> None:
 
 
 def test_a_straight_line_is_interpolated_to_a_straight_line() -> None:
-    found = forward("interpolate_linear", [[[0.0, 1.0, 2.0]]], size=5, align_corners=True)
-    np.testing.assert_allclose(found, [[[0.0, 0.5, 1.0, 1.5, 2.0]]], rtol=0, atol=1e-15)
+    result = forward("interpolate_linear", [[[0.0, 1.0, 2.0]]], size=5, align_corners=True)
+    np.testing.assert_allclose(result, [[[0.0, 0.5, 1.0, 1.5, 2.0]]], rtol=0, atol=1e-15)
 
 
 def test_channels_that_fall_into_no_groups_are_refused() -> None:

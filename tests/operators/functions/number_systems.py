@@ -51,12 +51,12 @@ class System:
     largest: float = inf
     smallest: float = 0.0
 
-    def agrees(self, found: Value, truth: Value) -> bool:
+    def agrees(self, result: Value, truth: Value) -> bool:
         """Whether a value is the truth to the digits and in the range that the system has."""
         share = mpmath.mpf(10) ** -self.digits
-        if found is None:
+        if result is None:
             return bool(abs(truth) > self.largest * (1 - share))
-        return bool(abs(found - truth) <= share * abs(truth) + self.smallest)
+        return bool(abs(result - truth) <= share * abs(truth) + self.smallest)
 
 
 def in_domain(name: str, point: Point) -> bool:
@@ -74,7 +74,7 @@ def arguments(name: str, point: Point, number: Callable[[float], Any]) -> list[A
     """Return the point in a system's numbers; parameters that take whole numbers stay plain integers."""
     row = FUNCTIONS[name]
     named = zip(row.parameters, point, strict=True)
-    return [int(x) if parameter in row.whole else number(x) for parameter, x in named]
+    return [int(x) if parameter in row.integers else number(x) for parameter, x in named]
 
 
 @lru_cache(maxsize=ROOM)

@@ -9,15 +9,15 @@ import pytest
 
 from refgrad.engine.operators.vocabulary import ON_ARRAYS
 from refgrad.operators import Expression
-from refgrad.operators.functions import FUNCTIONS, Function
+from refgrad.operators.functions import FUNCTIONS, FormulaFunction
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.functions.column import ColumnError, column
 from refgrad.operators.functions.rows import CONSTANTS
 
 ROWS = {
-    "half": Function(("x",), ("1 / 2",)),
-    "exp": Function(("x",), ("out",), definition="1 + x"),
-    "log": Function(("x",), ("1 / x",), definition="exp(x) - exp(1)"),
+    "half": FormulaFunction(("x",), ("1 / 2",)),
+    "exp": FormulaFunction(("x",), ("out",), definition="1 + x"),
+    "log": FormulaFunction(("x",), ("1 / x",), definition="exp(x) - exp(1)"),
 }
 NUMBERS = {"number": float}
 
@@ -50,10 +50,10 @@ def test_what_is_declared_absent_is_not_there() -> None:
         ({"half": half}, ("exp",), "the column of numbers lacks ['exp'], by which 'log' is defined"),
     ],
 )
-def test_a_hole_is_refused(cells: Mapping[str, Any], absent: tuple[str, ...], message: str) -> None:
-    with pytest.raises(ColumnError) as refusal:
+def test_a_gap_in_a_column_is_an_error(cells: Mapping[str, Any], absent: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ColumnError) as error:
         complete(cells, *absent)
-    assert str(refusal.value) == message
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -23,7 +23,7 @@ from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.functions.number_systems import BITS, DIGITS, SYSTEMS, Point, arguments, in_domain, truth
 
 CELLS = [(name, system) for name in FUNCTIONS for system in SYSTEMS if name not in SYSTEMS[system].absent]
-SLOPES = [(name, p) for name, row in FUNCTIONS.items() for p in row.parameters if p not in row.whole]
+SLOPES = [(name, p) for name, row in FUNCTIONS.items() for p in row.parameters if p not in row.integers]
 
 HALVES = tuple(sign * half / 2 for half in range(8) for sign in (1.0, -1.0))
 """Zeros of either sign, ties between integers, integers, and the poles and borders of all domains."""
@@ -41,7 +41,7 @@ MAGNIFIED: Final = 100
 def edges(name: str, numbers: tuple[float, ...]) -> list[Point]:
     """Return the points of those numbers, each with each for a function of two."""
     row = FUNCTIONS[name]
-    return [*product(*(ORDERS if parameter in row.whole else numbers for parameter in row.parameters))]
+    return [*product(*(ORDERS if parameter in row.integers else numbers for parameter in row.parameters))]
 
 
 @cache
@@ -56,7 +56,7 @@ def ordinary(draw: st.DrawFn, name: str) -> Point:
     row = FUNCTIONS[name]
     unit = "x < 1" in row.domain or "x <= 1" in row.domain
     number = st.floats(-1, 1, width=16) if unit else st.floats(-25, 25, width=16)
-    point = tuple(draw(st.sampled_from(ORDERS) if p in row.whole else number) for p in row.parameters)
+    point = tuple(draw(st.sampled_from(ORDERS) if p in row.integers else number) for p in row.parameters)
     assume(in_domain(name, point))
     return point
 
@@ -83,15 +83,15 @@ def is_singular(name: str, point: Point) -> bool:
     """Whether a function may have no series there: at a jump, at a kink, or where a slope is infinite."""
     row = FUNCTIONS[name]
     if row.nature != "analytic":
-        numbers = [x for parameter, x in zip(row.parameters, point, strict=True) if parameter not in row.whole]
+        numbers = [x for parameter, x in zip(row.parameters, point, strict=True) if parameter not in row.integers]
         return any((2 * x).is_integer() for x in numbers) or len(set(numbers)) < len(numbers)
-    return any(slope(name, p, point) is None for p in row.parameters if p not in row.whole)
+    return any(slope(name, p, point) is None for p in row.parameters if p not in row.integers)
 
 
 def magnifies(name: str, point: Point, value: Any) -> bool:
     """Whether a value changes by far more than its operands do, each by its own measure: next to a zero, mostly."""
     row = FUNCTIONS[name]
-    slopes = [(x, slope(name, p, point)) for p, x in zip(row.parameters, point, strict=True) if p not in row.whole]
+    slopes = [(x, slope(name, p, point)) for p, x in zip(row.parameters, point, strict=True) if p not in row.integers]
     return any(rate is not None and abs(x * rate) > MAGNIFIED * abs(value) for x, rate in slopes)
 
 
@@ -101,9 +101,9 @@ def test_a_column_has_the_value_of_the_function_at_edges_of_its_domain(name: str
     points = [p for p in edges_inside(name) if all(map(column.takes, p))]
     assert points
     for point in points:
-        found = column.value(name, point)
-        unknown = system == "series" and found is None and is_singular(name, point)
-        assert unknown or column.agrees(found, truth(name, point)), f"{point}: {found}, not {truth(name, point)}"
+        value = column.value(name, point)
+        unknown = system == "series" and value is None and is_singular(name, point)
+        assert unknown or column.agrees(value, truth(name, point)), f"{point}: {value}, not {truth(name, point)}"
 
 
 @pytest.mark.parametrize(("name", "system"), [cell for cell in CELLS if FUNCTIONS[cell[0]].domain != "True"])
@@ -121,17 +121,17 @@ def test_all_columns_have_the_value_of_the_function_at_ordinary_points(name: str
     for system, column in SYSTEMS.items():
         if name in column.absent or (system == "float32" and expected and magnifies(name, point, expected)):
             continue
-        found = column.value(name, point)
-        unknown = system == "series" and found is None and is_singular(name, point)
-        assert unknown or column.agrees(found, expected), f"{system}: {found}, not {expected}"
+        value = column.value(name, point)
+        unknown = system == "series" and value is None and is_singular(name, point)
+        assert unknown or column.agrees(value, expected), f"{system}: {value}, not {expected}"
 
 
 def test_float32_is_right_next_to_a_zero_as_far_as_it_can_be() -> None:
     point = (3.0, 6.984375)
     expected = truth("sphericalj", point)
     assert magnifies("sphericalj", point, expected)
-    found = SYSTEMS["float32"].value("sphericalj", point)
-    assert abs(found - expected) < abs(6.984375 * slope("sphericalj", "x", point)) * 2.0**-24
+    value = SYSTEMS["float32"].value("sphericalj", point)
+    assert abs(value - expected) < abs(6.984375 * slope("sphericalj", "x", point)) * 2.0**-24
 
 
 @pytest.mark.parametrize(("name", "parameter"), SLOPES)
@@ -142,13 +142,13 @@ def test_a_derivative_is_that_of_flint_s_series(name: str, parameter: str, data:
     row = FUNCTIONS[name]
     with series_precision(BITS, 2):
         numbers = arguments(name, point, arb)
-        place = row.parameters.index(parameter)
-        numbers[place] = arb_series([numbers[place], 1])
-        found = coefficient(series_functions(BITS)[name](*numbers), 1)
+        index = row.parameters.index(parameter)
+        numbers[index] = arb_series([numbers[index], 1])
+        value = coefficient(series_functions(BITS)[name](*numbers), 1)
     with mpmath.workdps(DIGITS):
-        assert found.rad() <= abs(found.mid()) * 2.0**-100
+        assert value.rad() <= abs(value.mid()) * 2.0**-100
         expected = slope(name, parameter, point)
-        assert abs(mpmath.mpf(found.mid().str(DIGITS, radius=False)) - expected) <= 1e-40 * abs(expected)
+        assert abs(mpmath.mpf(value.mid().str(DIGITS, radius=False)) - expected) <= 1e-40 * abs(expected)
 
 
 @pytest.mark.parametrize(("name", "parameter"), [pair for pair in SLOPES if pair[0] not in COMPLEX_ABSENT])

@@ -30,19 +30,19 @@ LENGTH = 5
 def coefficients(function: Any, point: float) -> list[Any]:
     """By mpmath: of the function of point + 2 t - t²."""
     with mpmath.workdps(60):
-        found = mpmath.taylor(lambda t: function(point + 2 * t - t * t), 0, LENGTH - 1)
-        return [mpmath.nstr(c, 50) for c in found]
+        result = mpmath.taylor(lambda t: function(point + 2 * t - t * t), 0, LENGTH - 1)
+        return [mpmath.nstr(c, 50) for c in result]
 
 
 @pytest.mark.parametrize(("name", "point"), [(name, point) for name in SMOOTH for point in POINTS[name]])
 def test_a_series_has_the_coefficients_that_mpmath_finds(name: str, point: float) -> None:
     expected = coefficients(DIGITS_FUNCTIONS[name], point)
     with series_precision(160, LENGTH):
-        found = SERIES_FUNCTIONS[name](arb_series([point, 2, -1]))
-        assert BALL_FUNCTIONS[name](arb(point)).overlaps(found[0])
+        actual = SERIES_FUNCTIONS[name](arb_series([point, 2, -1]))
+        assert BALL_FUNCTIONS[name](arb(point)).overlaps(actual[0])
         for order, number in enumerate(expected):
-            assert abs(found[order] - arb(number)) < arb("1e-25")
-            assert float(found[order].rad()) < 1e-30
+            assert abs(actual[order] - arb(number)) < arb("1e-25")
+            assert float(actual[order].rad()) < 1e-30
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
@@ -50,8 +50,8 @@ def test_a_series_has_the_coefficients_that_mpmath_finds(name: str, point: float
 def test_a_series_of_an_order_has_the_coefficients_that_mpmath_finds(name: str, n: int) -> None:
     expected = coefficients(lambda x: DIGITS_FUNCTIONS[name](n, x), 1.375)
     with series_precision(160, LENGTH):
-        found = SERIES_FUNCTIONS[name](arb(n), arb_series([1.375, 2, -1]))
-        assert all(abs(found[order] - arb(number)) < arb("1e-20") for order, number in enumerate(expected))
+        actual = SERIES_FUNCTIONS[name](arb(n), arb_series([1.375, 2, -1]))
+        assert all(abs(actual[order] - arb(number)) < arb("1e-20") for order, number in enumerate(expected))
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ def ordered(ops: Operators, x: Any, axis: int) -> list[Any]:
     """Return the slices along an axis, with entries sorted in increasing order across the slices."""
     parts = slices(ops, x, axis)
     for last in range(len(parts) - 1, 0, -1):
-        for place in range(last):
-            low, high = parts[place], parts[place + 1]
-            parts[place], parts[place + 1] = ops.minimum(low, high), ops.maximum(low, high)
+        for index in range(last):
+            low, high = parts[index], parts[index + 1]
+            parts[index], parts[index + 1] = ops.minimum(low, high), ops.maximum(low, high)
     return parts
 
 
@@ -62,21 +62,21 @@ def quantile(ops: Operators, x: Any, *, q: float, axis: int, keepdims: bool) -> 
     The weight is computed by operators, so that its rounding error is tracked.
     """
     parts = ordered(ops, require_entries(x), axis)
-    place = q * (len(parts) - 1)
-    low = floor(place)
-    found = parts[low]
-    if place > low:
+    rank = q * (len(parts) - 1)
+    low = floor(rank)
+    result = parts[low]
+    if rank > low:
         weight = ops.subtract(ops.multiply(ops.constant(np.array(q)), float(len(parts) - 1)), float(low))
-        found = ops.add(found, ops.multiply(weight, ops.subtract(parts[low + 1], found)))
-    return _reduced(ops, x, found, axis, keepdims=keepdims)
+        result = ops.add(result, ops.multiply(weight, ops.subtract(parts[low + 1], result)))
+    return _reduced(ops, x, result, axis, keepdims=keepdims)
 
 
 def median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
     """Return the median along an axis: the middle entry in order, or the mean of the two middle ones."""
     parts = ordered(ops, require_entries(x), axis)
     low, high = parts[(len(parts) - 1) // 2], parts[len(parts) // 2]
-    found = low if low is high else ops.divide(ops.add(low, high), 2.0)
-    return _reduced(ops, x, found, axis, keepdims=keepdims)
+    result = low if low is high else ops.divide(ops.add(low, high), 2.0)
+    return _reduced(ops, x, result, axis, keepdims=keepdims)
 
 
 def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
@@ -89,38 +89,38 @@ def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
 
 def times_argmax(ops: Operators, x: Any, *, axis: int | None) -> Any:
     """Return ``x`` times the argmax along an axis, or of the flattened array; of a tie, the first index."""
-    return _times_place(ops, x, axis, descending=True)
+    return _times_index(ops, x, axis, descending=True)
 
 
 def times_argmin(ops: Operators, x: Any, *, axis: int | None) -> Any:
     """Return ``x`` times the argmin along an axis, or of the flattened array; of a tie, the first index."""
-    return _times_place(ops, x, axis, descending=False)
+    return _times_index(ops, x, axis, descending=False)
 
 
-def _times_place(ops: Operators, x: Any, axis: int | None, *, descending: bool) -> Any:
+def _times_index(ops: Operators, x: Any, axis: int | None, *, descending: bool) -> Any:
     flat = ops.reshape(x, shape=(prod(x.shape),)) if axis is None else x
     parts = slices(ops, flat, axis or 0)
     if not parts:
-        raise ValueError("there is no place of the most extreme of no entries")
-    place = _place(ops, parts, descending=descending)
-    return ops.multiply(x, place if axis is None else ops.expand_dims(place, axis=axis_of(x, axis)))
+        raise ValueError("there is no index of an extremum of no entries")
+    index = _extreme_index(ops, parts, descending=descending)
+    return ops.multiply(x, index if axis is None else ops.expand_dims(index, axis=axis_of(x, axis)))
 
 
-def _place(ops: Operators, parts: list[Any], *, descending: bool) -> Any:
+def _extreme_index(ops: Operators, parts: list[Any], *, descending: bool) -> Any:
     """Return the index of the first extreme entry, updated part by part by steps whose derivative is zero."""
-    best, place = parts[0], ops.constant(np.zeros(parts[0].shape))
+    best, index = parts[0], ops.constant(np.zeros(parts[0].shape))
     for number, part in enumerate(parts[1:], 1):
         ahead = ops.sign(ops.subtract(part, best) if descending else ops.subtract(best, part))
         moves = ops.floor(
             ops.add(ops.multiply(ahead, 0.5), 0.75)
         )  # 1 if the part is more extreme, else 0, also in a tie
-        place = ops.add(place, ops.multiply(moves, ops.subtract(number, place)))
+        index = ops.add(index, ops.multiply(moves, ops.subtract(number, index)))
         best = ops.maximum(best, part) if descending else ops.minimum(best, part)
-    return place
+    return index
 
 
-def _reduced(ops: Operators, x: Any, found: Any, axis: int, *, keepdims: bool) -> Any:
-    return ops.expand_dims(found, axis=axis_of(x, axis)) if keepdims else found
+def _reduced(ops: Operators, x: Any, result: Any, axis: int, *, keepdims: bool) -> Any:
+    return ops.expand_dims(result, axis=axis_of(x, axis)) if keepdims else result
 
 
 COMPOSITES: Mapping[str, Composite] = MappingProxyType({

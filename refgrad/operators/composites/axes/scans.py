@@ -24,8 +24,8 @@ def scan(step: str) -> Callable[..., Any]:
 
 def prefixes(ops: Operators, x: Any, axis: int, reduction: Callable[[Any], Any]) -> Any:
     """Return the reduction of the entries up to each index of an axis, each computed separately."""
-    places = range(1, length_along(x, axis) + 1)
-    parts = [reduction(stretch(ops, x, axis, 0, place)) for place in places]
+    lengths = range(1, length_along(x, axis) + 1)
+    parts = [reduction(stretch(ops, x, axis, 0, length)) for length in lengths]
     return ops.stack(*parts, axis=axis_of(x, axis)) if parts else x
 
 
@@ -63,7 +63,7 @@ def trapezoid(ops: Operators, y: Any, x: Any, *, axis: int) -> Any:
     """
     length = length_along(y, axis)
     if length == 0:
-        raise ValueError("there is no integral over no places")
+        raise ValueError("there is no integral over no points")
     heights = ops.add(stretch(ops, y, axis, 1, length), stretch(ops, y, axis, 0, length - 1))
     return ops.sum(ops.divide(ops.multiply(diff(ops, x, n=1, axis=axis), heights), 2.0), axis=axis)
 

@@ -29,7 +29,7 @@ def stretch(ops: Operators, x: Any, axis: int, start: int, stop: int) -> Any:
 def slices(ops: Operators, x: Any, axis: int) -> list[Any]:
     """Return the slice at each index of an axis, without the axis."""
     before = (slice(None),) * axis_of(x, axis)
-    return [ops.index(x, index=(*before, place)) for place in range(length_along(x, axis))]
+    return [ops.index(x, index=(*before, position)) for position in range(length_along(x, axis))]
 
 
 def gathered(ops: Operators, x: Any, axis: Axes) -> Any:

@@ -103,9 +103,9 @@ def _squared(x: Any) -> tuple[int, ...]:
 def corrcoef(ops: Operators, x: Any) -> Any:
     """Return the correlations of the rows of a matrix: covariances divided by both standard deviations."""
     count = x.shape[0]
-    places = tuple(range(count))
+    indices = tuple(range(count))
     covariances = ops.reshape(cov(ops, x, correction=1), shape=(count, count))
-    deviations = ops.sqrt(ops.index(covariances, index=(places, places)))
+    deviations = ops.sqrt(ops.index(covariances, index=(indices, indices)))
     rows = ops.divide(covariances, ops.reshape(deviations, shape=(count, 1)))
     return ops.reshape(ops.divide(rows, deviations), shape=_squared(x))
 

@@ -12,14 +12,14 @@ import numpy as np
 from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.composites.entries.rearrangement import (
     BLANK,
-    Places,
+    Positions,
     blanks,
     filled,
     joined,
     joined_between_zeros,
     moved,
     moved_between_zeros,
-    places_of,
+    positions_of,
     required,
 )
 from refgrad.operators.structure import refuse_size
@@ -35,111 +35,113 @@ def pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: float) ->
 
 def constant_pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: float) -> Any:
     """Pad each axis with ``value`` before and after its entries; a negative width cuts entries off."""
-    (places,) = places_of(x.shape)
+    (positions,) = positions_of(x.shape)
     required(len(pad_width) == len(x.shape), "pad_width needs a pair of widths for each axis")
     cuts = [(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pad_width, strict=True)]
     required(all(start <= stop for start, stop in cuts), "more is cut off than there is")
-    cut = places[tuple(slice(*pair) for pair in cuts)]
+    cut = positions[tuple(slice(*pair) for pair in cuts)]
     widths = [(max(0, a), max(0, b)) for a, b in pad_width]
     return filled(ops, [x], np.pad(cut, widths, constant_values=BLANK) if widths else cut, value)
 
 
-def pad_by_copies(places: Places, *, pad_width: tuple[Pair, ...], mode: Literal["reflect", "edge", "wrap"]) -> Places:
+def pad_by_copies(
+    positions: Positions, *, pad_width: tuple[Pair, ...], mode: Literal["reflect", "edge", "wrap"]
+) -> Positions:
     """Pad each axis with copies of entries: mirrored without the border, of the border, or from the other side."""
-    required(len(pad_width) == places.ndim, "pad_width needs a pair of widths for each axis")
+    required(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
     room = {"reflect": -1, "edge": 1 << 30, "wrap": 0}[mode]
-    for length, pair in zip(places.shape, pad_width, strict=True):
+    for length, pair in zip(positions.shape, pad_width, strict=True):
         required(min(pair) >= 0 and max(pair) <= length + room and (length > 0 or mode != "edge"), "too wide a border")
-    return np.pad(places, pad_width, mode=mode) if pad_width else places
+    return np.pad(positions, pad_width, mode=mode) if pad_width else positions
 
 
-def repeat(places: Places, *, repeats: int | tuple[int, ...], axis: int | None) -> Places:
+def repeat(positions: Positions, *, repeats: int | tuple[int, ...], axis: int | None) -> Positions:
     """Repeat every entry of an axis several times in a row."""
-    return np.repeat(places, repeats, axis=axis)
+    return np.repeat(positions, repeats, axis=axis)
 
 
-def roll(places: Places, *, axis: Any, shift: Any) -> Places:
+def roll(positions: Positions, *, axis: Any, shift: Any) -> Positions:
     """Shift entries along axes; those moved beyond one end come back at the other."""
-    return np.roll(places, shift, axis)
+    return np.roll(positions, shift, axis)
 
 
-def moveaxis(places: Places, *, source: Any, destination: Any) -> Places:
+def moveaxis(positions: Positions, *, source: Any, destination: Any) -> Positions:
     """Move axes to other positions; the others keep their order."""
-    return np.moveaxis(places, source, destination)
+    return np.moveaxis(positions, source, destination)
 
 
-def diagonal(places: Places, *, offset: int, axes: Pair) -> Places:
+def diagonal(positions: Positions, *, offset: int, axes: Pair) -> Positions:
     """Return a diagonal of two axes as a new last axis; ``offset`` counts to the right, or down if negative."""
-    return np.diagonal(places, offset, *axes)
+    return np.diagonal(positions, offset, *axes)
 
 
-def diag_embed(places: Places, *, offset: int, axes: Pair) -> Places:
+def diag_embed(positions: Positions, *, offset: int, axes: Pair) -> Positions:
     """Return matrices with the last axis as diagonal; their rows and columns are ``axes`` of the result."""
-    length = places.shape[-1]
-    result = blanks(*places.shape[:-1], length + abs(offset), length + abs(offset))
+    length = positions.shape[-1]
+    result = blanks(*positions.shape[:-1], length + abs(offset), length + abs(offset))
     rows = np.arange(length) + max(0, -offset)
-    result[..., rows, rows + offset] = places
+    result[..., rows, rows + offset] = positions
     return np.moveaxis(result, (-2, -1), axes)
 
 
-def diag(places: Places, *, k: int) -> Places:
+def diag(positions: Positions, *, k: int) -> Positions:
     """Return the matrix with a vector as its diagonal, or the diagonal of a matrix."""
-    if places.ndim == 1:
-        return diag_embed(places, offset=k, axes=(0, 1))
-    required(places.ndim == 2, "diag takes a vector or a matrix")  # noqa: PLR2004 (the rank of a matrix)
-    return np.diagonal(places, k)
+    if positions.ndim == 1:
+        return diag_embed(positions, offset=k, axes=(0, 1))
+    required(positions.ndim == 2, "diag takes a vector or a matrix")  # noqa: PLR2004 (the rank of a matrix)
+    return np.diagonal(positions, k)
 
 
-def tril(places: Places, *, k: int) -> Places:
+def tril(positions: Positions, *, k: int) -> Positions:
     """Keep the entries on and below a diagonal of the last two axes; the others are BLANK."""
-    required(places.ndim > 1, "there are no rows and columns")
-    return np.where(np.tri(places.shape[-2], places.shape[-1], k, dtype=bool), places, BLANK)
+    required(positions.ndim > 1, "there are no rows and columns")
+    return np.where(np.tri(positions.shape[-2], positions.shape[-1], k, dtype=bool), positions, BLANK)
 
 
-def triu(places: Places, *, k: int) -> Places:
+def triu(positions: Positions, *, k: int) -> Positions:
     """Keep the entries on and above a diagonal of the last two axes; the others are BLANK."""
-    required(places.ndim > 1, "there are no rows and columns")
-    return np.where(np.tri(places.shape[-2], places.shape[-1], k - 1, dtype=bool), BLANK, places)
+    required(positions.ndim > 1, "there are no rows and columns")
+    return np.where(np.tri(positions.shape[-2], positions.shape[-1], k - 1, dtype=bool), BLANK, positions)
 
 
-def flatten(places: Places, *, start_dim: int, end_dim: int) -> Places:
+def flatten(positions: Positions, *, start_dim: int, end_dim: int) -> Positions:
     """Merge the axes from ``start_dim`` to ``end_dim``; a scalar becomes a vector."""
-    rank = max(1, places.ndim)
+    rank = max(1, positions.ndim)
     required(-rank <= min(start_dim, end_dim) and max(start_dim, end_dim) < rank, "there is no such axis")
     start, end = start_dim % rank, end_dim % rank
     required(start <= end, "the last axis comes before the first")
-    middle = prod(places.shape[start : end + 1])
-    return places.reshape(*places.shape[:start], middle, *places.shape[end + 1 :])
+    middle = prod(positions.shape[start : end + 1])
+    return positions.reshape(*positions.shape[:start], middle, *positions.shape[end + 1 :])
 
 
-def unflatten(places: Places, *, axis: int, sizes: tuple[int, ...]) -> Places:
+def unflatten(positions: Positions, *, axis: int, sizes: tuple[int, ...]) -> Positions:
     """Split an axis into several, one length of which may be -1, to be inferred."""
     required(len(sizes) > 0, "an axis becomes at least one")
-    axis %= places.ndim
-    inner = np.empty(places.shape[axis]).reshape(sizes).shape
-    return places.reshape(*places.shape[:axis], *inner, *places.shape[axis + 1 :])
+    axis %= positions.ndim
+    inner = np.empty(positions.shape[axis]).reshape(sizes).shape
+    return positions.reshape(*positions.shape[:axis], *inner, *positions.shape[axis + 1 :])
 
 
-def expand(places: Places, *, shape: tuple[int, ...]) -> Places:
+def expand(positions: Positions, *, shape: tuple[int, ...]) -> Positions:
     """Broadcast to ``shape``, in which -1 keeps a length."""
-    have = (*(-1,) * (len(shape) - places.ndim), *places.shape)
+    have = (*(-1,) * (len(shape) - positions.ndim), *positions.shape)
     required(len(have) == len(shape), "an axis is missing")
-    return np.broadcast_to(places, [h if n == -1 else n for n, h in zip(shape, have, strict=True)])
+    return np.broadcast_to(positions, [h if n == -1 else n for n, h in zip(shape, have, strict=True)])
 
 
-def broadcast_arrays(*arrays: Places) -> Places:
+def broadcast_arrays(*arrays: Positions) -> Positions:
     """Broadcast all arrays to one shape, and stack them."""
     return np.stack(np.broadcast_arrays(*arrays))
 
 
-def meshgrid(*arrays: Places, indexing: Literal["xy", "ij"]) -> Places:
+def meshgrid(*arrays: Positions, indexing: Literal["xy", "ij"]) -> Positions:
     """Return the coordinates of a grid, one array for each vector, in a stack."""
     required(all(x.ndim == 1 for x in arrays), "the coordinates of an axis are a vector")
     refuse_size(len(arrays) * prod(x.size for x in arrays))
     return np.stack(np.meshgrid(*arrays, indexing=indexing))
 
 
-def block_diag(*arrays: Places) -> Places:
+def block_diag(*arrays: Positions) -> Positions:
     """Return the block-diagonal matrix of the arrays; vectors are rows."""
     required(all(x.ndim < 3 for x in arrays), "a block is a matrix")  # noqa: PLR2004 (the rank of a matrix is two)
     blocks = [np.atleast_2d(x) for x in arrays]
@@ -151,79 +153,79 @@ def block_diag(*arrays: Places) -> Places:
     return result
 
 
-def part_of(parts: Sequence[Places], part: int) -> Places:
+def part_of(parts: Sequence[Positions], part: int) -> Positions:
     """Return the part with index ``part``. Raises ValueError if there is none."""
     required(-len(parts) <= part < len(parts), f"there are {len(parts)} parts, and none is number {part}")
     return parts[part]
 
 
-def array_split(places: Places, *, axis: int, sections: int, part: int) -> Places:
+def array_split(positions: Positions, *, axis: int, sections: int, part: int) -> Positions:
     """Return one of ``sections`` parts of an axis; the first are longer by one if they cannot be equal."""
-    return part_of(np.array_split(places, sections, axis), part)
+    return part_of(np.array_split(positions, sections, axis), part)
 
 
-def split_at(places: Places, *, axis: int, points: tuple[int, ...], part: int) -> Places:
+def split_at(positions: Positions, *, axis: int, points: tuple[int, ...], part: int) -> Positions:
     """Return one of the parts of an axis that is split before each of the points."""
-    return part_of(np.split(places, points, axis), part)
+    return part_of(np.split(positions, points, axis), part)
 
 
-def split_by_size(places: Places, *, axis: int, size: int, part: int) -> Places:
+def split_by_size(positions: Positions, *, axis: int, size: int, part: int) -> Positions:
     """Return one of the parts of length ``size``, the last of which may be shorter; an empty axis is one part."""
-    points = range(size, places.shape[axis], size)
-    return part_of(np.split(places, list(points), axis), part)
+    points = range(size, positions.shape[axis], size)
+    return part_of(np.split(positions, list(points), axis), part)
 
 
-def chunk(places: Places, *, axis: int, chunks: int, part: int) -> Places:
+def chunk(positions: Positions, *, axis: int, chunks: int, part: int) -> Positions:
     """Return one of at most ``chunks`` parts of length ceil(n / chunks), where n is the length of the axis."""
-    if places.shape[axis] == 0:
-        return part_of([places] * chunks, part)
-    return split_by_size(places, axis=axis, size=-(-places.shape[axis] // chunks), part=part)
+    if positions.shape[axis] == 0:
+        return part_of([positions] * chunks, part)
+    return split_by_size(positions, axis=axis, size=-(-positions.shape[axis] // chunks), part=part)
 
 
-def unstack(places: Places, *, axis: int, position: int) -> Places:
+def unstack(positions: Positions, *, axis: int, position: int) -> Positions:
     """Return one of the arrays that are stacked along an axis."""
-    picked: Places = np.take(places, position, axis)
+    picked: Positions = np.take(positions, position, axis)
     return picked
 
 
-def pixel_shuffle(places: Places, *, factor: int) -> Places:
+def pixel_shuffle(positions: Positions, *, factor: int) -> Positions:
     """Move channels into blocks of ``factor`` by ``factor`` pixels."""
-    *lead, channels, height, width = places.shape
+    *lead, channels, height, width = positions.shape
     required(channels % factor**2 == 0, "the channels do not fill blocks")
-    blocks = places.reshape(*lead, channels // factor**2, factor, factor, height, width)
+    blocks = positions.reshape(*lead, channels // factor**2, factor, factor, height, width)
     n = len(lead)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
     return blocks.transpose(order).reshape(*lead, channels // factor**2, height * factor, width * factor)
 
 
-def pixel_unshuffle(places: Places, *, factor: int) -> Places:
+def pixel_unshuffle(positions: Positions, *, factor: int) -> Positions:
     """Move blocks of ``factor`` by ``factor`` pixels into channels."""
-    *lead, channels, height, width = places.shape
+    *lead, channels, height, width = positions.shape
     required(height % factor == width % factor == 0, "blocks do not fill the picture")
-    blocks = places.reshape(*lead, channels, height // factor, factor, width // factor, factor)
+    blocks = positions.reshape(*lead, channels, height // factor, factor, width // factor, factor)
     n = len(lead)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
     return blocks.transpose(order).reshape(*lead, channels * factor**2, height // factor, width // factor)
 
 
-def channel_shuffle(places: Places, *, groups: int) -> Places:
+def channel_shuffle(positions: Positions, *, groups: int) -> Positions:
     """Reorder channels by taking one from each group in turn."""
-    lead, channels, *rest = places.shape
+    lead, channels, *rest = positions.shape
     required(channels % groups == 0, "the channels do not fill groups")
-    return places.reshape(lead, groups, channels // groups, *rest).swapaxes(1, 2).reshape(places.shape)
+    return positions.reshape(lead, groups, channels // groups, *rest).swapaxes(1, 2).reshape(positions.shape)
 
 
 COMPOSITES: Mapping[str, Composite] = MappingProxyType({
     "pad": Composite(pad),
     "constant_pad": Composite(constant_pad),
     "pad_by_copies": moved(pad_by_copies),
-    "tile": moved(lambda places, *, reps: np.tile(places, reps)),
+    "tile": moved(lambda positions, *, reps: np.tile(positions, reps)),
     "repeat": moved(repeat),
     "repeat_interleave": moved(repeat),
     "roll": moved(roll),
     "moveaxis": moved(moveaxis),
-    "swapaxes": moved(lambda places, *, axis1, axis2: np.swapaxes(places, axis1, axis2)),
-    "rot90": moved(lambda places, *, k, axes: np.rot90(places, k, axes)),
+    "swapaxes": moved(lambda positions, *, axis1, axis2: np.swapaxes(positions, axis1, axis2)),
+    "rot90": moved(lambda positions, *, k, axes: np.rot90(positions, k, axes)),
     "fliplr": moved(np.fliplr),
     "flipud": moved(np.flipud),
     "diagonal": moved(diagonal),

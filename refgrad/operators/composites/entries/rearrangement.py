@@ -12,37 +12,37 @@ import numpy.typing as npt
 from refgrad.operators.composite import Composite, Operators
 from refgrad.operators.structure import Shape, refuse_size
 
-Places: TypeAlias = npt.NDArray[np.intp]
+Positions: TypeAlias = npt.NDArray[np.intp]
 
 BLANK: Final = -1
 """Index of an entry that is not copied from anywhere."""
 
 
-def blanks(*shape: int) -> Places:
+def blanks(*shape: int) -> Positions:
     """Return an array of BLANK. Raises ValueError if it is too large."""
     refuse_size(prod(shape))
     return np.full(shape, BLANK)
 
 
-def places_of(*shapes: Shape) -> list[Places]:
+def positions_of(*shapes: Shape) -> list[Positions]:
     """Return arrays of these shapes that hold the flat indices of their entries, counted on from array to array."""
     ends = np.cumsum([0, *map(prod, shapes)])
     return [np.arange(end, end + prod(shape)).reshape(shape) for end, shape in zip(ends, shapes, strict=False)]
 
 
-def copied(ops: Operators, arrays: Sequence[Any], places: Places) -> Any:
-    """Return the entries of ``arrays`` at the indices ``places``, counted as by :func:`places_of`."""
+def copied(ops: Operators, arrays: Sequence[Any], positions: Positions) -> Any:
+    """Return the entries of ``arrays`` at the indices ``positions``, counted as by :func:`places_of`."""
     flat = [ops.reshape(x, shape=(prod(x.shape),)) for x in arrays]
     entries = flat[0] if len(flat) == 1 else ops.concatenate(*flat, axis=0)
-    return ops.reshape(ops.take(entries, axis=0, indices=_flat(places)), shape=places.shape)
+    return ops.reshape(ops.take(entries, axis=0, indices=_flat(positions)), shape=positions.shape)
 
 
-def filled(ops: Operators, arrays: Sequence[Any], places: Places, value: float = 0.0) -> Any:
-    """Return :func:`copied`, with ``value`` wherever ``places`` are BLANK."""
-    there = places != BLANK
-    kept = copied(ops, arrays, places[there])
-    spread = ops.add_at(kept, shape=(places.size,), index=(_flat(np.flatnonzero(there)),))
-    result = ops.reshape(spread, shape=places.shape)
+def filled(ops: Operators, arrays: Sequence[Any], positions: Positions, value: float = 0.0) -> Any:
+    """Return :func:`copied`, with ``value`` wherever ``positions`` are BLANK."""
+    there = positions != BLANK
+    kept = copied(ops, arrays, positions[there])
+    spread = ops.add_at(kept, shape=(positions.size,), index=(_flat(np.flatnonzero(there)),))
+    result = ops.reshape(spread, shape=positions.shape)
     return result if value == 0 else ops.where(ops.constant(there), result, value)
 
 
@@ -50,8 +50,8 @@ def moved(rule: Callable[..., Any]) -> Composite:
     """Return the composite that rearranges the entries of one array as ``rule`` rearranges their indices."""
 
     def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
-        (places,) = places_of(x.shape)
-        return copied(ops, [x], np.asarray(rule(places, **attributes)))
+        (positions,) = positions_of(x.shape)
+        return copied(ops, [x], np.asarray(rule(positions, **attributes)))
 
     return Composite(forward)
 
@@ -60,8 +60,8 @@ def moved_between_zeros(rule: Callable[..., Any]) -> Composite:
     """Return the composite of :func:`moved`, with zeros wherever ``rule`` returns BLANK."""
 
     def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
-        (places,) = places_of(x.shape)
-        return filled(ops, [x], np.asarray(rule(places, **attributes)))
+        (positions,) = positions_of(x.shape)
+        return filled(ops, [x], np.asarray(rule(positions, **attributes)))
 
     return Composite(forward)
 
@@ -70,8 +70,8 @@ def joined(rule: Callable[..., Any]) -> Composite:
     """Return the composite that rearranges the entries of several arrays as ``rule`` rearranges their indices."""
 
     def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
-        places = places_of(*(x.shape for x in arrays))
-        return copied(ops, arrays, np.asarray(rule(*places, **attributes)))
+        positions = positions_of(*(x.shape for x in arrays))
+        return copied(ops, arrays, np.asarray(rule(*positions, **attributes)))
 
     return Composite(forward)
 
@@ -80,8 +80,8 @@ def joined_between_zeros(rule: Callable[..., Any]) -> Composite:
     """Return the composite of :func:`joined`, with zeros wherever ``rule`` returns BLANK."""
 
     def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
-        places = places_of(*(x.shape for x in arrays))
-        return filled(ops, arrays, np.asarray(rule(*places, **attributes)))
+        positions = positions_of(*(x.shape for x in arrays))
+        return filled(ops, arrays, np.asarray(rule(*positions, **attributes)))
 
     return Composite(forward)
 
@@ -92,5 +92,5 @@ def required(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is re
         raise ValueError(problem)
 
 
-def _flat(places: Places) -> tuple[int, ...]:
-    return tuple(places.ravel().tolist())
+def _flat(positions: Positions) -> tuple[int, ...]:
+    return tuple(positions.ravel().tolist())

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators.composite import Composite, Operators
-from refgrad.operators.composites.entries.rearrangement import Places, copied, joined, places_of, required
+from refgrad.operators.composites.entries.rearrangement import Positions, copied, joined, positions_of, required
 from refgrad.operators.structures.indexing import numpy_index
 
-Targets = Callable[..., tuple[Places, Places]]
+Targets = Callable[..., tuple[Positions, Positions]]
 
 
 def written(targets: Targets) -> Composite:
     """Return the composite that writes entries: ``targets(x, source, …)`` returns the indices written to and read."""
 
-    def rule(x: Places, source: Places, **attributes: Any) -> Places:
+    def rule(x: Positions, source: Positions, **attributes: Any) -> Positions:
         to, origin = targets(x, source, **attributes)
         required(np.unique(to).size == to.size, "an entry is written twice")
         result = x.copy()
@@ -33,7 +33,7 @@ def added(targets: Targets) -> Composite:
     """Return the composite that adds entries, scaled by ``alpha`` if it has that attribute; duplicates accumulate."""
 
     def forward(ops: Operators, x: Any, source: Any, *, alpha: float = 1.0, **attributes: Any) -> Any:
-        to, origin = targets(*places_of(x.shape, source.shape), **attributes)
+        to, origin = targets(*positions_of(x.shape, source.shape), **attributes)
         summands = copied(ops, [source], origin.ravel() - prod(x.shape))
         spread = ops.add_at(summands, shape=(prod(x.shape),), index=(tuple(to.ravel().tolist()),))
         spread = ops.reshape(spread, shape=x.shape)
@@ -59,93 +59,93 @@ def reduced(targets: Targets) -> Composite:
     """
 
     def forward(ops: Operators, x: Any, source: Any, *, reduce: str, include_self: bool, **attributes: Any) -> Any:
-        x_places, source_places = places_of(x.shape, source.shape)
-        to, origin = targets(x_places, source_places, **attributes)
+        x_positions, source_positions = positions_of(x.shape, source.shape)
+        to, origin = targets(x_positions, source_positions, **attributes)
         goals, origins = to.ravel(), origin.ravel()
         groups: dict[int, list[list[int]]] = {}
         order: dict[int, list[int]] = {}
-        for place in range(x_places.size):
-            contributions = origins[goals == place].tolist()
+        for position in range(x_positions.size):
+            contributions = origins[goals == position].tolist()
             if include_self or not contributions:
-                contributions = [place, *contributions]
+                contributions = [position, *contributions]
             groups.setdefault(len(contributions), []).append(contributions)
-            order.setdefault(len(contributions), []).append(place)
+            order.setdefault(len(contributions), []).append(position)
         if not groups:
-            return copied(ops, [x, source], x_places)
+            return copied(ops, [x, source], x_positions)
         parts = [getattr(ops, reduce)(copied(ops, [x, source], np.asarray(g)), axis=(1,)) for g in groups.values()]
         together = parts[0] if len(parts) == 1 else ops.concatenate(*parts, axis=0)
-        places = np.argsort([place for group in order.values() for place in group])
-        return ops.reshape(copied(ops, [together], places), shape=x.shape)
+        positions = np.argsort([position for group in order.values() for position in group])
+        return ops.reshape(copied(ops, [together], positions), shape=x.shape)
 
     return Composite(forward)
 
 
-def along_axis(x: Places, source: Places, *, axis: int, indices: Any) -> tuple[Places, Places]:
+def along_axis(x: Positions, source: Positions, *, axis: int, indices: Any) -> tuple[Positions, Positions]:
     """Map each line of the source along ``axis`` to indices of its own, in the first lines of the array."""
-    wanted = np.asarray(indices, dtype=np.intp)
-    required(wanted.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
+    chosen = np.asarray(indices, dtype=np.intp)
+    required(chosen.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
     if x.ndim == 0:
-        x, source, wanted = x.reshape(1), source.reshape(1), wanted.reshape(1)
-    lines = tuple(slice(None) if i == axis % x.ndim else slice(n) for i, n in enumerate(wanted.shape))
+        x, source, chosen = x.reshape(1), source.reshape(1), chosen.reshape(1)
+    lines = tuple(slice(None) if i == axis % x.ndim else slice(n) for i, n in enumerate(chosen.shape))
     target = x[lines]
-    fits = all(n == m for i, (n, m) in enumerate(zip(target.shape, wanted.shape, strict=True)) if i != axis % x.ndim)
-    required(fits, "there are more lines of indices than of places")
-    return np.take_along_axis(target, wanted, axis), source
+    fits = all(n == m for i, (n, m) in enumerate(zip(target.shape, chosen.shape, strict=True)) if i != axis % x.ndim)
+    required(fits, "there are more lines of indices than of entries")
+    return np.take_along_axis(target, chosen, axis), source
 
 
-def rows(x: Places, source: Places, *, axis: int, indices: tuple[int, ...]) -> tuple[Places, Places]:
+def rows(x: Positions, source: Positions, *, axis: int, indices: tuple[int, ...]) -> tuple[Positions, Positions]:
     """Map the entries of an axis of the source to indices of that axis of the array."""
     if x.ndim == 0:
         x, source = x.reshape(1), source.reshape(-1)
     to = np.take(x, np.asarray(indices, dtype=np.intp), axis)
-    required(to.shape == source.shape, "there are not as many sources as places")
+    required(to.shape == source.shape, "there are not as many sources as indices")
     return to, source
 
 
-def first_rows(x: Places, source: Places, *, indices: Any) -> tuple[Places, Places]:
+def first_rows(x: Positions, source: Positions, *, indices: Any) -> tuple[Positions, Positions]:
     """Map the source, broadcast if needed, to indices of the first axis."""
     required(x.ndim > 0, "there is no first axis")
     to = x[np.asarray(indices, dtype=np.intp)]
     return to, np.broadcast_to(source, to.shape)
 
 
-def at_index(x: Places, source: Places, *, index: tuple[Any, ...]) -> tuple[Places, Places]:
+def at_index(x: Positions, source: Positions, *, index: tuple[Any, ...]) -> tuple[Positions, Positions]:
     """Map the source, broadcast if needed, to ``x[index]``."""
     to = x[(*numpy_index(index), ...)]
     return to, np.broadcast_to(source, to.shape)
 
 
-def flat(x: Places, source: Places, *, indices: Any) -> tuple[Places, Places]:
+def flat(x: Positions, source: Positions, *, indices: Any) -> tuple[Positions, Positions]:
     """Map the source to indices of the array in row-major order."""
-    wanted = np.asarray(indices, dtype=np.intp).reshape(source.shape)
-    return x.ravel().take(wanted), source
+    chosen = np.asarray(indices, dtype=np.intp).reshape(source.shape)
+    return x.ravel().take(chosen), source
 
 
-def masked(x: Places, source: Places, *, mask: Any) -> tuple[Places, Places]:
+def masked(x: Positions, source: Positions, *, mask: Any) -> tuple[Positions, Positions]:
     """Map the first entries of the source, in order, to where the mask, broadcast to the array, is true."""
     truths = np.asarray(mask, dtype=bool)
     required(truths.size > 0 or x.size == 0, "the mask has no entries")
     to = x[np.broadcast_to(truths, x.shape)] if x.size else x.ravel()
-    required(source.size >= to.size, "there are fewer sources than places")
+    required(source.size >= to.size, "there are fewer sources than entries to replace")
     return to, source.ravel()[: to.size]
 
 
-def sliced(x: Places, source: Places, *, axis: int, start: int, step: int) -> tuple[Places, Places]:
+def sliced(x: Positions, source: Positions, *, axis: int, start: int, step: int) -> tuple[Positions, Positions]:
     """Map the entries of an axis of the source to every ``step``-th index of that axis, from ``start``."""
     required(-x.shape[axis] <= start < x.shape[axis], "the start lies outside of the axis")
     start %= x.shape[axis]
     picked = range(start, x.shape[axis], step)
     to = np.take(x, picked, axis)
-    required(to.shape == source.shape, "there are not as many sources as places")
+    required(to.shape == source.shape, "there are not as many sources as indices")
     return to, source
 
 
-def selected(x: Places, source: Places, *, axis: int, position: int) -> tuple[Places, Places]:
+def selected(x: Positions, source: Positions, *, axis: int, position: int) -> tuple[Positions, Positions]:
     """Map the first entry of an axis of the source to one index of that axis."""
     return np.take(x, position, axis), np.take(source, 0, axis)
 
 
-def diagonal(x: Places, source: Places, *, offset: int, axes: tuple[int, int]) -> tuple[Places, Places]:
+def diagonal(x: Positions, source: Positions, *, offset: int, axes: tuple[int, int]) -> tuple[Positions, Positions]:
     """Map a diagonal of two axes of the source to that diagonal of the array."""
     return np.diagonal(x, offset, *axes), np.diagonal(source, offset, *axes)
 

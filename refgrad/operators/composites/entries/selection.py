@@ -9,87 +9,87 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators.composite import Composite, Operators
-from refgrad.operators.composites.entries.rearrangement import BLANK, Places, filled, moved, places_of, required
+from refgrad.operators.composites.entries.rearrangement import BLANK, Positions, filled, moved, positions_of, required
 
 
-def take_along_axis(places: Places, *, axis: int, indices: Any) -> Places:
+def take_along_axis(positions: Positions, *, axis: int, indices: Any) -> Positions:
     """Return, for every line along ``axis``, the entries at indices of its own."""
-    return np.take_along_axis(places, _integers(indices, places), axis)
+    return np.take_along_axis(positions, _integers(indices, positions), axis)
 
 
-def gather(places: Places, *, axis: int, indices: Any) -> Places:
+def gather(positions: Positions, *, axis: int, indices: Any) -> Positions:
     """Return :func:`take_along_axis`, of the first lines only if there are fewer lines of indices."""
-    wanted = _integers(indices, places)
-    if places.ndim == 0:
-        return places[..., None].take(wanted)
-    axis %= places.ndim
+    chosen = _integers(indices, positions)
+    if positions.ndim == 0:
+        return positions[..., None].take(chosen)
+    axis %= positions.ndim
     required(
-        all(n <= m for i, (n, m) in enumerate(zip(wanted.shape, places.shape, strict=True)) if i != axis),
+        all(n <= m for i, (n, m) in enumerate(zip(chosen.shape, positions.shape, strict=True)) if i != axis),
         "there are more lines of indices than of entries",
     )
-    fewer = tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(wanted.shape))
-    return np.take_along_axis(places[fewer], wanted, axis)
+    fewer = tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(chosen.shape))
+    return np.take_along_axis(positions[fewer], chosen, axis)
 
 
-def index_select(places: Places, *, axis: int, indices: tuple[int, ...]) -> Places:
+def index_select(positions: Positions, *, axis: int, indices: tuple[int, ...]) -> Positions:
     """Return the entries of an axis at indices; a scalar counts as an axis of length one."""
-    if places.ndim == 0:
+    if positions.ndim == 0:
         required(len(indices) == 1, "a scalar has one entry")
-        return places[..., None].take(indices).reshape(())
-    return np.take(places, np.asarray(indices, dtype=np.intp), axis)
+        return positions[..., None].take(indices).reshape(())
+    return np.take(positions, np.asarray(indices, dtype=np.intp), axis)
 
 
-def take_flat(places: Places, *, indices: Any) -> Places:
+def take_flat(positions: Positions, *, indices: Any) -> Positions:
     """Return the entries at indices in row-major order, in the shape of the indices."""
-    return places.ravel().take(np.asarray(indices, dtype=np.intp))
+    return positions.ravel().take(np.asarray(indices, dtype=np.intp))
 
 
-def select(places: Places, *, axis: int, position: int) -> Places:
+def select(positions: Positions, *, axis: int, position: int) -> Positions:
     """Return one entry of an axis, without the axis."""
-    picked: Places = np.take(places, position, axis)
+    picked: Positions = np.take(positions, position, axis)
     return picked
 
 
-def narrow(places: Places, *, axis: int, start: int, length: int) -> Places:
+def narrow(positions: Positions, *, axis: int, start: int, length: int) -> Positions:
     """Return ``length`` entries of an axis; a negative ``start`` counts from its end."""
-    have = places.shape[axis]
+    have = positions.shape[axis]
     required(-have <= start <= have, "the start lies outside of the axis")
     start = start % have if start < 0 else start
     required(start + length <= have, "the axis is too short")
-    return np.take(places, range(start, start + length), axis)
+    return np.take(positions, range(start, start + length), axis)
 
 
-def compress(places: Places, *, axis: int | None, condition: tuple[bool, ...]) -> Places:
+def compress(positions: Positions, *, axis: int | None, condition: tuple[bool, ...]) -> Positions:
     """Return the entries of an axis where the condition is true."""
-    return np.compress(np.asarray(condition, dtype=bool), places, axis)
+    return np.compress(np.asarray(condition, dtype=bool), positions, axis)
 
 
-def masked_select(places: Places, *, mask: Any) -> Places:
+def masked_select(positions: Positions, *, mask: Any) -> Positions:
     """Return the entries where the mask is true, after broadcasting the two."""
     truths = np.asarray(mask, dtype=bool)
-    required(truths.size > 0 or places.size == 0, "the mask has no entries")
-    shape = np.broadcast_shapes(places.shape, truths.shape)
-    picked: Places = np.broadcast_to(places, shape)[np.broadcast_to(truths, shape)]
+    required(truths.size > 0 or positions.size == 0, "the mask has no entries")
+    shape = np.broadcast_shapes(positions.shape, truths.shape)
+    picked: Positions = np.broadcast_to(positions, shape)[np.broadcast_to(truths, shape)]
     return picked
 
 
-def boolean_index(places: Places, *, mask: Any) -> Places:
+def boolean_index(positions: Positions, *, mask: Any) -> Positions:
     """Return the entries where a mask of the first axes is true; those axes become one."""
     truths = np.asarray(mask, dtype=bool)
     required(truths.size > 0, "the mask has no entries")
-    picked: Places = places[truths]
+    picked: Positions = positions[truths]
     return picked
 
 
-def delete(places: Places, *, axis: int | None, position: int) -> Places:
+def delete(positions: Positions, *, axis: int | None, position: int) -> Positions:
     """Return all entries of an axis but one."""
-    return np.delete(places, position, axis)
+    return np.delete(positions, position, axis)
 
 
 def insert(ops: Operators, x: Any, *, axis: int | None, position: int, value: float) -> Any:
     """Insert ``value`` before an entry of an axis."""
-    (places,) = places_of(x.shape)
-    return filled(ops, [x], np.insert(places, position, BLANK, axis), value)
+    (positions,) = positions_of(x.shape)
+    return filled(ops, [x], np.insert(positions, position, BLANK, axis), value)
 
 
 def masked_fill(ops: Operators, x: Any, mask: Any, *, value: float) -> Any:
@@ -109,18 +109,18 @@ def where_number(ops: Operators, condition: Any, x: Any, *, value: float) -> Any
 
 def index_fill(ops: Operators, x: Any, *, axis: int, indices: tuple[int, ...], value: float) -> Any:
     """Return ``value`` at indices of an axis, and the entries elsewhere."""
-    (places,) = places_of(x.shape)
-    places = places.reshape(x.shape or (1,))
-    lines: list[Any] = [slice(None)] * places.ndim
+    (positions,) = positions_of(x.shape)
+    positions = positions.reshape(x.shape or (1,))
+    lines: list[Any] = [slice(None)] * positions.ndim
     lines[axis] = np.asarray(indices, dtype=np.intp)
-    places[tuple(lines)] = BLANK
-    return filled(ops, [x], places.reshape(x.shape), value)
+    positions[tuple(lines)] = BLANK
+    return filled(ops, [x], positions.reshape(x.shape), value)
 
 
-def _integers(indices: Any, places: Places) -> Places:
-    wanted = np.asarray(indices, dtype=np.intp)
-    required(wanted.ndim == places.ndim, "indices and array have different ranks")
-    return wanted
+def _integers(indices: Any, positions: Positions) -> Positions:
+    chosen = np.asarray(indices, dtype=np.intp)
+    required(chosen.ndim == positions.ndim, "indices and array have different ranks")
+    return chosen
 
 
 COMPOSITES: Mapping[str, Composite] = MappingProxyType({

@@ -139,11 +139,11 @@ def interpolate_linear(ops: Operators, x: Any, *, size: int, align_corners: bool
     operators, so that their rounding errors are tracked.
     """
     length, axis = stacked(x, 1)[-1], len(x.shape) - 1
-    places = [_source(i, length, size, align_corners=align_corners) for i in range(size)]
+    points = [_source(i, length, size, align_corners=align_corners) for i in range(size)]
     shift, parts = (Fraction(0), max(1, size - 1)) if align_corners else (Fraction(1, 2), 2 * size)
-    lower = [math.floor(place) for place in places]
+    lower = [math.floor(point) for point in points]
     upper = [min(i + 1, length - 1) for i in lower]
-    shares = ops.constant(np.array([float(parts * (place + shift)) for place in places]))
+    shares = ops.constant(np.array([float(parts * (point + shift)) for point in points]))
     weights = ops.subtract(ops.divide(shares, float(parts)), ops.constant(np.array([float(i + shift) for i in lower])))
     rest = ops.subtract(1.0, weights)
     return ops.add(

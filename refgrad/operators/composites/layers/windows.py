@@ -52,7 +52,7 @@ class Sliding:
         count = -(-room // self.stride) + 1
         return count - 1 if (count - 1) * self.stride >= length + self.padding else count
 
-    def places(self, count: int) -> tuple[tuple[int, ...], ...]:
+    def indices(self, count: int) -> tuple[tuple[int, ...], ...]:
         """Return the indices of each window's entries in the padded array."""
         refuse_size(count * self.size)
         return tuple(tuple(i * self.stride + k * self.dilation for k in range(self.size)) for i in range(count))
@@ -78,7 +78,7 @@ def windowed(ops: Operators, x: Any, slidings: Sequence[Sliding]) -> Any:
         axis = first + 2 * number
         count = sliding.count(x.shape[axis])
         x = padded(ops, x, axis, sliding.padding, sliding.padding)
-        x = ops.take(x, axis=axis, indices=sliding.places(count))
+        x = ops.take(x, axis=axis, indices=sliding.indices(count))
     return x
 
 
@@ -99,9 +99,9 @@ def convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequen
     groups, size = channels // depth, math.prod(weight.shape[1:])
     windows = windowed(ops, ops.reshape(x, shape=shape), slidings)
     counts = windows.shape[2::2]
-    places, entries = [2 + 2 * i for i in range(spatial)], [3 + 2 * i for i in range(spatial)]
+    positions, entries = [2 + 2 * i for i in range(spatial)], [3 + 2 * i for i in range(spatial)]
     windows = ops.reshape(windows, shape=(batch, groups, depth, *windows.shape[2:]))
-    rows = ops.transpose(windows, axes=(0, 1, *(1 + i for i in places), 2, *(1 + i for i in entries)))
+    rows = ops.transpose(windows, axes=(0, 1, *(1 + i for i in positions), 2, *(1 + i for i in entries)))
     rows = ops.reshape(rows, shape=(batch, groups, math.prod(counts), size))
     columns = ops.transpose(ops.reshape(weight, shape=(groups, out // groups, size)), axes=(0, 2, 1))
     result = ops.transpose(ops.matmul(rows, columns), axes=(0, 1, 3, 2))
@@ -144,8 +144,8 @@ def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidi
     columns = ops.reshape(weight, shape=(groups, channels // groups, math.prod(weight.shape[1:])))
     windows = ops.matmul(ops.transpose(rows, axes=(0, 1, 3, 2)), columns)
     windows = ops.reshape(windows, shape=(batch, groups, *counts, depth, *weight.shape[2:]))
-    places, entries = range(2, 2 + spatial), range(3 + spatial, 3 + 2 * spatial)
-    order = [axis for pair in zip(places, entries, strict=True) for axis in pair]
+    positions, entries = range(2, 2 + spatial), range(3 + spatial, 3 + 2 * spatial)
+    order = [axis for pair in zip(positions, entries, strict=True) for axis in pair]
     windows = ops.transpose(windows, axes=(0, 1, 2 + spatial, *order))
     windows = ops.reshape(windows, shape=(batch, out, *(windows.shape[3:])))
     result = _added_up(ops, windows, slidings)
@@ -162,10 +162,10 @@ def _added_up(ops: Operators, windows: Any, slidings: Sequence[Sliding]) -> Any:
     index: list[Any] = []
     for axis, (count, sliding) in enumerate(zip(counts, slidings, strict=True)):
         shape = (*(1 for _ in range(2 * axis)), count, sliding.size, *(1 for _ in range(2 * (spatial - axis - 1))))
-        index.append(_nested(np.reshape(sliding.places(count), shape).tolist()))
-    whole = ops.add_at(windows, shape=(*lead, *lengths), index=(slice(None), slice(None), *index))
+        index.append(_nested(np.reshape(sliding.indices(count), shape).tolist()))
+    padded = ops.add_at(windows, shape=(*lead, *lengths), index=(slice(None), slice(None), *index))
     kept = (slice(s.padding, length - s.padding) for length, s in zip(lengths, slidings, strict=True))
-    return ops.index(whole, index=(slice(None), slice(None), *kept))
+    return ops.index(padded, index=(slice(None), slice(None), *kept))
 
 
 def _nested(items: Any) -> Any:
@@ -191,13 +191,13 @@ def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
     if not n * m:
         raise ValueError("nothing is convolved with nothing")
     products = ops.multiply(ops.expand_dims(x, axis=1), y)
-    places = tuple(tuple(range(i, i + m)) for i in range(n))
-    whole = ops.add_at(products, shape=(n + m - 1,), index=(places,))
+    indices = tuple(tuple(range(i, i + m)) for i in range(n))
+    full = ops.add_at(products, shape=(n + m - 1,), index=(indices,))
     if mode == "full":
-        return whole
+        return full
     shortest = min(n, m)
     start, length = (shortest - 1, max(n, m) - shortest + 1) if mode == "valid" else ((shortest - 1) // 2, max(n, m))
-    return ops.index(whole, index=(slice(start, start + length),))
+    return ops.index(full, index=(slice(start, start + length),))
 
 
 def im2col(ops: Operators, x: Any, *, height: int, width: int, **numbers: int) -> Any:

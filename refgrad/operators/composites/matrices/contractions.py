@@ -56,8 +56,8 @@ def _diagonal(ops: Operators, term: str, x: Any) -> tuple[str, Any]:
             first = term.index(letter)
             second = term.index(letter, first + 1)
             rest = [axis for axis in range(len(term)) if axis not in {first, second}]
-            places = tuple(range(x.shape[first]))
-            x = ops.index(reordered(ops, x, (first, second, *rest)), index=(places, places))
+            indices = tuple(range(x.shape[first]))
+            x = ops.index(reordered(ops, x, (first, second, *rest)), index=(indices, indices))
             term = letter + "".join(term[axis] for axis in rest)
     return term, x
 

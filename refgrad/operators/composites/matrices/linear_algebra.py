@@ -41,8 +41,8 @@ def reflected(ops: Operators, x: Any, *axes: int) -> Any:
     for axis in axes or (-2, -1):
         if x.shape[axis] not in REFLECTIONS:
             raise ValueError(f"matrices of shape {x.shape} are not written out")
-        whole, divisor = REFLECTIONS[x.shape[axis]]
-        factor = ops.constant(np.array(whole))
+        numerators, divisor = REFLECTIONS[x.shape[axis]]
+        factor = ops.constant(np.array(numerators))
         x = ops.divide(ops.matmul(factor, x) if axis == -2 else ops.matmul(x, factor), divisor)  # noqa: PLR2004 (rows)
     return x
 
@@ -178,8 +178,8 @@ def solve_triangular(ops: Operators, x: Any, y: Any, *, upper: bool, unitriangul
     rows: dict[int, Any] = {}
     for i in reversed(range(size)) if upper else range(size):
         row = ops.index(y, index=(*before, i))
-        for j, found in rows.items():
-            row = ops.subtract(row, ops.multiply(column(ops, grid[i][j]), found))
+        for j, entry in rows.items():
+            row = ops.subtract(row, ops.multiply(column(ops, grid[i][j]), entry))
         rows[i] = ops.divide(row, column(ops, one_like(ops, grid[i][i]) if unitriangular else grid[i][i]))
     return ops.stack(*(rows[i] for i in range(size)), axis=-2)
 
