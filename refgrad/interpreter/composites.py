@@ -23,7 +23,7 @@ MOST_STEPS: Final = 20_000
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class InnerArray:
     """An array inside a composite: an input, a constant (both without an operator), or the result of an operator.
 
     ``unrounded`` is the value of a constant before it was cast to the dtype of the other operands.
@@ -31,7 +31,7 @@ class Entry:
 
     array: npt.NDArray[Any]
     operator: Operator | None = None
-    operands: tuple[Entry, ...] = ()
+    operands: tuple[InnerArray, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     unrounded: npt.NDArray[Any] | None = None
 
@@ -49,32 +49,32 @@ class Notes:
     ``bounded``, a composite that takes too many steps or too much memory raises ValueError.
     """
 
-    def __init__(self, *given: Entry, computed: bool = False, bounded: bool = False) -> None:
+    def __init__(self, *inputs: InnerArray, computed: bool = False, bounded: bool = False) -> None:
         """Create an empty record."""
-        self.entries: list[Entry] = []
+        self.entries: list[InnerArray] = []
         self.size = 0
-        self.given = given
+        self.inputs = inputs
         self.computed = computed
         self.bounded = bounded
 
-    def __getattr__(self, name: str) -> Callable[..., Entry]:
+    def __getattr__(self, name: str) -> Callable[..., InnerArray]:
         """Return the operator of that name. Raises AttributeError if the table has none."""
         operator = operator_table().get(name)
         if operator is None:
             raise AttributeError(f"there is no operator {name!r}")
         return partial(self.apply, operator)
 
-    def constant(self, array: Any) -> Entry:
+    def constant(self, array: Any) -> InnerArray:
         """Record an array that gets no gradient."""
-        return self._constant(array, _floating(self.given))
+        return self._constant(array, _floating(self.inputs))
 
-    def _constant(self, array: Any, dtype: np.dtype[Any] | None) -> Entry:
+    def _constant(self, array: Any, dtype: np.dtype[Any] | None) -> InnerArray:
         array = np.asarray(array)
         unrounded = array if array.dtype == np.bool_ else array.astype(np.float64)
         narrow = dtype is not None and array.dtype != np.bool_
-        return self._noted(Entry(unrounded.astype(dtype) if narrow else unrounded, unrounded=unrounded))
+        return self._noted(InnerArray(unrounded.astype(dtype) if narrow else unrounded, unrounded=unrounded))
 
-    def _noted(self, entry: Entry) -> Entry:
+    def _noted(self, entry: InnerArray) -> InnerArray:
         self.entries.append(entry)
         if self.bounded:
             self.size += entry.array.size
@@ -83,7 +83,7 @@ class Notes:
                 raise ValueError(f"more than {MOST_STEPS:,} steps are too many")
         return entry
 
-    def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> Entry:
+    def apply(self, operator: Operator, *operands: Any, **attributes: Any) -> InnerArray:
         """Record and return the result of an operator; of a composite, its steps are recorded."""
         entries = self._entries(operands)
         bound = operator.bind(attributes)
@@ -92,21 +92,21 @@ class Notes:
         if self.bounded:
             refuse_large_result(operator, [entry.array for entry in entries], bound)
         array = np.asarray(numpy_function(operator)(*(entry.array for entry in entries), **bound))
-        return self._noted(Entry(array, operator, entries, bound))
+        return self._noted(InnerArray(array, operator, entries, bound))
 
     def steps(self, composite: Composite) -> Callable[..., Any]:
         """Return the function that runs a composite's steps."""
         return composite.computed if self.computed and composite.computed is not None else composite.forward
 
-    def _entries(self, operands: tuple[Any, ...]) -> tuple[Entry, ...]:
-        arrays = [x for x in operands if isinstance(x, Entry)]
+    def _entries(self, operands: tuple[Any, ...]) -> tuple[InnerArray, ...]:
+        arrays = [x for x in operands if isinstance(x, InnerArray)]
         if len(arrays) == len(operands):
             return operands
-        dtype = _floating(arrays) or _floating(self.given)
-        return tuple(x if isinstance(x, Entry) else self._constant(x, dtype) for x in operands)
+        dtype = _floating(arrays) or _floating(self.inputs)
+        return tuple(x if isinstance(x, InnerArray) else self._constant(x, dtype) for x in operands)
 
 
-def _floating(entries: Iterable[Entry]) -> np.dtype[Any] | None:
+def _floating(entries: Iterable[InnerArray]) -> np.dtype[Any] | None:
     """Return the floating dtype that the entries promote to, or None if none of them is floating."""
     dtypes = [entry.array.dtype for entry in entries if entry.array.dtype.kind == "f"]
     return np.result_type(*dtypes) if dtypes else None
@@ -116,11 +116,11 @@ def _floating(entries: Iterable[Entry]) -> np.dtype[Any] | None:
 class Noted:
     """A composite applied to arrays: its inputs, and the entries that the result depends on, the result last."""
 
-    inputs: tuple[Entry, ...]
-    entries: tuple[Entry, ...]
+    inputs: tuple[InnerArray, ...]
+    entries: tuple[InnerArray, ...]
 
     @property
-    def result(self) -> Entry:
+    def result(self) -> InnerArray:
         """Result of the composite."""
         return self.entries[-1]
 
@@ -139,7 +139,7 @@ def noted(
     Raises ValueError if shapes or attributes do not fit, IndexError if an index or an axis does not.
     """
     assert operator.composite is not None
-    inputs = tuple(map(Entry, arrays))
+    inputs = tuple(map(InnerArray, arrays))
     notes = Notes(*inputs, computed=computed, bounded=bounded)
     try:
         with np.errstate(all="ignore"):  # NaN and infinities are ordinary values here
@@ -167,11 +167,11 @@ def numpy_forward(operator: Operator) -> Callable[..., Any]:
         return numpy_function(operator)
 
     def forward(*arrays: Any, **attributes: Any) -> npt.NDArray[Any]:
-        given = [np.asarray(array) for array in arrays]
-        result = noted(operator, given, attributes).result.array
+        inputs = [np.asarray(array) for array in arrays]
+        result = noted(operator, inputs, attributes).result.array
         if not operator.stress_values or np.isfinite(result).all():
             return result
-        by_other_steps = noted(operator, given, attributes, computed=True).result.array
+        by_other_steps = noted(operator, inputs, attributes, computed=True).result.array
         return by_other_steps if np.isfinite(by_other_steps).all() else result
 
     return forward

@@ -101,11 +101,13 @@ def _check_kinds(number: int, step: Apply, operator: Operator, truths: Collectio
     if not truths and all(argument.dtype == "float" for argument in operator.arguments):
         return
     last = len(operator.arguments) - 1
-    for place, name in enumerate(step.arguments):
-        argument = operator.arguments[min(place, last)]
+    for index, name in enumerate(step.arguments):
+        argument = operator.arguments[min(index, last)]
         if (name in truths) != (argument.dtype == "bool"):
-            wanted, given = ("numbers", "truth values") if name in truths else ("truth values", "numbers")
-            message = f"step {number}: {operator.name} takes {wanted} for {argument.name!r}, but {name!r} holds {given}"
+            expected, actual = ("numbers", "truth values") if name in truths else ("truth values", "numbers")
+            message = (
+                f"step {number}: {operator.name} takes {expected} for {argument.name!r}, but {name!r} holds {actual}"
+            )
             raise ScenarioEvaluationError(message)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.interpreter.composites import Entry, noted
+from refgrad.interpreter.composites import InnerArray, noted
 from refgrad.interpreter.evaluation import keywords
 from refgrad.interpreter.float64 import float64_values
 from refgrad.operators import operator_table
@@ -48,22 +48,22 @@ def _expanded(scenario: Scenario) -> Scenario:
 def _written_out(step: Apply, values: Mapping[str, Any], mark: str) -> Iterator[Step]:
     operator = operator_table()[step.operator]
     with np.errstate(all="ignore"):
-        found = noted(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
-    names = {id(entry): name for entry, name in zip(found.inputs, step.arguments, strict=True)}
-    names |= {id(entry): f"{step.name}{mark}{number}" for number, entry in enumerate(found.entries, 1)}
-    names[id(found.result)] = step.name
-    return (_step(entry, names) for entry in found.entries)
+        trace = noted(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
+    names = {id(entry): name for entry, name in zip(trace.inputs, step.arguments, strict=True)}
+    names |= {id(entry): f"{step.name}{mark}{number}" for number, entry in enumerate(trace.entries, 1)}
+    names[id(trace.result)] = step.name
+    return (_step(entry, names) for entry in trace.entries)
 
 
-def _step(entry: Entry, names: Mapping[int, str]) -> Step:
+def _step(entry: InnerArray, names: Mapping[int, str]) -> Step:
     name = names[id(entry)]
     if entry.operator is None:
         return Leaf(name, _constant(entry), requires_grad=False)
-    given = tuple((key, _stored(value)) for key, value in entry.attributes.items())
-    return Apply(name, entry.operator.name, tuple(names[id(x)] for x in entry.operands), given)
+    attributes = tuple((key, _stored(value)) for key, value in entry.attributes.items())
+    return Apply(name, entry.operator.name, tuple(names[id(x)] for x in entry.operands), attributes)
 
 
-def _constant(entry: Entry) -> Constant:
+def _constant(entry: InnerArray) -> Constant:
     """Return a constant in the dtype of the computation if that represents it exactly; otherwise in float64.
 
     Oracles have to differentiate with the constant of the composite: with 1e-5, not with 1e-5 rounded to float16.

@@ -82,29 +82,29 @@ class _Bounded(Float64):
             refuse_size(_asked_for(attribute.type, attributes[attribute.name], size))
         if operator.composite is None:
             refuse_large_result(operator, arguments, attributes, MOST_ENTRIES)
-            made = [super().apply(operator, arguments, attributes)]
+            arrays = [super().apply(operator, arguments, attributes)]
         else:
-            made = [entry.array for entry in noted(operator, arguments, attributes, bounded=True).entries]
-        refuse_size(made[-1].size, MOST_ENTRIES)
-        self.left -= sum(array.size + STEP for array in made)
+            arrays = [entry.array for entry in noted(operator, arguments, attributes, bounded=True).entries]
+        refuse_size(arrays[-1].size, MOST_ENTRIES)
+        self.left -= sum(array.size + STEP for array in arrays)
         if self.left < 0:
             raise ValueError(f"more than {MOST_IN_ALL:,} entries in all are too many")
-        return made[-1]
+        return arrays[-1]
 
 
 def _asked_for(kind: str, value: Any, size: int) -> int:
     """Return a bound on the number of entries that an attribute requests from an array of ``size`` entries."""
-    numbers = [max(number, 1) for number in _whole_numbers(value)]
+    numbers = [max(number, 1) for number in _magnitudes(value)]
     if kind in SHAPES:
         return prod(numbers)
     grown = prod(numbers) if kind in REPEATS else max(numbers, default=1) if kind in COUNTS else 1
     return max(size * grown, *numbers, 0)
 
 
-def _whole_numbers(value: Any) -> Iterator[int]:
+def _magnitudes(value: Any) -> Iterator[int]:
     if isinstance(value, tuple):
         for each in value:
-            yield from _whole_numbers(each)
+            yield from _magnitudes(each)
     elif isinstance(value, int):
         yield abs(value)
 

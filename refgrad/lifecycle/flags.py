@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from refgrad.lifecycle.predictions import Fails, Open, Prediction, Succeeds
 from refgrad.lifecycle.state import State
-from refgrad.lifecycle.tensors import Hook, Tensor
+from refgrad.lifecycle.tensors import HookState, TensorState
 from refgrad.scenario import Hook as HookStep
 
 
 class FlagRules(State):
     """The rules of steps that affect the gradient of a tensor, but not its value."""
 
-    def require(self, tensor: Tensor) -> Prediction:
+    def require(self, tensor: TensorState) -> Prediction:
         """Make a constant require grad."""
         if self.may_be_constant(tensor.node):
             self.unknown.add(tensor.name)
@@ -28,7 +28,7 @@ class FlagRules(State):
         tensor.node = tensor.root
         return Succeeds()
 
-    def stop_requiring(self, tensor: Tensor) -> Prediction:
+    def stop_requiring(self, tensor: TensorState) -> Prediction:
         """Make a leaf a constant."""
         if self.may_be_constant(tensor.node):
             self.unknown.add(tensor.name)
@@ -45,14 +45,14 @@ class FlagRules(State):
         tensor = self.tensors[step.tensor]
         if tensor.node is None:
             return Fails("hook-on-constant")
-        self.hooks[step.name] = Hook(step.name, step.tensor, tensor.node, step.factor)
+        self.hooks[step.name] = HookState(step.name, step.tensor, tensor.node, step.factor)
         if self.may_be_constant(tensor.node):
             self.hooks[step.name].calls_unknown = True
             self.unknown.add(tensor.name)
             return Open()
         return Succeeds()
 
-    def retain(self, tensor: Tensor) -> Prediction:
+    def retain(self, tensor: TensorState) -> Prediction:
         """Make a computed tensor retain its gradient."""
         if tensor.node is None:
             return Fails("retain-grad-on-constant")

@@ -23,12 +23,12 @@ Attributes: TypeAlias = tuple[tuple[str, AttributeValue], ...]
 class FunctionalSteps:
     """The steps of the lowered scenario so far."""
 
-    def __init__(self, given: Scenario) -> None:
-        """Start without steps. New names will not clash with those of ``given``."""
+    def __init__(self, scenario: Scenario) -> None:
+        """Start without steps. New names will not clash with those of ``scenario``."""
         self.steps: list[Step] = []
         self._count = 0
         self._mark = "_v"
-        while any(self._mark in name for name in given.definitions):
+        while any(self._mark in name for name in scenario.definitions):
             self._mark += "_"
 
     def fresh(self, name: str) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from refgrad.lifecycle.dependence import Vjp
-from refgrad.lifecycle.memory import Memory, Place
+from refgrad.lifecycle.memory import MemoryPieces, PieceVersion
 from refgrad.lifecycle.predictions import ErrorKind, Fails, Open
 from refgrad.operators.structure import Shape
 
 
 @dataclass(slots=True)
-class Node:
+class GraphNode:
     """A recorded application, write or gradient: what it depends on, and whether what it saved still exists.
 
     ``vjps`` state, for every parent that it sends a cotangent to, what that cotangent depends on. An engine may record
@@ -33,8 +33,8 @@ class Node:
     freed: bool | None = False
     composite: bool = False
     overwrites: bool = False
-    must_need: tuple[Place, ...] = ()
-    may_need: tuple[Place, ...] = ()
+    must_need: tuple[PieceVersion, ...] = ()
+    may_need: tuple[PieceVersion, ...] = ()
     operands: tuple[tuple[str, bool], ...] = ()
     """Names of its operands, and whether each required grad when the node was recorded."""
     may_be_constant: bool = False
@@ -49,12 +49,12 @@ class Node:
 
 
 @dataclass(slots=True)
-class Graph:
+class GraphModel:
     """Nodes by name, and the names of leaves that require grad."""
 
-    memory: Memory
+    memory: MemoryPieces
     shapes: dict[str, Shape] = field(default_factory=dict)
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, GraphNode] = field(default_factory=dict)
     leaves: set[str] = field(default_factory=set)
 
     def may_reach(self, output: str) -> set[str]:
@@ -78,7 +78,7 @@ class Graph:
     def _must_parents(self, name: str) -> tuple[str, ...]:
         return self.nodes[name].must_parents if name in self.nodes else ()
 
-    def behind_gradients(self, names: Iterable[str]) -> set[str]:
+    def through_gradients(self, names: Iterable[str]) -> set[str]:
         """Return the names that are reached through recorded gradients.
 
         A recorded gradient is among them only if it is reached through another one.
@@ -96,9 +96,9 @@ class Graph:
         """Return those of these names that depend on a leaf, itself included."""
         return {name for name in names if leaf in self.may_reach(name)}
 
-    def refusal(self, may_visit: set[str], must_visit: set[str]) -> Fails | Open | None:
+    def failure(self, may_visit: set[str], must_visit: set[str]) -> Fails | Open | None:
         """Return the error of a backward that needs freed or overwritten memory: expected, possible (Open), or None."""
-        due: set[ErrorKind] = set()
+        expected: set[ErrorKind] = set()
         possible: set[ErrorKind] = set()
         for name in may_visit & self.nodes.keys():
             node = self.nodes[name]
@@ -108,13 +108,13 @@ class Graph:
             if node.freed is not True and (stale or node.may_be_stale or self.memory.stale(node.may_need)):
                 possible.add("modified-in-place")
             if name in must_visit and (node.freed or stale):
-                due.add("freed-graph" if node.freed else "modified-in-place")
-                possible.add("freed-graph" if node.freed is None else min(due))
-        if due:
-            return Fails(min(due), tuple(sorted(possible - {min(due)})))
+                expected.add("freed-graph" if node.freed else "modified-in-place")
+                possible.add("freed-graph" if node.freed is None else min(expected))
+        if expected:
+            return Fails(min(expected), tuple(sorted(possible - {min(expected)})))
         return Open() if possible else None
 
-    def derivative(self, between: set[str], leaf: str) -> Node:
+    def derivative(self, between: set[str], leaf: str) -> GraphNode:
         """Return the node of a gradient that is recorded by the rules of these nodes.
 
         A parent need not be recorded if it is reached only through arrays without entries, which torch.cat leaves out,
@@ -129,8 +129,8 @@ class Graph:
         must = tuple(sorted(name for name in varying if self.tracked(name) and not self._may_pass_nothing(name)))
         inherited = {name for node in nodes if node.is_gradient for name in node.parents}
         parents = tuple(sorted(saved | inherited))
-        read = tuple(place for node in nodes for place in (*node.must_need, *node.may_need))  # which rules may save
-        return Node(parents, bool(parents), must, may_need=read, may_be_constant=not must)
+        read = tuple(piece for node in nodes for piece in (*node.must_need, *node.may_need))  # which rules may save
+        return GraphNode(parents, bool(parents), must, may_need=read, may_be_constant=not must)
 
     def tracked(self, name: str | None) -> bool:
         """Return True if gradients flow to a name."""
@@ -139,7 +139,7 @@ class Graph:
     def _contributing(self, between: set[str], leaf: str) -> set[str]:
         """Return those of these names from which a cotangent reaches the leaf without a vjp that is always zero."""
         vjps = {name: self.nodes[name].vjps for name in between if name in self.nodes}
-        if not any(vjp.always_zero for found in vjps.values() for vjp in found):
+        if not any(vjp.always_zero for own in vjps.values() for vjp in own):
             return between
         contributing: set[str] = set()
         waiting = {leaf}
@@ -147,8 +147,8 @@ class Graph:
             contributing |= waiting
             waiting = {
                 name
-                for name, found in vjps.items()
-                if any(vjp.parent in contributing and not vjp.always_zero for vjp in found)
+                for name, own in vjps.items()
+                if any(vjp.parent in contributing and not vjp.always_zero for vjp in own)
             } - contributing
         return contributing
 
@@ -170,11 +170,11 @@ class Graph:
 
 
 def _closure(start: Iterable[str], parents: Callable[[str], Iterable[str]]) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = list(start)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in reached:
+            reached.add(name)
             waiting.extend(parents(name))
-    return found
+    return reached

@@ -11,11 +11,11 @@ from refgrad.scenario import Apply
 COMPUTING_FAMILIES = frozenset({"reductions", "products"})
 """Families of structural operators that compute the entries of their results instead of selecting them."""
 
-Place = tuple[int, int]
+PieceVersion = tuple[int, int]
 """A piece of memory, and the number of writes to it at some time."""
 
 
-class Memory:
+class MemoryPieces:
     """Numbered pieces of memory, in groups of those that may overlap, since engines differ in what is a view."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Memory:
         """Return the other pieces that may overlap with this one."""
         return {n for n, group in enumerate(self._groups) if group == self._groups[number] and n != number}
 
-    def now(self, number: int) -> Place:
+    def now(self, number: int) -> PieceVersion:
         """Return the piece with its current number of writes."""
         return number, self._versions[number]
 
@@ -44,9 +44,9 @@ class Memory:
         """Count a write to the piece."""
         self._versions[number] += 1
 
-    def stale(self, places: Iterable[Place]) -> bool:
+    def stale(self, versions: Iterable[PieceVersion]) -> bool:
         """Return True if one of these pieces has been written to since."""
-        return any(self._versions[number] != version for number, version in places)
+        return any(self._versions[number] != version for number, version in versions)
 
 
 def may_share(step: Apply) -> bool:

@@ -23,11 +23,11 @@ import numpy as np
 
 from refgrad.lifecycle.dependence import Vjp, saves_agree, vjps_of
 from refgrad.lifecycle.flags import FlagRules
-from refgrad.lifecycle.graph import Node
+from refgrad.lifecycle.graph import GraphNode
 from refgrad.lifecycle.memory import may_share
 from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.predictions import Fails, Flag, Open, Prediction, Seen, Succeeds, Value
-from refgrad.lifecycle.tensors import Tensor
+from refgrad.lifecycle.tensors import TensorState
 from refgrad.lifecycle.writing import Extent, extent_of
 from refgrad.operators import operator_table
 from refgrad.scenario import (
@@ -158,7 +158,7 @@ class Model(FlagRules):
     def make(self, step: Leaf) -> Prediction:
         """Create a leaf."""
         self.functional.add(step)
-        tensor = Tensor(step.name, step.name, self.graph.memory.new(), step.value.dtype)
+        tensor = TensorState(step.name, step.name, self.graph.memory.new(), step.value.dtype)
         self.tensors[step.name] = tensor
         if step.requires_grad:
             tensor.node = tensor.root = step.name
@@ -170,7 +170,7 @@ class Model(FlagRules):
         operands = [self.tensors[name] for name in step.arguments]
         may_overlap = [operand.memory for operand in operands] if may_share(step) else []
         dtype = np.result_type(*(_numpy_dtype(operand.dtype) for operand in operands)).name
-        tensor = Tensor(step.name, step.name, self.graph.memory.new(may_overlap), dtype, view=bool(may_overlap))
+        tensor = TensorState(step.name, step.name, self.graph.memory.new(may_overlap), dtype, view=bool(may_overlap))
         recorded = self.recording and any(operand.node for operand in operands)
         cut = not self.recording and any(operand.node for operand in operands)
         marked = recorded and step.name in self.watched
@@ -188,7 +188,7 @@ class Model(FlagRules):
             self.used(operands, by_view=tensor.view)
         return Succeeds()
 
-    def used(self, tensors: Iterable[Tensor], *, by_view: bool = False) -> None:
+    def used(self, tensors: Iterable[TensorState], *, by_view: bool = False) -> None:
         """Reset the gradients of tensors that a recorded operation uses, if the policy does so.
 
         If the operation makes a view, the gradients are unknown: engines may or may not count it as a use.
@@ -197,17 +197,17 @@ class Model(FlagRules):
             tensor.reset(to_zeros=False)
             tensor.gradient_unknown = by_view
 
-    def record(self, step: Apply, tensors: list[Tensor]) -> None:
+    def record(self, step: Apply, tensors: list[TensorState]) -> None:
         """Record an application. The last of the tensors is its result, the others are its operands."""
         nodes = {tensor.name: tensor.node or tensor.value for tensor in tensors}
         memories = {nodes[tensor.name]: self.graph.memory.now(tensor.memory) for tensor in tensors}
-        given = [vjp for vjp in vjps_of(step) if self.tensors[vjp.parent].node is not None]
-        vjps = tuple(_renamed(vjp, nodes) for vjp in given)
+        own = [vjp for vjp in vjps_of(step) if self.tensors[vjp.parent].node is not None]
+        vjps = tuple(_renamed(vjp, nodes) for vjp in own)
         parents = tuple(vjp.parent for vjp in vjps)
         sure = [vjp for vjp in vjps if not self.may_be_constant(vjp.parent)]
         needed = {name for vjp in sure for name in vjp.saved}
         agreed = saves_agree(step)
-        self.graph.nodes[step.name] = Node(
+        self.graph.nodes[step.name] = GraphNode(
             parents,
             any(vjp.saved for vjp in vjps),
             parents,
@@ -224,21 +224,21 @@ class Model(FlagRules):
         """Create a constant that shares the memory of its source."""
         source = self.tensors[step.source]
         self.functional.cut(step.name, source.value)
-        self.tensors[step.name] = Tensor(step.name, step.name, source.memory, source.dtype)
+        self.tensors[step.name] = TensorState(step.name, step.name, source.memory, source.dtype)
         return Succeeds()
 
     def differentiate(self, step: Grad) -> Prediction:
         """Record a gradient."""
         output, leaf = self.tensors[step.output], self.tensors[step.leaf]
         outcome = self.reverse_mode.gradient(output, leaf, step)
-        if not isinstance(outcome, Node):
+        if not isinstance(outcome, GraphNode):
             self.unknown.add(step.name)
             return outcome
         self.graph.nodes[step.name] = outcome
         self.functional.add(replace(step, output=output.value, leaf=leaf.root or leaf.name))
         others = [t.memory for t in self.tensors.values() if t.node is not None and self.is_gradient(t.node)]
         memory = self.graph.memory.new(others)
-        self.tensors[step.name] = Tensor(step.name, step.name, memory, leaf.dtype, node=step.name)
+        self.tensors[step.name] = TensorState(step.name, step.name, memory, leaf.dtype, node=step.name)
         return Succeeds()
 
     def push_forward(self, step: Jvp) -> Prediction:
@@ -251,7 +251,7 @@ class Model(FlagRules):
             self.unknown.add(step.name)
             return Open()
         self.functional.add(step)
-        self.tensors[step.name] = Tensor(step.name, step.name, self.graph.memory.new(), output.dtype)
+        self.tensors[step.name] = TensorState(step.name, step.name, self.graph.memory.new(), output.dtype)
         return Succeeds()
 
     def write(self, step: Write) -> Prediction:
@@ -272,7 +272,7 @@ class Model(FlagRules):
         self.overwrite(step, target, operand, extent)
         return Succeeds()
 
-    def overwrite(self, step: Write, target: Tensor, operand: Tensor, extent: Extent) -> None:
+    def overwrite(self, step: Write, target: TensorState, operand: TensorState, extent: Extent) -> None:
         """Give a tensor its new value, and a new node if the write is recorded."""
         before, saved = target.node, self.graph.memory.now(operand.memory)
         new = self.functional.written(target.value, step.action, operand.value, step.index, extent.part)
@@ -298,7 +298,7 @@ class Model(FlagRules):
         node.may_be_constant = all(self.may_be_constant(parent) for parent in node.parents)
         self.graph.nodes[new] = node
 
-    def is_own_affair(self, tensor: Tensor) -> bool:
+    def is_left_to_the_engine(self, tensor: TensorState) -> bool:
         """Return True if the policy leaves it to the engine which gradient a tensor has."""
         match self.policy.keeps:
             case "leaves":
@@ -318,7 +318,7 @@ class Model(FlagRules):
             case "value":
                 return Value(tensor.name, "" if tensor.value == tensor.name else tensor.value)
             case "grad":
-                return Open() if self.is_own_affair(tensor) else tensor.shown()
+                return Open() if self.is_left_to_the_engine(tensor) else tensor.gradient_prediction()
             case _ if self.may_be_constant(tensor.node):
                 return Open()
             case "requires_grad":

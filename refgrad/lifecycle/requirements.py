@@ -52,19 +52,19 @@ def required_features(scenario: Scenario) -> frozenset[str]:
         features.add("arrays")
     if any(isinstance(p, Gradient) and len(p.contributions) > 1 for p in predictions):
         features.add("accumulate")
-    if _walks_again(scenario, predictions):
+    if _visits_again(scenario, predictions):
         features.add("retain_graph")
     return frozenset(features)
 
 
-def _walks_again(scenario: Scenario, predictions: Sequence[Prediction]) -> bool:
+def _visits_again(scenario: Scenario, predictions: Sequence[Prediction]) -> bool:
     """Return True if a backward that must not fail visits a result that an earlier one has visited."""
-    behind, through = dict[str, set[str]](), list[str]()
+    ancestors, through = dict[str, set[str]](), list[str]()
     for step, prediction in zip(scenario.steps, predictions, strict=True):
         if isinstance(step, Apply):
-            behind[step.name] = {step.name}.union(*(behind.get(name, ()) for name in step.arguments))
+            ancestors[step.name] = {step.name}.union(*(ancestors.get(name, ()) for name in step.arguments))
         elif isinstance(step, Backward) and not isinstance(prediction, Fails):
-            through += behind.get(step.output, ())
+            through += ancestors.get(step.output, ())
     return len(through) > len(set(through))
 
 

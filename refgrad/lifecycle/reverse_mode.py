@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import numpy as np
 
-from refgrad.lifecycle.graph import Graph, Node
+from refgrad.lifecycle.graph import GraphModel, GraphNode
 from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.predictions import ErrorKind, Fails, Open, Prediction, Succeeds
-from refgrad.lifecycle.tensors import Hook, Tensor, scales_of, seen_by
+from refgrad.lifecycle.tensors import HookState, TensorState, scales_of, seen_by
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Backward, Constant, Grad
 
@@ -19,9 +19,9 @@ class ReverseMode:
 
     def __init__(
         self,
-        graph: Graph,
-        tensors: dict[str, Tensor],
-        hooks: dict[str, Hook],
+        graph: GraphModel,
+        tensors: dict[str, TensorState],
+        hooks: dict[str, HookState],
         policy: Policy,
         shapes: dict[str, Shape],
     ) -> None:
@@ -34,19 +34,19 @@ class ReverseMode:
         self.may_be_rescaled = False
         """True if a hook on an unknown tensor may change gradients."""
 
-    def backward(self, output: Tensor, step: Backward) -> Prediction:
+    def backward(self, output: TensorState, step: Backward) -> Prediction:
         """Send the seed to the leaves, and return what the step must show."""
-        refusal: Fails | Open | None = self.refused(output, step.seed)
-        if refusal is not None:
-            return refusal
+        failure: Fails | Open | None = self.refused(output, step.seed)
+        if failure is not None:
+            return failure
         assert output.node is not None
         may_visit = self.graph.may_reach(output.node)
         must_visit = self.graph.must_reach(output.node)
-        refusal = self.graph.refusal(may_visit, must_visit)
-        if refusal is not None:
+        failure = self.graph.failure(may_visit, must_visit)
+        if failure is not None:
             cleared = self.policy.frees in {"always", "connected"} and bool(self.graph.nodes[output.node].freed)
             self.forget(may_visit, frees=not step.retain_graph)
-            return Open() if cleared or self.leaf_may_be_computed(may_visit) else refusal
+            return Open() if cleared or self.leaf_may_be_computed(may_visit) else failure
         if self.recorded_gradient_may_be_rescaled(may_visit) or self.leaf_may_be_computed(may_visit):
             self.forget(may_visit, frees=not step.retain_graph)
             return Open()
@@ -56,11 +56,11 @@ class ReverseMode:
             self.graph.free(may_visit, known, self.policy.frees)
         return Succeeds() if must_visit & self.graph.leaves else Open()
 
-    def gradient(self, output: Tensor, leaf: Tensor, step: Grad) -> Node | Fails | Open:
+    def gradient(self, output: TensorState, leaf: TensorState, step: Grad) -> GraphNode | Fails | Open:
         """Return the node of a recorded gradient, or the prediction where it fails or is not predicted."""
-        refusal = self.refused(output, step.seed)
-        if refusal is not None:
-            return refusal
+        failure = self.refused(output, step.seed)
+        if failure is not None:
+            return failure
         assert output.node is not None
         root = leaf.root if leaf.node == leaf.root else None
         may_visit = self.graph.may_reach(output.node)
@@ -69,7 +69,7 @@ class ReverseMode:
             return Open()
         between = self.graph.leading_to(root, may_visit)
         must_visit = self.graph.must_reach(output.node)
-        outcome = self.graph.refusal(between, must_visit & between)
+        outcome = self.graph.failure(between, must_visit & between)
         may_be_other = root not in must_visit or self.may_be_rescaled or self.requires_grad_changed(between)
         may_be_other = may_be_other or bool(scales_of(self.hooks.values(), between))
         if self.leaf_may_be_computed(may_visit) or (outcome is None and may_be_other):
@@ -80,7 +80,7 @@ class ReverseMode:
         self.deliver(output, step.seed, between, must_visit & between, leaves=False)
         return self.graph.derivative(between, root)
 
-    def refused(self, output: Tensor, seed: Constant | None) -> Fails | None:
+    def refused(self, output: TensorState, seed: Constant | None) -> Fails | None:
         """Return the error that is expected whatever the graph is, or None."""
         shape = self.shapes[output.name]
         misfit = seed is not None and seed.shape != shape
@@ -116,13 +116,13 @@ class ReverseMode:
         return self.may_be_rescaled or (through and bool(scales_of(self.hooks.values(), may_visit)))
 
     def deliver(
-        self, output: Tensor, seed: Constant | None, may_visit: set[str], must_visit: set[str], *, leaves: bool
+        self, output: TensorState, seed: Constant | None, may_visit: set[str], must_visit: set[str], *, leaves: bool
     ) -> None:
         """Add the contribution of a backward to the gradients of tensors, and to the calls of hooks.
 
         ``leaves`` is True if leaves receive gradients, and not only tensors that retain theirs.
         """
-        hidden = self.graph.behind_gradients(may_visit)
+        hidden = self.graph.through_gradients(may_visit)
         hooks = list(self.hooks.values())
         scales = scales_of(hooks, may_visit)
         replace = self.policy.accumulates != "adds"
@@ -143,7 +143,7 @@ class ReverseMode:
                 hook.calls_unknown |= hook.node in hidden or hook.node not in must_visit or self.is_frozen(hook)
                 hook.calls.append(seen_by(hook, hooks, may_visit, output.value, seed))
 
-    def is_frozen(self, hook: Hook) -> bool:
+    def is_frozen(self, hook: HookState) -> bool:
         """Return True if the hook is on a leaf that does not currently require grad."""
         return hook.node in self.graph.leaves and all(tensor.node != hook.node for tensor in self.tensors.values())
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle.functional import FunctionalSteps
-from refgrad.lifecycle.graph import Graph
-from refgrad.lifecycle.memory import Memory
+from refgrad.lifecycle.graph import GraphModel
+from refgrad.lifecycle.memory import MemoryPieces
 from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.reverse_mode import ReverseMode
-from refgrad.lifecycle.tensors import Hook, Tensor
+from refgrad.lifecycle.tensors import HookState, TensorState
 from refgrad.scenario import Detach, Enter, Read, RequireGrad, RetainGrad, Scenario, StopRequiringGrad, Write
 from refgrad.scenario import Hook as HookStep
 
@@ -23,14 +23,14 @@ class State:
         self.policy = policy
         self.shapes = {name: value.shape for name, value in float64_values(scenario).items()}
         self.functional = FunctionalSteps(scenario)
-        self.graph = Graph(Memory(), dict(self.shapes))
-        self.tensors: dict[str, Tensor] = {}
-        self.hooks: dict[str, Hook] = {}
+        self.graph = GraphModel(MemoryPieces(), dict(self.shapes))
+        self.tensors: dict[str, TensorState] = {}
+        self.hooks: dict[str, HookState] = {}
         self.unknown: set[str] = set()
         self.regions: list[bool] = [True]
-        made = {step.name for step in scenario.leaves}
+        leaves = {step.name for step in scenario.leaves}
         read = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "grad"}
-        self.kept = read - made if policy.keeps == "all" else set()
+        self.kept = read - leaves if policy.keeps == "all" else set()
         """Names of computed tensors that keep their gradients by default and whose gradients the scenario reads."""
         self.changes = bool(self.kept) or any(isinstance(step, CHANGES) for step in scenario.steps)
         hooked = {step.tensor for step in scenario.steps if isinstance(step, HookStep)}
@@ -68,9 +68,9 @@ class State:
                 self.unknown.add(other.name)
                 other.may_be_computed = True
         for node in self.graph.nodes.values():
-            node.may_be_stale |= not lost.isdisjoint(place for place, _ in (*node.must_need, *node.may_need))
+            node.may_be_stale |= not lost.isdisjoint(piece for piece, _ in (*node.must_need, *node.may_need))
 
-    def with_value(self, tensor: Tensor, new: str) -> str:
+    def with_value(self, tensor: TensorState, new: str) -> str:
         """Add a value with the derivative that the tensor has, and return its name."""
         if tensor.node is None:
             return self.functional.cut(self.functional.fresh(tensor.name), new)

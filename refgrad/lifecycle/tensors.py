@@ -10,7 +10,7 @@ from refgrad.scenario import Constant
 
 
 @dataclass(slots=True)
-class Tensor:
+class TensorState:
     """A tensor: the name of its value in the lowered scenario, and the node that receives its cotangents.
 
     ``node`` is the name of its node or, if it is a leaf that requires grad, of its ``root``; None for a constant. A
@@ -53,7 +53,7 @@ class Tensor:
         elif self.gradient is not None:
             self.gradient = ()
 
-    def shown(self) -> Prediction:
+    def gradient_prediction(self) -> Prediction:
         """Return what reading the gradient must show."""
         if self.gradient_unknown:
             return Open()
@@ -63,7 +63,7 @@ class Tensor:
 
 
 @dataclass(slots=True)
-class Hook:
+class HookState:
     """A hook on the node of a tensor: its factor, if any, and the contributions that it has received."""
 
     name: str
@@ -75,7 +75,7 @@ class Hook:
     calls_unknown: bool = False
 
 
-def scales_of(hooks: Iterable[Hook], may_visit: set[str]) -> Scales:
+def scales_of(hooks: Iterable[HookState], may_visit: set[str]) -> Scales:
     """Return the factors by which hooks multiply the cotangents of the visited names."""
     scales: dict[str, float] = {}
     for hook in hooks:
@@ -84,7 +84,9 @@ def scales_of(hooks: Iterable[Hook], may_visit: set[str]) -> Scales:
     return tuple(sorted(scales.items()))
 
 
-def seen_by(hook: Hook, hooks: Iterable[Hook], may_visit: set[str], output: str, seed: Constant | None) -> Contribution:
+def seen_by(
+    hook: HookState, hooks: Iterable[HookState], may_visit: set[str], output: str, seed: Constant | None
+) -> Contribution:
     """Return the contribution that a hook receives.
 
     It is scaled by the hooks before it on the same name, and by all hooks on other names.

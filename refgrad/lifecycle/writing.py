@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.lifecycle.dependence import Vjp
-from refgrad.lifecycle.graph import Graph, Node
-from refgrad.lifecycle.memory import Place
+from refgrad.lifecycle.graph import GraphModel, GraphNode
+from refgrad.lifecycle.memory import PieceVersion
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Slice, Write
 
@@ -27,7 +27,7 @@ class Extent:
     fits: bool
     refused: bool
 
-    def node(self, step: Write, before: str, operand: str, saved: Place, graph: Graph) -> Node:
+    def node(self, step: Write, before: str, operand: str, saved: PieceVersion, graph: GraphModel) -> GraphNode:
         """Return the node of a recorded write to a tensor whose node was ``before``."""
         product = step.action == "multiply"
         replaced = step.action == "copy" and self.left == 0
@@ -44,7 +44,7 @@ class Extent:
             must_parents = (operand,)
         must_need = (saved,) if product and graph.tracked(before) else ()
         masked = step.action == "copy" or step.index is not None  # some engines save a mask for these
-        return Node(parents, product or masked, must_parents, tuple(vjps), composite=masked, must_need=must_need)
+        return GraphNode(parents, product or masked, must_parents, tuple(vjps), composite=masked, must_need=must_need)
 
 
 def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:

@@ -41,24 +41,24 @@ LONGEST_TRACEBACK: Final = 20_000
 class CheckFailedError(Exception):
     """Carries the result of a failed check to the report of an item.
 
-    ``waiting`` is the id of the item's check if that has no result because the check of ``found`` failed.
+    ``waiting`` is the id of the item's check if that has no result because the check of ``script`` failed.
     ``objection`` is the problem with the known failure of the check.
     """
 
-    def __init__(self, found: Script, waiting: str = "", objection: str = "") -> None:
-        super().__init__(found.verdict.message)
-        self.found = found
+    def __init__(self, script: Script, waiting: str = "", objection: str = "") -> None:
+        super().__init__(script.verdict.message)
+        self.script = script
         self.waiting = waiting
         self.objection = objection
 
     @property
     def text(self) -> str:
         """Text of the failure in the report."""
-        verdict = self.found.verdict
+        verdict = self.script.verdict
         if not verdict.failed:
             return self.objection
-        told = "\n".join(part for part in (self.objection, failure_text(self.found)) if part)
-        return f"{self.waiting} waits for {verdict.id}, which was not selected:\n{told}" if self.waiting else told
+        text = "\n".join(part for part in (self.objection, failure_text(self.script)) if part)
+        return f"{self.waiting} waits for {verdict.id}, which was not selected:\n{text}" if self.waiting else text
 
 
 class EngineSession:
@@ -143,8 +143,8 @@ class CheckItem(pytest.Item):
         objection = self._known.objection(verdict)
         if objection or self._fails(verdict):
             raise CheckFailedError(self.engine.plan.script(verdict), objection=objection)
-        if excuse := verdict.failed and self._known.excuse(verdict):
-            pytest.xfail(excuse)
+        if reason := verdict.failed and self._known.reason_to_accept(verdict):
+            pytest.xfail(reason)
         if verdict.failed:
             pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {plain_line(verdict.message)}")
         if verdict.verdict == "unsupported":
@@ -169,7 +169,7 @@ class CheckItem(pytest.Item):
 
     def _fails(self, verdict: Verdict) -> bool:
         """Return True if a verdict fails the session."""
-        return verdict.failed and verdict.level == "MUST" and not self._known.excuse(verdict)
+        return verdict.failed and verdict.level == "MUST" and not self._known.reason_to_accept(verdict)
 
     def _attach(self, verdict: Verdict) -> None:
         self.user_properties.append(as_property(verdict))
@@ -185,9 +185,9 @@ class CheckItem(pytest.Item):
         if isinstance(excinfo.value, pytest.xfail.Exception):
             return str(excinfo.value)
         excinfo.traceback = excinfo.traceback.cut(path=__file__)
-        shown = super().repr_failure(excinfo, style or "short")
-        text = str(shown)
-        return shown if plain_text(text, LONGEST_TRACEBACK) == text else plain_text(text, LONGEST_TRACEBACK)
+        trace = super().repr_failure(excinfo, style or "short")
+        text = str(trace)
+        return trace if plain_text(text, LONGEST_TRACEBACK) == text else plain_text(text, LONGEST_TRACEBACK)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the headline of a failure, which is the id of the check."""

@@ -53,10 +53,10 @@ class KnownFailures:
         expired = frozenset(entry.id for entry in ours if entry.expires is not None and entry.expires < today)
         return cls(path, engine, {entry.id: entry for entry in ours}, expired, updates)
 
-    def excuse(self, verdict: Verdict) -> str:
+    def reason_to_accept(self, verdict: Verdict) -> str:
         """Return the reason why a failure does not fail the run, or an empty string if it does."""
         if verdict.id in self.entries:
-            return "" if verdict.id in self.expired else f"known failure: {self.entries[verdict.id].told}"
+            return "" if verdict.id in self.expired else f"known failure: {self.entries[verdict.id].description}"
         written = self.updates and verdict.failed and verdict.level == "MUST"
         return f"a known failure from now on, in {self.path}" if written else ""
 
@@ -66,19 +66,20 @@ class KnownFailures:
         if entry is None:
             return ""
         if verdict.failed and entry.id in self.expired:
-            return f"the known failure {entry.id} expired on {entry.expires}: {entry.told}; mend it, or move the date"
+            expiry = f"the known failure {entry.id} expired on {entry.expires}: {entry.description}"
+            return f"{expiry}; fix it, or change the date"
         if verdict.verdict in HELD and not self.updates:
-            told = f"the known failure {entry.id} is {verdict.verdict} now: {entry.told}"
-            return f"{told}; delete its entry from {self.path}, or let --update do that"
+            change = f"the known failure {entry.id} is {verdict.verdict} now: {entry.description}"
+            return f"{change}; delete its entry from {self.path}, or let --update do that"
         return ""
 
     def objections(self, verdicts: Sequence[Verdict]) -> list[str]:
         """Return the problems with the entries of some checks."""
-        return [told for told in map(self.objection, verdicts) if told]
+        return [objection for objection in map(self.objection, verdicts) if objection]
 
     def unexpected(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """Return the failures that are not accepted."""
-        return [verdict for verdict in verdicts if verdict.failed and not self.excuse(verdict)]
+        return [verdict for verdict in verdicts if verdict.failed and not self.reason_to_accept(verdict)]
 
     def update(self, verdicts: Sequence[Verdict]) -> None:
         """Add failures on the level MUST that are not in the file, and delete entries of checks that no longer fail.

@@ -37,7 +37,7 @@ class KnownFailure:
     expires: date | None = None
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Reason with its link."""
         return plain_line(f"{self.reason} ({self.link})" if self.link else self.reason)
 
@@ -51,7 +51,7 @@ class KnownFailure:
         try:
             return not self.version or SpecifierSet(self.version).contains(Version(version), prereleases=True)
         except InvalidVersion as error:
-            problem = f"{self.id}: the version of {engine} is {version}, which {self.version!r} says nothing of"
+            problem = f"{self.id}: the version of {engine} is {version}, which cannot be compared with {self.version!r}"
             raise KnownFailuresError(problem) from error
 
 
@@ -85,7 +85,9 @@ def _entry(where: str, row: dict[str, Any]) -> KnownFailure:
         raise KnownFailuresError(f"{where}: {error}") from error
     except InvalidSpecifier as error:
         text = entry.version
-        raise KnownFailuresError(f"{where}: {text!r} is no condition on a version, such as '<2.6' (PEP 440)") from error
+        raise KnownFailuresError(
+            f"{where}: {text!r} is not a condition on a version, such as '<2.6' (PEP 440)"
+        ) from error
     return entry
 
 
@@ -93,21 +95,21 @@ def _blocks(text: str) -> list[str]:
     """Split a file before the header of each entry and the comment directly above the header."""
     lines = text.splitlines(keepends=True)
     starts = [0]
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if line.strip() == HEAD:
-            starts.append(_with_comment(lines, place))
+            starts.append(_with_comment(lines, index))
     return ["".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 
-def _with_comment(lines: Sequence[str], place: int) -> int:
-    while place and lines[place - 1].startswith("#"):
-        place -= 1
-    return place
+def _with_comment(lines: Sequence[str], index: int) -> int:
+    while index and lines[index - 1].startswith("#"):
+        index -= 1
+    return index
 
 
 def _block(entry: KnownFailure) -> str:
-    given = {name: getattr(entry, name) for name in ("id", "engine", "reason")}
-    return f"{HEAD}\n" + "".join(f"{name} = {_quoted(value)}\n" for name, value in given.items() if value)
+    fields = {name: getattr(entry, name) for name in ("id", "engine", "reason")}
+    return f"{HEAD}\n" + "".join(f"{name} = {_quoted(value)}\n" for name, value in fields.items() if value)
 
 
 def _quoted(text: str) -> str:

@@ -41,12 +41,12 @@ class GradeOptions:
         Raises UsageError for an option of grading without an engine, or for --refgrad-resume without --refgrad-output.
         """
         _select_what_is_named(config)
-        given = _given(config)
-        if "engine" not in given:
-            if given:
+        named = _on_command_line(config)
+        if "engine" not in named:
+            if named:
                 raise pytest.UsageError("the options --refgrad-... need --refgrad-engine NAME")
             return None
-        options = cls(**_defaults(config.rootpath) | given)
+        options = cls(**_defaults(config.rootpath) | named)
         if options.resume and options.output is None:
             raise pytest.UsageError("--refgrad-resume needs --refgrad-output DIR, where the journal is")
         return options
@@ -67,16 +67,16 @@ def _select_what_is_named(config: pytest.Config) -> None:
     named = [argument for argument in config.args if argument.startswith(ITEM)]
     if named and config.option.grade_engine is not None:
         config.args = [argument for argument in config.args if argument not in named]
-        given = config.option.grade_select or []
-        config.option.grade_select = [*given, *(escape(argument.removeprefix(ITEM)) for argument in named)]
+        patterns = config.option.grade_select or []
+        config.option.grade_select = [*patterns, *(escape(argument.removeprefix(ITEM)) for argument in named)]
 
 
-def _given(config: pytest.Config) -> dict[str, Any]:
+def _on_command_line(config: pytest.Config) -> dict[str, Any]:
     """Return the options on the command line, by the names of their fields."""
-    given = {field.name: getattr(config.option, f"grade_{field.name}") for field in fields(GradeOptions)}
+    options = {field.name: getattr(config.option, f"grade_{field.name}") for field in fields(GradeOptions)}
     for name, kind in (("output", local_path), ("expect", local_path), ("select", tuple)):
-        given[name] = given[name] if given[name] is None else kind(given[name])
-    return {name: value for name, value in given.items() if value is not None}
+        options[name] = options[name] if options[name] is None else kind(options[name])
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _defaults(folder: Path) -> dict[str, Any]:

@@ -70,14 +70,14 @@ class Plan:
     @property
     def isolation(self) -> Isolation:
         """Process, interpreter and limits with which the engine runs."""
-        given, limits = self.options, Limits()
-        if given.time_limit is not None:
-            limits = replace(limits, program=given.time_limit)
-        if given.start_limit is not None:
-            limits = replace(limits, start=given.start_limit)
-        if given.memory_limit is not None:
-            limits = replace(limits, memory=given.memory_limit << 20)
-        return Isolation(in_process=given.in_process, python=given.python or sys.executable, limits=limits)
+        options, limits = self.options, Limits()
+        if options.time_limit is not None:
+            limits = replace(limits, program=options.time_limit)
+        if options.start_limit is not None:
+            limits = replace(limits, start=options.start_limit)
+        if options.memory_limit is not None:
+            limits = replace(limits, memory=options.memory_limit << 20)
+        return Isolation(in_process=options.in_process, python=options.python or sys.executable, limits=limits)
 
     @property
     def adapter_data(self) -> Mapping[str, Any] | None:
@@ -147,7 +147,7 @@ def _known_failures(options: GradeOptions, adapter: AnyAdapter) -> KnownFailures
     """Return the known failures of the engine. Raises PlanError or KnownFailuresError if the options are invalid."""
     if options.expect is None:
         if options.update:
-            raise PlanError("to write the known failures anew, name their file with --expect FILE")
+            raise PlanError("to update the known failures, name their file with --expect FILE")
         return KnownFailures()
     version = engine_version(adapter, options.python or sys.executable)
     return KnownFailures.of(options.expect, adapter.name, version, updates=options.update)
@@ -157,10 +157,10 @@ def _refuse_what_is_no_folder(path: Path) -> None:
     """Raise PlanError for a path that cannot be a folder, contains a NUL, or is not valid UTF-8."""
     try:
         os.fsencode(path).decode("utf-8")
-        beside = path.exists() and not path.is_dir()
+        is_file = path.exists() and not path.is_dir()
     except (OSError, ValueError) as error:
-        raise PlanError(f"{plain_line(str(path))!r} is no name of a folder") from error
-    if beside:
+        raise PlanError(f"{plain_line(str(path))!r} is not the name of a folder") from error
+    if is_file:
         raise PlanError(f"{path} is not a folder, so no report can be written into it")
 
 

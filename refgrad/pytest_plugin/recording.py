@@ -36,7 +36,7 @@ TO_THE_END = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
 """Exit statuses of sessions that ran all their items, unless ``shouldfail`` or ``shouldstop`` is set."""
 
 
-class Recorder:
+class SessionRecorder:
     """Records the verdicts of a session: in the journal at once, in the report at its end, however it ends.
 
     ``start_error`` is the reason why the engine could not be started, ``write_error`` why a file could not be written.
@@ -108,7 +108,7 @@ class Recorder:
             session.exitstatus = status
 
     @property
-    def found(self) -> list[Verdict]:
+    def ordered_verdicts(self) -> list[Verdict]:
         """Verdicts of this session so far, in the order of the suite."""
         return [self.verdicts[check.id] for check in all_checks() if check.id in self.verdicts]
 
@@ -142,12 +142,12 @@ class Recorder:
             return
         suite = [check.id for check in all_checks()]
         planned = [check.id for check in self.plan.checks]
-        found = {**self.known, **self.verdicts}
+        verdicts = {**self.known, **self.verdicts}
         try:
             write_document(
                 self.plan.report,
                 build_document(
-                    self.plan.adapter, self.plan.settings, found, suite, planned, python=self.plan.isolation.python
+                    self.plan.adapter, self.plan.settings, verdicts, suite, planned, python=self.plan.isolation.python
                 ),
             )
             self.report = self.plan.report
@@ -156,7 +156,7 @@ class Recorder:
 
     def _update_known_failures(self) -> None:
         try:
-            self.plan.known_failures.update(self.found)
+            self.plan.known_failures.update(self.ordered_verdicts)
         except KnownFailuresError as error:
             self.write_error = self.write_error or str(error)
 
@@ -165,8 +165,9 @@ class Recorder:
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path:
             return
-        found = self.found
-        text = step_summary(self.plan.title, found, self._unexpected(), self.plan.known_failures.objections(found))
+        verdicts = self.ordered_verdicts
+        objections = self.plan.known_failures.objections(verdicts)
+        text = step_summary(self.plan.title, verdicts, self._unexpected(), objections)
         try:
             with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
@@ -176,11 +177,11 @@ class Recorder:
     def annotations(self) -> Iterator[str]:
         """Yield the lines that GitHub Actions turns into errors, if it runs this session."""
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            objections = self.plan.known_failures.objections(self.found)
+            objections = self.plan.known_failures.objections(self.ordered_verdicts)
             yield from annotation_lines(self.plan.title, self._unexpected(), objections)
 
     def _unexpected(self) -> list[Script]:
-        return [self.plan.script(verdict) for verdict in self.plan.known_failures.unexpected(self.found)]
+        return [self.plan.script(verdict) for verdict in self.plan.known_failures.unexpected(self.ordered_verdicts)]
 
     def _status(self, session: pytest.Session) -> int:
         """Return the exit status that replaces pytest's own, or 0. No check without a verdict must go unnoticed."""
@@ -223,8 +224,8 @@ def write_junit_error(config: pytest.Config, start_error: str) -> None:
 
 
 def _is_not_offered(case: Element) -> bool:
-    found = case.find(f"properties/property[@name='{PROPERTY}']")
-    return found is not None and json.loads(found.get("value", "{}")).get("verdict") == "unsupported"
+    recorded = case.find(f"properties/property[@name='{PROPERTY}']")
+    return recorded is not None and json.loads(recorded.get("value", "{}")).get("verdict") == "unsupported"
 
 
 def _add_error(xml: LogXML, message: str) -> None:

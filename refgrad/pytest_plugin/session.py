@@ -19,7 +19,7 @@ from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession
 from refgrad.pytest_plugin.lock import Lock
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.pytest_plugin.recording import CANNOT_START, Recorder, write_junit_error
+from refgrad.pytest_plugin.recording import CANNOT_START, SessionRecorder, write_junit_error
 from refgrad.pytest_plugin.running import Running
 from refgrad.pytest_plugin.signals import Signals
 from refgrad.pytest_plugin.terminal import Narrator
@@ -51,7 +51,7 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
     known = plan.known()
     signals = Signals()
     config.pluginmanager.register(signals, "refgrad-signals")
-    recorder = Recorder(plan, known, signals)
+    recorder = SessionRecorder(plan, known, signals)
     config.pluginmanager.register(recorder, RECORDER)
     config.pluginmanager.register(Conformance(EngineSession(plan, known)), "refgrad-conformance")
     config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
@@ -86,11 +86,11 @@ def _remove(shared: Path) -> None:
 
 
 def _worker(config: pytest.Config, options: GradeOptions) -> Conformance:
-    given: Mapping[str, Any] = json.loads(config.workerinput[PROPERTY])  # type: ignore[attr-defined]
-    known = [Verdict.from_json(dict(row)) for row in given["known"]]
-    shared = SharedVerdicts(Path(given["shared"]))
-    plan = Plan.of(options, None if given["adapter"] is None else adapter_of(given["adapter"]))
-    running = Running(Path(given["running"]))
+    data: Mapping[str, Any] = json.loads(config.workerinput[PROPERTY])  # type: ignore[attr-defined]
+    known = [Verdict.from_json(dict(row)) for row in data["known"]]
+    shared = SharedVerdicts(Path(data["shared"]))
+    plan = Plan.of(options, None if data["adapter"] is None else adapter_of(data["adapter"]))
+    running = Running(Path(data["running"]))
     return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}, shared, running))
 
 

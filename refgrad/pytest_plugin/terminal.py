@@ -11,9 +11,9 @@ import pytest
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.conformance import verdicts_in
-from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.recording import SessionRecorder
 
-TOLD_APART: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
+OWN_LETTERS: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
 """Outcomes that pass, but have letters of their own, since they deserve attention."""
 
 NAMED = 10
@@ -25,7 +25,7 @@ Status = tuple[str, str, str]
 class Narrator:
     """Prints which engine is graded, and the verdicts."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: SessionRecorder) -> None:
         """Take the recorder of the verdicts."""
         self.recorder = recorder
 
@@ -45,13 +45,13 @@ class Narrator:
         verdict = verdicts[0]
         if verdict.failed:
             return "failed", "F", verdict.verdict.upper()
-        if verdict.verdict in TOLD_APART and report.passed:
-            return verdict.verdict, TOLD_APART[verdict.verdict], verdict.verdict.upper()
+        if verdict.verdict in OWN_LETTERS and report.passed:
+            return verdict.verdict, OWN_LETTERS[verdict.verdict], verdict.verdict.upper()
         return None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the counts of outcomes, the messages of those with their own letter, and the path of the report."""
-        verdicts = self.recorder.found
+        verdicts = self.recorder.ordered_verdicts
         if not verdicts and not self.recorder.missing:
             return
         terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
@@ -60,7 +60,7 @@ class Narrator:
             ", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name])
         )
         for verdict in verdicts:
-            if verdict.verdict in TOLD_APART:
+            if verdict.verdict in OWN_LETTERS:
                 terminalreporter.write_line(plain_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}"))
         for line in self.recorder.annotations():
             terminalreporter.write_line(line)

@@ -24,7 +24,7 @@ from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.process import FROM_OUTSIDE
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, as_property
 from refgrad.pytest_plugin.distribution import OperatorScheduling
-from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.recording import SessionRecorder
 from refgrad.pytest_plugin.running import Running
 from refgrad.report.narration import failure_text
 
@@ -52,7 +52,7 @@ SECONDS_TO_END: Final = 5
 class WorkerSupervision:
     """Sends workers the data that they need, and replaces those that die. Its hooks are pytest-xdist's."""
 
-    def __init__(self, recorder: Recorder, shared: str) -> None:
+    def __init__(self, recorder: SessionRecorder, shared: str) -> None:
         """Take the recorder, with the plan and the known verdicts, and the path of the verdicts that workers share."""
         self.recorder = recorder
         self.shared = shared
@@ -68,13 +68,13 @@ class WorkerSupervision:
 
     def pytest_configure_node(self, node: Any) -> None:
         """Send a worker the known verdicts, the adapter and the paths of its files."""
-        given = {
+        data = {
             "known": [verdict.to_json() for verdict in self.recorder.known.values()],
             "shared": self.shared,
             "running": self._running(node).path.as_posix(),
             "adapter": self.recorder.plan.adapter_data,
         }
-        node.workerinput[PROPERTY] = json.dumps(given)  # execnet cannot send names of files that are not UTF-8
+        node.workerinput[PROPERTY] = json.dumps(data)  # execnet cannot send names of files that are not UTF-8
         self._nodes.append(node)
 
     def pytest_sessionstart(self) -> None:
@@ -130,9 +130,9 @@ class WorkerSupervision:
         report.user_properties += map(as_property, verdicts)
         verdict = verdicts[-1]
         report.longrepr = failure_text(self.recorder.plan.script(verdict))
-        excuse = self.recorder.plan.known_failures.excuse(verdict)
-        if excuse or verdict.level != "MUST":
-            report.outcome, report.wasxfail = "skipped", excuse or verdict.message
+        reason_to_accept = self.recorder.plan.known_failures.reason_to_accept(verdict)
+        if reason_to_accept or verdict.level != "MUST":
+            report.outcome, report.wasxfail = "skipped", reason_to_accept or verdict.message
 
     def _running(self, node: Any) -> Running:
         """Return the file in which a worker stores the scenario that it runs."""

@@ -172,8 +172,8 @@ def test_a_folder_with_an_accent_is_written_in_the_locale_c(terminal: Terminal) 
     [
         ("a\0b", "'a\\\\x00b' is no name of a file"),
         ("toy.py/below", "toy.py/below/right.json cannot be written: Not a directory"),
-        ("x" * 300, f"{'x' * 300!r} is no name of a folder"),
-        ("\udcff", "'\\\\udcff' is no name of a folder"),
+        ("x" * 300, f"{'x' * 300!r} is not the name of a folder"),
+        ("\udcff", "'\\\\udcff' is not the name of a folder"),
         ("taken", "taken/right.json is a folder, so no report can be written there"),
     ],
 )

@@ -81,7 +81,7 @@ def test_saved_values_are_freed_by_the_first_backward() -> None:
         y.backward()
 
 
-def test_nodes_that_saved_nothing_may_be_walked_again() -> None:
+def test_nodes_that_saved_nothing_may_be_visited_again() -> None:
     x = leaf(1.0, 2.0)
     total = (x + x).sum()
     total.backward()

@@ -1,7 +1,7 @@
 """Complex arrays whose arithmetic keeps both parts of its results right to the last bits.
 
-An array that is shaken moves every result of every numpy function by as much as rounding may have done, up or down at
-random: the spread of a computation under shaking is what rounding can do to it, whatever it cancels on its way
+A perturbed array changes every result of every numpy function by as much as rounding may have done, up or down at
+random: the spread of a computation under perturbation is what rounding can do to it, whatever it cancels on its way
 (D. S. Parker, Monte Carlo arithmetic, UCLA CSD-970002, 1997).
 """
 
@@ -22,7 +22,7 @@ ROUNDOFFS = 8.0
 """How many units of roundoff (2⁻⁵³) each part of a result may be off; the tests hold every function to that."""
 
 PRODUCTS = frozenset({np.multiply, np.divide, np.matmul})
-"""Functions in whose imaginary part two products cancel: there the operands are shaken, not the result."""
+"""Functions in whose imaginary part two products cancel: there the operands are perturbed, not the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Shaking:
 
 
 class ComplexArray(np.ndarray[Any, Any]):
-    """A numpy array with powers that are right in both parts, and shaken if ``shaking`` says so."""
+    """A numpy array with powers that are right in both parts, and perturbed if ``shaking`` says so."""
 
     shaking: Shaking | None = None
 
@@ -59,32 +59,32 @@ class ComplexArray(np.ndarray[Any, Any]):
         return view
 
     def __array_finalize__(self, source: Array | None) -> None:
-        """Let results and views be shaken as their source is."""
+        """Let results and views be perturbed as their source is."""
         self.shaking = getattr(source, "shaking", None)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **keywords: Any) -> Any:
         """Apply a function to the plain arrays and shake what it rounds."""
         if method == "at":
-            target, places, added = inputs
-            return ufunc.at(np.asarray(target), places, self._shaken(np.asarray(added)))
+            target, index, added = inputs
+            return ufunc.at(np.asarray(target), index, self._perturbed(np.asarray(added)))
         operands = [np.asarray(operand) for operand in inputs]
         if method == "reduce" or ufunc in PRODUCTS:
-            operands = [self._shaken(operand) for operand in operands]
+            operands = [self._perturbed(operand) for operand in operands]
         function = ACCURATE.get(ufunc, ufunc) if method == "__call__" else getattr(ufunc, method)
         result = np.asarray(function(*operands, **keywords))
         if ufunc not in PRODUCTS:
-            result = self._shaken(result)
+            result = self._perturbed(result)
         if out:
             out[0][...] = result
             return out[0]
         return ComplexArray.of(result, self.shaking)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, keywords: Any) -> Any:
-        """Let what ``where`` and its like return be shaken further."""
+        """Let what ``where`` and its like return be perturbed further."""
         result = super().__array_function__(function, types, inputs, keywords)
         return ComplexArray.of(result, self.shaking) if type(result) is np.ndarray else result
 
-    def _shaken(self, array: Array) -> Array:
+    def _perturbed(self, array: Array) -> Array:
         return array if self.shaking is None else self.shaking(array)
 
 

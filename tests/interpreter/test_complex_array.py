@@ -63,9 +63,9 @@ def bits(count: int) -> Iterator[None]:
         ctx.prec = before
 
 
-def roundoffs(found: complex, truth: acb) -> float:
+def roundoffs(result: complex, truth: acb) -> float:
     """Return the larger relative error of the two parts in units of roundoff; parts as small as underflow are right."""
-    pairs = ((found.real, truth.real), (found.imag, truth.imag))
+    pairs = ((result.real, truth.real), (result.imag, truth.imag))
     return max(abs(float((arb(a) - b) / b)) / UNIT for a, b in pairs if abs(float(b)) > TINIEST)
 
 
@@ -77,22 +77,22 @@ def complex_array(number: Any, shaking: Shaking | None = None) -> ComplexArray:
 @given(data=st.data(), speed=st.sampled_from([1.0, -3e5]))
 def test_a_function_is_right_to_a_few_bits_in_both_parts(name: str, data: st.DataObject, speed: float) -> None:
     x = data.draw(WITHIN.get(name, ANYWHERE).filter(lambda x: x == 0 or abs(x) > TINIEST))
-    found = complex(getattr(np, name)(complex_array(complex(x, speed * STEP))))
+    result = complex(getattr(np, name)(complex_array(complex(x, speed * STEP))))
     with bits(2000):
-        assert roundoffs(found, TRUE[name](acb(x, speed * STEP))) <= ROUNDOFFS
+        assert roundoffs(result, TRUE[name](acb(x, speed * STEP))) <= ROUNDOFFS
 
 
 @given(POSITIVE, st.floats(-20, 20), st.sampled_from([(1.0, 0.0), (0.0, 1.0), (-7.0, 0.0), (3.0, 4.0)]))
 def test_a_power_is_right_to_a_few_bits_in_both_parts(x: float, y: float, speeds: tuple[float, float]) -> None:
     """Where base and exponent move against each other, the imaginary part is a difference of what is right."""
     base, exponent = complex(x, speeds[0] * STEP), complex(y, speeds[1] * STEP)
-    found = complex(complex_array(base) ** complex_array(exponent))
+    result = complex(complex_array(base) ** complex_array(exponent))
     with bits(2000):
         truth = acb(base.real, base.imag) ** acb(exponent.real, exponent.imag)
         terms = abs(speeds[0] * y / x) + abs(speeds[1] * math.log(x))
         sum_of_terms = abs(speeds[0] * y / x + speeds[1] * math.log(x))
         room = ROUNDOFFS * terms / sum_of_terms if sum_of_terms else math.inf
-        assert roundoffs(found, truth) <= max(room, ROUNDOFFS)
+        assert roundoffs(result, truth) <= max(room, ROUNDOFFS)
 
 
 def test_the_logarithm_of_one_plus_a_little_keeps_the_little() -> None:
@@ -129,20 +129,20 @@ def test_shaking_moves_both_parts_of_every_operation_by_a_few_bits(operation: st
     assert np.all(np.abs(moved - exact) <= 100 * ROUNDOFFS * UNIT * np.abs(exact))
 
 
-def test_shaking_moves_what_is_added_at_places() -> None:
+def test_perturbation_changes_entries_added_at_indices() -> None:
     target = np.zeros(2, dtype=np.complex128)
     np.add.at(target, [1], complex_array([1.0 + 1.0j], Shaking(np.random.default_rng(0))))
     assert target[0] == 0
     assert target[1] not in {0, 1.0 + 1.0j}
 
 
-def test_shaking_leaves_zeros_and_what_is_only_moved_alone() -> None:
+def test_perturbation_changes_neither_zeros_nor_rearranged_entries() -> None:
     x = complex_array([0.0, 1.0 + 2.0j], Shaking(np.random.default_rng(0)))
     assert np.array_equal(x.reshape(2, 1)[::-1, 0], [1.0 + 2.0j, 0.0])
     assert np.exp(x - x).tolist() != [1.0, 1.0]
     assert (x - x).tolist() == [0.0, 0.0]
 
 
-def test_what_is_shaken_moves_by_eight_roundoffs_up_or_down() -> None:
+def test_perturbed_entries_change_by_eight_roundoffs_up_or_down() -> None:
     moved = Shaking(np.random.default_rng(0))(np.ones(100)) - 1
     assert set(moved.tolist()) == {-8 * UNIT, 8 * UNIT}

@@ -40,7 +40,7 @@ def test_a_scenario_is_written_out_under_the_same_names() -> None:
     assert expanded(plain) is plain
 
 
-def test_names_that_look_like_inner_ones_are_left_alone() -> None:
+def test_names_similar_to_inner_ones_are_unchanged() -> None:
     renamed = parse(PROGRAM.replace("z", "y__1"))
     assert set(evaluate(renamed, Float64())) <= set(expanded(renamed).definitions)
 
@@ -63,8 +63,8 @@ def test_what_a_composite_makes_in_vain_is_left_out() -> None:
     wasteful = Composite(lambda ops, x: (ops.exp(x), ops.sin(x))[1])
     row = operator_table()["softmax"]
     object_with = type(row)(name="wasteful", family="made up", summary="", arguments=row.arguments, composite=wasteful)
-    found = noted(object_with, [np.array(1.0)], {})
-    assert [entry.operator.name for entry in found.entries if entry.operator] == ["sin"]
+    trace = noted(object_with, [np.array(1.0)], {})
+    assert [entry.operator.name for entry in trace.entries if entry.operator] == ["sin"]
 
 
 def test_a_composite_that_returns_its_argument_is_one_step_all_the_same() -> None:
@@ -85,15 +85,15 @@ def test_numbers_inside_of_a_composite_do_not_widen_it(
     assert {value.dtype.name for value in values.values()} - {"bool"} <= {dtype}
 
 
-def test_a_number_has_the_dtype_of_what_it_meets_and_a_constant_that_of_what_was_given() -> None:
+def test_a_number_has_the_dtype_of_its_operand_and_a_constant_that_of_the_inputs() -> None:
     def mixed(ops: Operators, x: object, y: object) -> object:
         return ops.add(ops.multiply(ops.add(x, 1.0), ops.constant([2.0])), y)
 
     row = operator_table()["softmax"]
     arguments = (Argument("x"), Argument("y"))
-    made_up = type(row)(name="mixed", family="made up", summary="", arguments=arguments, composite=Composite(mixed))
-    found = noted(made_up, [np.ones(2, np.float32), np.ones(2, np.float64)], {})
-    assert [entry.array.dtype for entry in found.entries] == ["float32", "float32", "float64", "float64", "float64"]
+    operator = type(row)(name="mixed", family="made up", summary="", arguments=arguments, composite=Composite(mixed))
+    trace = noted(operator, [np.ones(2, np.float32), np.ones(2, np.float64)], {})
+    assert [entry.array.dtype for entry in trace.entries] == ["float32", "float32", "float64", "float64", "float64"]
 
 
 def test_what_a_dtype_has_not_is_written_out_in_full() -> None:

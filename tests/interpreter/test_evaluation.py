@@ -89,14 +89,14 @@ def test_truth_values_are_no_numbers(line: str, complaint: str) -> None:
 @given(st.integers(0, 2**32))
 def test_values_that_are_kept_are_those_of_an_evaluation_and_cannot_be_changed(seed: int) -> None:
     scenario = random_scenario(seed)
-    kept, found = float64_values(scenario), evaluate(scenario, Float64())
-    assert list(kept) == list(found)
-    assert all(np.array_equal(kept[name], array, equal_nan=True) for name, array in found.items())
+    kept, values = float64_values(scenario), evaluate(scenario, Float64())
+    assert list(kept) == list(values)
+    assert all(np.array_equal(kept[name], array, equal_nan=True) for name, array in values.items())
     assert not any(array.flags.writeable for array in kept.values())
     assert float64_values(scenario) is kept
 
 
-def test_numbers_that_cannot_be_detached_are_told() -> None:
+def test_numbers_that_cannot_be_detached_are_an_error() -> None:
     scenario = parse("x = leaf float64[] {0x1p+0}\ny = detach x\n")
     with pytest.raises(ScenarioEvaluationError, match="step 2: BatchedFloat64 numbers cannot be detached"):
         evaluate(scenario, BatchedFloat64({}))

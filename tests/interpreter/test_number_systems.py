@@ -32,10 +32,10 @@ EXACT = (
 def test_balls_compute_what_floats_do_up_to_rounding(name: str) -> None:
     outcomes: Counter[str] = Counter()
     for seed in seeds(12):
-        given = operator_scenario(seed, name, WIDE)
-        if steps_may_overflow(given):
+        operands = operator_scenario(seed, name, WIDE)
+        if steps_may_overflow(operands):
             continue
-        scenario = expanded(given)
+        scenario = expanded(operands)
         oracle = CertifiedOracle(scenario)
         for output, value in evaluate(scenario, Float64()).items():
             if value.dtype != np.bool_:
@@ -82,12 +82,12 @@ def test_any_leaves_may_vary_over_any_number_of_points(name: str, seed: int, poi
     }
     together = evaluate(scenario, BatchedFloat64(moved))
     for point in range(points):
-        alone = evaluate(scenario, BatchedFloat64({key: array[..., [point]] for key, array in moved.items()}))
+        separate = evaluate(scenario, BatchedFloat64({key: array[..., [point]] for key, array in moved.items()}))
         for output, batch in together.items():
-            expected = alone[output].stretched(1)[..., 0]
+            expected = separate[output].stretched(1)[..., 0]
             assert batch.shape == expected.shape
-            found = batch.stretched(points)[..., point]
-            np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=1e-13, atol=1e-13)
+            actual = batch.stretched(points)[..., point]
+            np.testing.assert_allclose(actual.astype(float), expected.astype(float), rtol=1e-13, atol=1e-13)
 
 
 def test_what_does_not_depend_on_the_point_stays_without_a_batch() -> None:

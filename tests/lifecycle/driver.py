@@ -166,14 +166,14 @@ class Driver:
         if step.what == "hook":
             return list(self.seen[step.name])
         x = self.tensors[step.name]
-        shown: dict[str, Callable[[], Any]] = {
+        reads: dict[str, Callable[[], Any]] = {
             "value": lambda: np.array(x.detach().numpy()),
             "grad": lambda: None if x.grad is None else np.array(x.grad.detach().numpy()),
             "requires_grad": lambda: x.requires_grad,
             "is_leaf": lambda: x.is_leaf,
             "recorded": lambda: x.grad_fn is not None,
         }
-        return shown[step.what]()
+        return reads[step.what]()
 
 
 def disagreement(scenario: Scenario, torch: Any, policy: Policy, *, apart: bool = False) -> str | None:
@@ -182,14 +182,14 @@ def disagreement(scenario: Scenario, torch: Any, policy: Policy, *, apart: bool 
     oracle = CertifiedOracle(lowered.scenario)
     driver = Driver(torch, apart=apart)
     try:
-        for number, (step, due) in enumerate(zip(scenario.steps, lowered.predictions, strict=True), 1):
-            shown: Any = None
+        for number, (step, expected) in enumerate(zip(scenario.steps, lowered.predictions, strict=True), 1):
+            actual: Any = None
             error: Exception | None = None
             try:
-                shown = driver.take(step)
+                actual = driver.take(step)
             except Exception as raised:  # noqa: BLE001 (whatever a library raises is what it shows)
                 error = raised
-            wrong = _compared(due, shown, error, oracle)
+            wrong = _compared(expected, actual, error, oracle)
             if wrong:
                 return f"step {number}, {step.to_text()}: {wrong}"
     finally:
@@ -198,31 +198,31 @@ def disagreement(scenario: Scenario, torch: Any, policy: Policy, *, apart: bool 
     return None
 
 
-def _compared(due: Prediction, shown: Any, error: Exception | None, oracle: CertifiedOracle) -> str | None:  # noqa: C901, PLR0911 (one case for each prediction)
-    if isinstance(due, Open):
+def _compared(expected: Prediction, actual: Any, error: Exception | None, oracle: CertifiedOracle) -> str | None:  # noqa: C901, PLR0911 (one case for each prediction)
+    if isinstance(expected, Open):
         return None
-    if isinstance(due, Fails):
-        phrases = [PHRASES[kind] for kind in (due.kind, *due.others)]
-        return None if error is not None and re.search("|".join(phrases), str(error)) else f"{due}, but {error!r}"
+    if isinstance(expected, Fails):
+        phrases = [PHRASES[kind] for kind in (expected.kind, *expected.others)]
+        return None if error is not None and re.search("|".join(phrases), str(error)) else f"{expected}, but {error!r}"
     if error is not None:
-        return f"{due}, but {error!r}"
-    match due:
+        return f"{expected}, but {error!r}"
+    match expected:
         case Flag(holds=holds):
-            return None if shown is holds else f"{due}, but {shown}"
+            return None if actual is holds else f"{expected}, but {actual}"
         case NoGradient():
-            return None if shown is None else f"{due}, but {shown}"
+            return None if actual is None else f"{expected}, but {actual}"
         case Value():
-            return _judged(shown, oracle.value(due.lowered))
-        case Gradient() if shown is None:
-            return f"{due}, but None" if due.certain else None
+            return _judged(actual, oracle.value(expected.lowered))
+        case Gradient() if actual is None:
+            return f"{expected}, but None" if expected.certain else None
         case Gradient():
-            return _judged(shown, oracle.gradient(due.leaf, due.contributions))
+            return _judged(actual, oracle.gradient(expected.leaf, expected.contributions))
         case Seen():
-            if len(shown) != len(due.calls):
-                return f"{due}, but {len(shown)} calls"
-            pairs = zip(shown, due.calls, strict=True)
-            found = [_judged(array, oracle.gradient(due.tensor, (call,))) for array, call in pairs]
-            return next(filter(None, found), None)
+            if len(actual) != len(expected.calls):
+                return f"{expected}, but {len(actual)} calls"
+            pairs = zip(actual, expected.calls, strict=True)
+            problems = [_judged(array, oracle.gradient(expected.tensor, (call,))) for array, call in pairs]
+            return next(filter(None, problems), None)
     return None
 
 

@@ -16,20 +16,20 @@ COUNT = 150
 VIEWS_MAY_BE_VIEWS = Policy(unrecorded_views="open")
 
 
-def found(torch: Any, policy: Policy, seeds: range, *, apart: bool = False) -> dict[int, str]:
+def disagreements(torch: Any, policy: Policy, seeds: range, *, apart: bool = False) -> dict[int, str]:
     drawn = {seed: disagreement(lifecycle_scenario(seed), torch, policy, apart=apart) for seed in seeds}
     return {seed: wrong for seed, wrong in drawn.items() if wrong is not None}
 
 
 def test_the_reference_engine_does_what_the_model_predicts() -> None:
-    assert found(refgrad.engine, Policy(), range(COUNT)) == {}
+    assert disagreements(refgrad.engine, Policy(), range(COUNT)) == {}
 
 
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
 def test_pytorch_does_what_the_model_predicts() -> None:
     torch = pytest.importorskip("torch", reason="needs refgrad[torch]", exc_type=ImportError)
-    assert found(torch, VIEWS_MAY_BE_VIEWS, range(COUNT), apart=True) == {}
+    assert disagreements(torch, VIEWS_MAY_BE_VIEWS, range(COUNT), apart=True) == {}
 
 
 def test_what_the_model_does_not_predict_is_noticed() -> None:

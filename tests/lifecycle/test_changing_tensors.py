@@ -47,7 +47,7 @@ def test_recording_goes_on_once_the_region_is_left(leave: str) -> None:
     assert flag(f"{X}enter no_grad\n{leave}\ny = exp x\nread recorded y")
 
 
-def test_what_is_made_is_a_leaf_and_what_is_recorded_is_none() -> None:
+def test_a_created_tensor_is_a_leaf_and_a_recorded_result_is_not() -> None:
     assert flag(f"{X}read is_leaf x")
     assert flag(f"{C}y = exp c\nread is_leaf y")
     assert not flag(f"{X}y = exp x\nread is_leaf y")
@@ -120,13 +120,13 @@ def test_what_a_hook_multiplies_reaches_the_leaves_and_the_gradient_that_is_kept
     oracle = CertifiedOracle(lowered.scenario)
     for prediction, factor in zip(lowered.predictions[-2:], (2 * 1.5, 1.0), strict=True):
         assert isinstance(prediction, Gradient)
-        found = oracle.gradient(prediction.leaf, prediction.contributions)
-        assert float(found.midpoint) == pytest.approx(-2.0 * factor * 9.487735836358526, rel=1e-15)
+        gradient = oracle.gradient(prediction.leaf, prediction.contributions)
+        assert float(gradient.midpoint) == pytest.approx(-2.0 * factor * 9.487735836358526, rel=1e-15)
 
 
-def test_a_value_that_was_written_behind_its_graph_keeps_its_derivative() -> None:
+def test_a_value_written_outside_of_its_graph_keeps_its_derivative() -> None:
     lowered = lower(parse(f"{X}{C}enter no_grad\nwrite x copy c\nleave\ny = multiply x x\nbackward y\nread grad x"))
     prediction = lowered.predictions[-1]
     assert isinstance(prediction, Gradient)
-    found = CertifiedOracle(lowered.scenario).gradient(prediction.leaf, prediction.contributions)
-    assert float(found.midpoint) == 4.0
+    gradient = CertifiedOracle(lowered.scenario).gradient(prediction.leaf, prediction.contributions)
+    assert float(gradient.midpoint) == 4.0

@@ -71,7 +71,7 @@ def test_where_all_engines_save_the_same_the_reference_engine_does(name: str) ->
     assert set(node.saves) == {saved for vjp in vjps_of(step) for saved in vjp.saved}
 
 
-def test_only_operators_that_were_settled_are_said_to_save_the_same() -> None:
+def test_only_verified_operators_are_listed_as_saving_the_same() -> None:
     assert saves_agree(Apply("y", "exp", ("x",)))
     assert not saves_agree(Apply("y", "relu", ("x",)))
 

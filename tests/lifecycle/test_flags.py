@@ -6,7 +6,7 @@ import pytest
 
 from refgrad.lifecycle import Fails, Open, Policy, Prediction, Succeeds
 from refgrad.lifecycle.model import Model
-from refgrad.lifecycle.tensors import Hook
+from refgrad.lifecycle.tensors import HookState
 from refgrad.scenario import Detach, Leaf, parse
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
@@ -22,9 +22,9 @@ def after(text: str) -> tuple[Model, Prediction]:
 
 
 def test_a_constant_that_begins_to_require_grad_has_a_leaf_of_zeros_as_its_root() -> None:
-    model, shown = after(f"{C}require grad c")
+    model, prediction = after(f"{C}require grad c")
     tensor = model.tensors["c"]
-    assert shown == Succeeds()
+    assert prediction == Succeeds()
     assert tensor.node == tensor.root
     assert tensor.root in model.graph.leaves
     (root,) = [step for step in model.functional.steps if step.defines == tensor.root]
@@ -33,36 +33,36 @@ def test_a_constant_that_begins_to_require_grad_has_a_leaf_of_zeros_as_its_root(
 
 
 def test_a_leaf_that_stops_and_starts_again_keeps_its_root() -> None:
-    model, shown = after(f"{X}stop requiring grad x\nrequire grad x")
-    assert shown == Succeeds()
+    model, prediction = after(f"{X}stop requiring grad x\nrequire grad x")
+    assert prediction == Succeeds()
     assert (model.tensors["x"].node, model.tensors["x"].root, model.graph.leaves) == ("x", "x", {"x"})
 
 
 def test_what_requires_grad_already_does_so_on() -> None:
-    model, shown = after(f"{X}a = exp x\nrequire grad a")
-    assert shown == Succeeds()
+    model, prediction = after(f"{X}a = exp x\nrequire grad a")
+    assert prediction == Succeeds()
     assert (model.tensors["a"].node, model.tensors["a"].root) == ("a", None)
 
 
 def test_a_leaf_that_stops_is_a_constant_with_its_value_cut_off() -> None:
-    model, shown = after(f"{X}stop requiring grad x")
+    model, prediction = after(f"{X}stop requiring grad x")
     tensor = model.tensors["x"]
-    assert shown == Succeeds()
+    assert prediction == Succeeds()
     assert (tensor.node, tensor.is_leaf, tensor.root) == (None, True, "x")
     assert model.functional.steps[-1] == Detach(tensor.value, "x")
     assert after(f"{C}stop requiring grad c")[1] == Succeeds()
 
 
 def test_a_computed_tensor_cannot_stop() -> None:
-    model, shown = after(f"{X}a = exp x\nstop requiring grad a")
-    assert shown == Fails("requires-grad-of-non-leaf")
+    model, prediction = after(f"{X}a = exp x\nstop requiring grad a")
+    assert prediction == Fails("requires-grad-of-non-leaf")
     assert model.tensors["a"].node == "a"
 
 
 def test_a_hook_stays_with_the_node_that_the_tensor_has_at_the_time() -> None:
-    model, shown = after(f"{X}{C}a = sin x\nhook h on a scale 0x1p+1\nwrite a add c")
-    assert shown == Succeeds()
-    assert model.hooks == {"h": Hook("h", "a", "a", 2.0)}
+    model, prediction = after(f"{X}{C}a = sin x\nhook h on a scale 0x1p+1\nwrite a add c")
+    assert prediction == Succeeds()
+    assert model.hooks == {"h": HookState("h", "a", "a", 2.0)}
     assert model.tensors["a"].node != "a"
 
 
@@ -70,9 +70,9 @@ def test_a_hook_stays_with_the_node_that_the_tensor_has_at_the_time() -> None:
     ("step", "kind"), [("hook h on c observe", "hook-on-constant"), ("retain grad c", "retain-grad-on-constant")]
 )
 def test_a_constant_has_neither_hooks_nor_a_gradient_to_keep(step: str, kind: str) -> None:
-    model, shown = after(C + step)
-    assert isinstance(shown, Fails)
-    assert (shown.kind, model.hooks, model.tensors["c"].retains) == (kind, {}, False)
+    model, prediction = after(C + step)
+    assert isinstance(prediction, Fails)
+    assert (prediction.kind, model.hooks, model.tensors["c"].retains) == (kind, {}, False)
 
 
 def test_a_leaf_keeps_its_gradient_anyway() -> None:
@@ -82,7 +82,7 @@ def test_a_leaf_keeps_its_gradient_anyway() -> None:
 
 @pytest.mark.parametrize("step", ["require grad h", "stop requiring grad h", "hook g on h observe", "retain grad h"])
 def test_nothing_is_known_of_a_tensor_whose_flags_change_where_it_may_be_constant(step: str) -> None:
-    model, shown = after(MAY_BE_CONSTANT + step)
-    assert shown == Open()
+    model, prediction = after(MAY_BE_CONSTANT + step)
+    assert prediction == Open()
     assert "h" in model.unknown
     assert all(hook.calls_unknown for hook in model.hooks.values())

@@ -73,7 +73,7 @@ def test_a_changed_value_has_the_derivative_of_what_it_was() -> None:
     assert gradient(steps, changed, "y") == [0.0, 0.0]
 
 
-def test_a_rooted_value_has_the_derivative_of_its_root_alone() -> None:
+def test_a_rooted_value_has_only_the_derivative_of_its_root() -> None:
     steps = begun({"x": [1.0, 2.0]})
     root = steps.root("x", (2,), "float64")
     rooted = steps.rooted("x", "x", root)

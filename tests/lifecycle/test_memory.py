@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.lifecycle.memory import Memory, may_share
+from refgrad.lifecycle.memory import MemoryPieces, may_share
 from refgrad.scenario import Apply
 
 
@@ -28,7 +28,7 @@ def connected(start: int, pairs: set[tuple[int, int]]) -> set[int]:
 
 @given(neighbours())
 def test_pieces_may_overlap_if_a_chain_of_neighbours_connects_them(near: list[list[int]]) -> None:
-    memory = Memory()
+    memory = MemoryPieces()
     numbers = [memory.new(others) for others in near]
     assert len(set(numbers)) == len(near)
     pairs = {(piece, other) for piece, others in enumerate(near) for other in others}
@@ -37,16 +37,16 @@ def test_pieces_may_overlap_if_a_chain_of_neighbours_connects_them(near: list[li
 
 
 @given(st.lists(st.integers(0, 3), max_size=6), st.lists(st.integers(0, 3), max_size=6))
-def test_a_place_is_stale_if_and_only_if_its_piece_was_written_to_since(before: list[int], after: list[int]) -> None:
-    memory = Memory()
+def test_a_version_is_stale_if_and_only_if_its_piece_was_written_to_since(before: list[int], after: list[int]) -> None:
+    memory = MemoryPieces()
     pieces = [memory.new() for _ in range(4)]
     for piece in before:
         memory.write(piece)
-    places = [memory.now(piece) for piece in pieces]
+    versions = [memory.now(piece) for piece in pieces]
     for piece in after:
         memory.write(piece)
-    assert [memory.stale([place]) for place in places] == [piece in after for piece in pieces]
-    assert memory.stale(places) == bool(after)
+    assert [memory.stale([version]) for version in versions] == [piece in after for piece in pieces]
+    assert memory.stale(versions) == bool(after)
 
 
 @pytest.mark.parametrize(

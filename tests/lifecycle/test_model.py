@@ -39,7 +39,7 @@ def test_a_graph_that_saved_something_is_freed() -> None:
     assert last(f"{X}a = exp x\nbackward a retain_graph\nbackward a") == Succeeds()
 
 
-def test_nodes_that_saved_nothing_may_be_walked_again() -> None:
+def test_nodes_that_saved_nothing_may_be_visited_again() -> None:
     assert last(f"{X}a = add x x\nb = negative a\nbackward b\nbackward b") == Succeeds()
 
 
@@ -74,15 +74,15 @@ def test_a_non_scalar_needs_a_seed_of_its_shape() -> None:
     assert last("v = leaf float64[1] {0x1p+0} requires_grad\nbackward v") == Succeeds()
 
 
-def test_values_are_shown_as_they_are() -> None:
+def test_values_are_predicted_unchanged() -> None:
     assert last(f"{X}a = exp x\nbackward a\nread value a") == Value("a")
 
 
-def test_a_policy_that_never_frees_allows_every_walk() -> None:
+def test_a_policy_that_never_frees_allows_every_backward() -> None:
     assert last(f"{X}a = exp x\nbackward a\nbackward a", Policy(frees="never")) == Succeeds()
 
 
-def test_a_policy_that_always_frees_forbids_shared_nodes_and_leaves_the_output_itself_open() -> None:
+def test_freeing_every_node_forbids_shared_nodes_and_leaves_the_output_open() -> None:
     always = Policy(frees="always")
     assert last(f"{X}s = negative x\na = negative s\nb = negative s\nbackward a\nbackward b", always) == Fails(
         "freed-graph"
@@ -147,9 +147,9 @@ def test_a_write_of_which_nothing_is_known_frees_nothing() -> None:
 
 @settings(max_examples=100)
 @given(lifecycles())
-def test_a_graph_that_is_always_retained_is_never_freed(scenario: Scenario) -> None:
-    shown = predict(retained(scenario))
-    assert not any("freed-graph" in (p.kind, *p.others) for p in shown if isinstance(p, Fails))
+def test_a_graph_retained_by_every_backward_is_never_freed(scenario: Scenario) -> None:
+    predictions = predict(retained(scenario))
+    assert not any("freed-graph" in (p.kind, *p.others) for p in predictions if isinstance(p, Fails))
 
 
 @settings(max_examples=100)
@@ -158,23 +158,23 @@ def test_a_backward_done_twice_adds_everything_twice(scenario: Scenario) -> None
     assume(not scenario.gradients)  # hooks see these too, and they are done once
     once = retained(scenario)
     twice = Scenario(tuple(s for step in once.steps for s in (step,) * (1 + isinstance(step, Backward))))
-    shown = iter(predict(twice))
+    predictions = iter(predict(twice))
     for step, expected in zip(once.steps, predict(once), strict=True):
-        found = next(shown)
+        prediction = next(predictions)
         if isinstance(step, Backward):
-            assert next(shown) == found
+            assert next(predictions) == prediction
         if isinstance(expected, Gradient):
             added = tuple(each for each in expected.contributions for _ in range(2))
-            assert found == replace(expected, contributions=added)
+            assert prediction == replace(expected, contributions=added)
         elif isinstance(expected, Seen):
-            assert found == replace(expected, calls=tuple(each for each in expected.calls for _ in range(2)))
+            assert prediction == replace(expected, calls=tuple(each for each in expected.calls for _ in range(2)))
         else:
-            assert found == expected
+            assert prediction == expected
 
 
 @settings(max_examples=100)
 @given(lifecycles(), st.sampled_from([Read, Delete]))
-def test_looking_and_deleting_names_change_nothing_that_comes_later(scenario: Scenario, kind: type) -> None:
+def test_reading_and_deleting_names_change_nothing_that_comes_later(scenario: Scenario, kind: type) -> None:
     left = Scenario(tuple(step for step in scenario.steps if not isinstance(step, kind)))
     pairs = zip(scenario.steps, predict(scenario), strict=True)
     assert predict(left) == tuple(prediction for step, prediction in pairs if not isinstance(step, kind))

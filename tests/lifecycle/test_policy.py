@@ -21,13 +21,13 @@ def last(steps: str, policy: Policy | None = None) -> Prediction:
     return predict(parse(LEAVES + steps), policy)[-1]
 
 
-def test_freeing_all_that_is_connected_reaches_what_was_made_of_the_same_leaves() -> None:
+def test_freeing_connected_nodes_reaches_results_of_the_same_leaves() -> None:
     steps = "a = add x y\nb = add x k\nc = sum b\nbackward a\nbackward c"
     assert last(steps) == last(steps, Policy(frees="always")) == Succeeds()
     assert last(steps, Policy(frees="connected")) == Fails("freed-graph")
 
 
-def test_freeing_all_that_is_connected_spares_what_was_made_of_other_leaves_or_later() -> None:
+def test_freeing_connected_nodes_spares_results_of_other_leaves_and_later_ones() -> None:
     connected = Policy(frees="connected")
     assert last("a = negative x\nb = negative y\nbackward a\nbackward b", connected) == Succeeds()
     assert last("a = negative x\nbackward a\nb = negative x\nbackward b", connected) == Succeeds()
@@ -52,7 +52,7 @@ def test_where_all_keep_gradients_constants_and_views_may_have_some() -> None:
     assert last("a = reshape x shape=()\nbackward a\nread grad a", keeping) == Open()
 
 
-def test_where_that_is_open_leaves_alone_are_held_to_their_gradients() -> None:
+def test_with_the_policy_open_only_gradients_of_leaves_are_predicted() -> None:
     keeping = Policy(keeps="open")
     steps = "a = multiply x y\nb = multiply x y\nl = add a b\nbackward l\nread grad "
     assert last(f"{steps}a", keeping) == last(f"{steps}k", keeping) == Open()
@@ -98,12 +98,12 @@ def test_never_freeing_is_retaining_the_graph_in_every_backward(scenario: Scenar
 @given(lifecycles())
 def test_a_gradient_that_is_replaced_has_one_contribution_at_most(scenario: Scenario) -> None:
     for policy in (Policy(accumulates="overwrites"), Policy(accumulates="replaces")):
-        shown = predict(scenario, policy)
-        assert all(len(prediction.contributions) <= 1 for prediction in shown if isinstance(prediction, Gradient))
+        predictions = predict(scenario, policy)
+        assert all(len(prediction.contributions) <= 1 for prediction in predictions if isinstance(prediction, Gradient))
 
 
 @settings(max_examples=50)
 @given(lifecycles())
 def test_a_seed_of_ones_is_never_missing(scenario: Scenario) -> None:
-    shown = predict(scenario, Policy(implicit_seed="ones"))
-    assert not any("implicit-seed" in (p.kind, *p.others) for p in shown if isinstance(p, Fails))
+    predictions = predict(scenario, Policy(implicit_seed="ones"))
+    assert not any("implicit-seed" in (p.kind, *p.others) for p in predictions if isinstance(p, Fails))

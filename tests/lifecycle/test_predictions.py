@@ -11,11 +11,11 @@ from tests.lifecycle.driver import PHRASES
 
 
 @pytest.mark.parametrize(("value", "lowered"), [(Value("a"), "a"), (Value("a", "a_v3"), "a_v3")])
-def test_a_value_is_looked_up_by_its_version_if_it_has_one(value: Value, lowered: str) -> None:
+def test_a_value_with_a_version_is_read_by_that_version(value: Value, lowered: str) -> None:
     assert value.lowered == lowered
 
 
-def test_predictions_are_the_same_if_all_that_they_say_is() -> None:
+def test_predictions_with_equal_fields_are_equal() -> None:
     assert Fails("no-graph") == Fails("no-graph", ())
     assert Fails("no-graph") != Fails("no-graph", ("seed-shape",))
     assert Gradient("x", ()) != Gradient("x", (), certain=False)

@@ -37,7 +37,7 @@ SQUARE = f"{X}l = multiply x x\nh = grad l x\n"
         (f"{X}read value x", set()),
     ],
 )
-def test_a_scenario_says_which_features_it_needs(text: str, features: set[str]) -> None:
+def test_a_scenario_needs_the_features_that_it_uses(text: str, features: set[str]) -> None:
     assert required_features(parse(text)) == features
 
 
@@ -54,5 +54,5 @@ def test_a_feature_is_needed_if_and_only_if_something_asks_for_it(scenario: Scen
     kinds = {type(step) for step in scenario.steps}
     for feature in NEEDED_BY.values():
         assert (feature in features) == any(NEEDED_BY.get(kind) == feature for kind in kinds)
-    due = {kind for p in predict(scenario) if isinstance(p, Fails) for kind in (p.kind, *p.others)}
-    assert {feature for feature in features if feature.startswith("error:")} == {f"error:{kind}" for kind in due}
+    expected = {kind for p in predict(scenario) if isinstance(p, Fails) for kind in (p.kind, *p.others)}
+    assert {feature for feature in features if feature.startswith("error:")} == {f"error:{kind}" for kind in expected}

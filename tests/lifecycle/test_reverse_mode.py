@@ -30,7 +30,7 @@ def test_a_freed_graph_has_no_gradient_to_record() -> None:
     assert last(f"{freed}read value h") == Open()
 
 
-def test_what_is_freed_beside_the_way_to_the_leaf_does_not_matter() -> None:
+def test_freed_nodes_that_do_not_lead_to_the_leaf_do_not_matter() -> None:
     text = f"{X}{Y}a = exp x\nb = exp y\nl = add a b\nbackward b\nh = grad l x"
     assert last(text) == Succeeds()
 
@@ -89,7 +89,7 @@ def test_what_the_rules_have_read_may_be_saved_for_the_gradient_of_the_gradient(
     assert last(f"{SQUARE}{Y}enter no_grad\nwrite y add y\nleave\nbackward h") == Succeeds()
 
 
-def test_what_is_made_of_a_gradient_that_may_be_constant_may_be_so_too() -> None:
+def test_a_result_of_a_gradient_that_may_be_constant_may_be_constant() -> None:
     constant = f"{X}l = mean x\nh = grad l x\n"
     assert last(f"{constant}a = sin h\nbackward a\nbackward a") == Open()
     assert last(f"{constant}a = multiply l h\nwrite l add x\nbackward a") == Open()
@@ -158,7 +158,7 @@ def test_a_leaf_that_stopped_is_frozen_for_its_hooks() -> None:
     assert [frozen.reverse_mode.is_frozen(frozen.hooks[name]) for name in "hg"] == [True, False]
 
 
-def test_what_begins_or_ceases_to_require_grad_is_noticed_in_nodes_that_were_made_of_it() -> None:
+def test_a_change_of_requires_grad_is_noticed_in_the_nodes_that_used_the_tensor() -> None:
     model = model_after(f"{X}{Y}a = multiply x y\nb = exp x\nstop requiring grad y")
     assert model.reverse_mode.requires_grad_changed({"a", "b", "x"})
     assert not model.reverse_mode.requires_grad_changed({"b", "x"})

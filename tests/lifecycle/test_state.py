@@ -46,7 +46,7 @@ def test_only_what_is_hooked_or_kept_is_watched() -> None:
     assert state.watched == {"a", "b"}
 
 
-def test_where_all_tensors_keep_gradients_those_that_are_looked_at_are_watched() -> None:
+def test_if_all_tensors_keep_gradients_those_that_are_read_are_watched() -> None:
     scenario = parse(f"{V}a = exp v\nb = exp v\nread grad a\nread grad v\nread value b")
     assert State(scenario, Policy()).kept == set()
     state = State(scenario, Policy(keeps="all"))
@@ -72,8 +72,8 @@ def test_forgetting_a_tensor_forgets_all_that_may_share_its_memory_and_what_was_
 
 
 def test_an_unrecorded_view_of_something_that_requires_grad_is_forgotten_and_other_results_are_not() -> None:
-    made = "r = reshape v shape=(2,)\ne = exp v\nk = reshape c shape=(2,)"
-    model = after(f"{V}c = leaf float64[2] {{0x1p+0 0x1p+1}}\nenter no_grad\n{made}", regions=1)
+    view = "r = reshape v shape=(2,)\ne = exp v\nk = reshape c shape=(2,)"
+    model = after(f"{V}c = leaf float64[2] {{0x1p+0 0x1p+1}}\nenter no_grad\n{view}", regions=1)
     model.forget_unrecorded_views()
     assert model.unknown == {"r"}
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.lifecycle import Contribution, Gradient, NoGradient, Open
-from refgrad.lifecycle.tensors import Hook, Tensor, scales_of, seen_by
+from refgrad.lifecycle.tensors import HookState, TensorState, scales_of, seen_by
 
 EVENTS = st.lists(st.sampled_from(["a", "b", "c", "reset", "zeros"]), max_size=12)
 
 
-def leaf() -> Tensor:
-    return Tensor("x", "x", 0, "float64", node="x", root="x")
+def leaf() -> TensorState:
+    return TensorState("x", "x", 0, "float64", node="x", root="x")
 
 
 def contribution(output: str) -> Contribution:
@@ -33,7 +33,7 @@ def test_a_gradient_is_what_arrived_since_the_last_reset_in_order(events: list[s
         else:
             tensor.receive(contribution(event), must=True)
             expected = (*(expected or ()), contribution(event))
-    assert tensor.shown() == (NoGradient("x") if expected is None else Gradient("x", expected))
+    assert tensor.gradient_prediction() == (NoGradient("x") if expected is None else Gradient("x", expected))
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1))
@@ -41,7 +41,7 @@ def test_where_gradients_are_replaced_only_the_last_is_there(outputs: list[str])
     tensor = leaf()
     for output in outputs:
         tensor.receive(contribution(output), must=True, replace=True)
-    assert tensor.shown() == Gradient("x", (contribution(outputs[-1]),))
+    assert tensor.gradient_prediction() == Gradient("x", (contribution(outputs[-1]),))
 
 
 @given(st.lists(st.booleans(), min_size=1))
@@ -57,21 +57,21 @@ def test_a_gradient_of_which_nothing_is_known_is_open_until_it_is_reset() -> Non
     tensor.gradient_unknown = True
     tensor.receive(contribution("a"), must=True)
     tensor.reset(to_zeros=True)
-    assert tensor.shown() == Open()
+    assert tensor.gradient_prediction() == Open()
     tensor.reset(to_zeros=False)
-    assert tensor.shown() == NoGradient("x")
+    assert tensor.gradient_prediction() == NoGradient("x")
 
 
 @pytest.mark.parametrize(
     ("node", "root", "is_leaf"), [(None, None, True), ("x", "x", True), ("x", None, False), (None, "x", True)]
 )
 def test_what_no_recorded_operation_computed_is_a_leaf(node: str | None, root: str | None, *, is_leaf: bool) -> None:
-    assert Tensor("x", "x", 0, "float64", node=node, root=root).is_leaf is is_leaf
+    assert TensorState("x", "x", 0, "float64", node=node, root=root).is_leaf is is_leaf
 
 
 HOOKS = st.lists(
     st.builds(
-        Hook,
+        HookState,
         name=st.uuids().map(str),
         tensor=st.just("t"),
         node=st.sampled_from("pqr"),
@@ -84,7 +84,7 @@ HOOKS = st.lists(
 
 @given(HOOKS, st.sets(st.sampled_from("pqr")))
 def test_a_cotangent_is_multiplied_by_the_factors_of_all_active_hooks_on_its_way(
-    hooks: list[Hook], visited: set[str]
+    hooks: list[HookState], visited: set[str]
 ) -> None:
     scales = dict(scales_of(hooks, visited))
     acting = [hook for hook in hooks if hook.active and hook.factor is not None and hook.node in visited]
@@ -93,8 +93,8 @@ def test_a_cotangent_is_multiplied_by_the_factors_of_all_active_hooks_on_its_way
 
 
 def test_a_hook_sees_the_factors_of_those_before_it_and_of_those_elsewhere() -> None:
-    first, own, later = (Hook(name, "t", "p", 2.0) for name in "abc")
-    elsewhere = Hook("d", "u", "q", 3.0)
+    first, own, later = (HookState(name, "t", "p", 2.0) for name in "abc")
+    elsewhere = HookState("d", "u", "q", 3.0)
     hooks = [first, own, later, elsewhere]
     assert seen_by(own, hooks, {"p", "q"}, "l", None) == ("l", None, (("p", 2.0), ("q", 3.0)), "p")
     assert seen_by(first, hooks, {"p", "q"}, "l", None) == ("l", None, (("q", 3.0),), "p")

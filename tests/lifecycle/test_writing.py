@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from refgrad.lifecycle.graph import Graph, Node
-from refgrad.lifecycle.memory import Memory
+from refgrad.lifecycle.graph import GraphModel, GraphNode
+from refgrad.lifecycle.memory import MemoryPieces
 from refgrad.lifecycle.writing import extent_of
 from refgrad.scenario import Slice, Write
 
@@ -59,8 +59,8 @@ def test_an_operand_that_does_not_fit_is_refused_unless_it_only_has_leading_axes
     assert (extent.fits, extent.refused) == (fits, refused)
 
 
-def node_of(action: str, index: tuple[int, ...] | None = None, *, tracked: str = "xy") -> Node:
-    graph = Graph(Memory(), leaves=set(tracked))
+def node_of(action: str, index: tuple[int, ...] | None = None, *, tracked: str = "xy") -> GraphNode:
+    graph = GraphModel(MemoryPieces(), leaves=set(tracked))
     step = Write("x", action, "y", index)  # type: ignore[arg-type]
     extent = extent_of((2,), (), step)
     assert extent is not None

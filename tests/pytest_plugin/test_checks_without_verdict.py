@@ -9,7 +9,7 @@ from tests.pytest_plugin.conftest import Folder
 CHOSEN = ("--grade-select=sharing/*", "--grade-select=operators/[am][du]*")
 TWO = ("--grade-select=operators/add", "--grade-select=operators/multiply")
 
-DISTURBED = """
+CONFTEST = """
 import pytest
 from refgrad.pytest_plugin.conformance import EngineSession
 verdict = EngineSession.verdict
@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(): EngineSession.verdict = waiting
 
 @pytest.mark.parametrize("workers", ["-n0", "-n1"])
 def test_a_check_that_ends_without_a_verdict_is_named(folder: Folder, workers: str) -> None:
-    (folder.path / "conftest.py").write_text(DISTURBED)
+    (folder.path / "conftest.py").write_text(CONFTEST)
     result = folder.grade("RIGHT", "-rs", workers, *TWO, "--grade-select=operators/relu")
     assert result.ret == 4
     named = result.stdout.str().partition("2 checks have no verdict: ")[2].splitlines()[0]
@@ -70,9 +70,7 @@ def test_what_is_not_run_after_the_first_failure_is_counted(folder: Folder) -> N
 
 
 @pytest.mark.parametrize("choice", [("--grade-select=edges/relu",), ("-k", "edges/relu and not edges/relu6")])
-def test_the_cause_that_a_check_waits_for_is_run_and_told_where_it_was_not_selected(
-    folder: Folder, choice: tuple[str, ...]
-) -> None:
+def test_a_cause_that_was_not_selected_is_run_and_reported(folder: Folder, choice: tuple[str, ...]) -> None:
     (folder.path / "conftest.py").write_text(WAITING)
     result = folder.grade("WRONG", *choice)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -94,7 +92,7 @@ def test_the_cause_that_a_check_waits_for_is_run_and_told_where_it_was_not_selec
     }
 
 
-def test_a_cause_that_was_selected_is_told_once(folder: Folder) -> None:
+def test_a_cause_that_was_selected_is_reported_once(folder: Folder) -> None:
     (folder.path / "conftest.py").write_text(WAITING)
     chosen = ("edges/relu", "operators/relu", "operators/multiply")
     result = folder.grade("WRONG", *(f"--grade-select={name}" for name in chosen))

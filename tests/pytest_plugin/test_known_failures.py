@@ -26,53 +26,53 @@ def known(folder: Path, text: str, version: str = "1.5", *, updates: bool = Fals
     return KnownFailures.of(folder / "known.toml", "toy", version, updates=updates)
 
 
-def test_a_known_failure_is_excused_with_its_reason(tmp_path: Path) -> None:
-    found = known(tmp_path, RELU)
-    assert found.excuse(verdict("wrong")) == "known failure: a choice"
-    assert found.objections([verdict("wrong"), verdict("inconclusive")]) == []
-    assert found.unexpected([verdict("wrong"), verdict("wrong", "operators/exp")]) == [
+def test_a_known_failure_is_accepted_with_its_reason(tmp_path: Path) -> None:
+    failures = known(tmp_path, RELU)
+    assert failures.reason_to_accept(verdict("wrong")) == "known failure: a choice"
+    assert failures.objections([verdict("wrong"), verdict("inconclusive")]) == []
+    assert failures.unexpected([verdict("wrong"), verdict("wrong", "operators/exp")]) == [
         verdict("wrong", "operators/exp")
     ]
 
 
 @pytest.mark.parametrize("outcome", ["passed", "convention", "unsupported"])
-def test_a_known_failure_of_which_nothing_is_left_is_told(tmp_path: Path, outcome: Outcome) -> None:
-    [told] = known(tmp_path, RELU).objections([verdict(outcome)])
-    assert f"edges/relu is {outcome} now: a choice; delete its entry from {tmp_path / 'known.toml'}" in told
+def test_a_known_failure_that_no_longer_exists_is_reported(tmp_path: Path, outcome: Outcome) -> None:
+    [objection] = known(tmp_path, RELU).objections([verdict(outcome)])
+    assert f"edges/relu is {outcome} now: a choice; delete its entry from {tmp_path / 'known.toml'}" in objection
 
 
 @pytest.mark.parametrize(("days", "counts"), [(-1, False), (0, True), (1, True)])
 def test_a_known_failure_counts_to_the_end_of_its_last_day(tmp_path: Path, days: int, *, counts: bool) -> None:
     last = datetime.now(UTC).date() + timedelta(days)
-    found = known(tmp_path, RELU + f"expires = {last}\n")
-    assert bool(found.excuse(verdict("wrong"))) is counts
-    assert [told.split(":")[0] for told in found.objections([verdict("wrong")])] == (
+    failures = known(tmp_path, RELU + f"expires = {last}\n")
+    assert bool(failures.reason_to_accept(verdict("wrong"))) is counts
+    assert [objection.split(":")[0] for objection in failures.objections([verdict("wrong")])] == (
         [] if counts else [f"the known failure edges/relu expired on {last}"]
     )
-    assert "is passed now" in found.objection(verdict("passed"))
+    assert "is passed now" in failures.objection(verdict("passed"))
 
 
-def test_an_entry_of_other_versions_or_of_another_engine_says_nothing(tmp_path: Path) -> None:
+def test_an_entry_of_other_versions_or_of_another_engine_does_not_apply(tmp_path: Path) -> None:
     for condition in ('version = ">=2"', 'engine = "other"'):
-        found = known(tmp_path, RELU + condition + "\n")
-        assert found.excuse(verdict("wrong")) == found.objection(verdict("passed")) == ""
+        failures = known(tmp_path, RELU + condition + "\n")
+        assert failures.reason_to_accept(verdict("wrong")) == failures.objection(verdict("passed")) == ""
 
 
 def test_of_several_entries_the_most_specific_counts_and_two_alike_are_refused(tmp_path: Path) -> None:
     both = RELU.replace("a choice", "of this version") + 'version = "<2"\n' + RELU
-    assert known(tmp_path, both).excuse(verdict("wrong")) == "known failure: of this version"
-    assert known(tmp_path, both, "2.0").excuse(verdict("wrong")) == "known failure: a choice"
+    assert known(tmp_path, both).reason_to_accept(verdict("wrong")) == "known failure: of this version"
+    assert known(tmp_path, both, "2.0").reason_to_accept(verdict("wrong")) == "known failure: a choice"
     with pytest.raises(KnownFailuresError, match=r"2 entries are about edges/relu of toy 1\.5"):
         known(tmp_path, RELU + RELU)
 
 
 def test_an_update_adds_what_fails_and_deletes_what_holds(tmp_path: Path) -> None:
-    found = known(tmp_path, RELU + MULTIPLY, updates=True)
+    failures = known(tmp_path, RELU + MULTIPLY, updates=True)
     new = [verdict("wrong", "operators/exp"), verdict("wrong", "operators/log", "SHOULD")]
     verdicts = [verdict("passed"), verdict("crashed", "operators/multiply"), *new]
-    assert found.objections(verdicts) == []
-    assert found.unexpected(verdicts) == new[1:]
-    found.update(verdicts)
+    assert failures.objections(verdicts) == []
+    assert failures.unexpected(verdicts) == new[1:]
+    failures.update(verdicts)
     entries = read_known_failures(tmp_path / "known.toml")
     assert [(entry.id, entry.reason, entry.engine) for entry in entries] == [
         ("operators/multiply", "lopsided", ""),
@@ -87,9 +87,9 @@ def test_an_update_makes_a_file_and_moves_no_date(tmp_path: Path) -> None:
     fresh.update([verdict("wrong")])
     assert [entry.id for entry in read_known_failures(tmp_path / "new.toml")] == ["edges/relu"]
     text = RELU + "expires = 2020-01-01\n"
-    late = known(tmp_path, text, updates=True)
-    late.update([verdict("wrong")])
-    assert late.excuse(verdict("wrong")) == ""
+    expired = known(tmp_path, text, updates=True)
+    expired.update([verdict("wrong")])
+    assert expired.reason_to_accept(verdict("wrong")) == ""
     assert (tmp_path / "known.toml").read_text() == text
 
 

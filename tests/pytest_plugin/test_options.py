@@ -19,7 +19,7 @@ def test_pytest_takes_the_defaults_and_the_command_line_wins(folder: Folder) -> 
     assert folder.verdicts("right") == {"operators/multiply": "passed"}
 
 
-def test_pytest_refuses_odd_defaults_where_an_engine_is_graded_and_nowhere_else(folder: Folder) -> None:
+def test_invalid_defaults_are_an_error_only_in_sessions_that_grade(folder: Folder) -> None:
     (folder.path / "pyproject.toml").write_text("[tool.refgrad]\nsede = 3\n")
     result = folder.grade("RIGHT")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -29,8 +29,8 @@ def test_pytest_refuses_odd_defaults_where_an_engine_is_graded_and_nowhere_else(
 
 
 def test_each_option_has_one_prefix_and_none_is_that_of_another_plugin(folder: Folder) -> None:
-    told = folder.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--help").stdout.str()
-    ours = told.partition("grading an automatic differentiation engine")[2].split("\n\n")[0]
+    output = folder.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--help").stdout.str()
+    ours = output.partition("grading an automatic differentiation engine")[2].split("\n\n")[0]
     options = [line.split()[0].rstrip(",=") for line in ours.splitlines() if line.startswith("  --")]
     assert len(options) == len(fields(GradeOptions))
     assert all(option.startswith("--refgrad-") for option in options), options

@@ -40,8 +40,8 @@ def test_a_check_that_fails_shows_its_message_its_scenario_and_a_program(
 ) -> None:
     result = folder.grade("WRONG", "--grade-select=operators/multiply")
     result.assert_outcomes(failed=1)
-    shown = result.outlines[result.outlines.index(next(line for line in result.outlines if "FAILURES" in line)) :]
-    assert without_times("\n".join(shown)) == snapshot
+    output = result.outlines[result.outlines.index(next(line for line in result.outlines if "FAILURES" in line)) :]
+    assert without_times("\n".join(output)) == snapshot
 
 
 def test_what_is_no_plain_pass_or_failure_has_a_word_of_its_own(folder: Folder) -> None:
@@ -107,8 +107,8 @@ def test_junit_leaves_out_what_is_not_offered(folder: Folder) -> None:
 @pytest.mark.parametrize(("engine", "status"), [("toy:ABSENT", 3), ("broken:ADAPTER", 4)])
 def test_junit_has_an_error_where_an_engine_does_not_start(folder: Folder, engine: str, status: int) -> None:
     (folder.path / "broken.py").write_text("raise ImportError('no engine')\n", encoding="utf-8")
-    told = folder.grade("RIGHT", f"--engine={engine}", "--grade-select=operators/add", "--junitxml=junit.xml")
-    assert told.ret == status
+    result = folder.grade("RIGHT", f"--engine={engine}", "--grade-select=operators/add", "--junitxml=junit.xml")
+    assert result.ret == status
     suite = ET.parse(folder.path / "junit.xml").getroot()[0]  # noqa: S314 (pytest's own)
     (error,) = suite.iter("error")
     assert (suite.get("errors"), error.get("message")) == ("1", "the engine cannot be started")
@@ -127,7 +127,7 @@ def test_the_properties_of_junit_are_json_that_is_read_back(folder: Folder) -> N
     assert folder.document("loud")["verdicts"][0]["message"] == json.loads(values["operators/add"][0])["message"]
 
 
-def test_github_is_told_what_failed_where_it_runs_the_session(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_github_receives_the_failures_if_it_runs_the_session(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = ["--grade-select=operators/add", "--grade-select=operators/multiply"]
     assert "::error" not in folder.grade("WRONG", *chosen).stdout.str()
     monkeypatch.setenv("GITHUB_ACTIONS", "true")

@@ -34,13 +34,13 @@ def test_an_interrupted_run_leaves_a_partial_report(folder: Folder) -> None:
 
 def test_a_run_resumed_from_a_torn_journal_ends_like_one_that_was_never_interrupted(folder: Folder) -> None:
     folder.grade("WRONG", *CHOSEN)
-    whole = (folder.path / "out" / "wrong.json").read_bytes()
+    complete = (folder.path / "out" / "wrong.json").read_bytes()
     journal = folder.path / "out" / "wrong.journal.jsonl"
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
     journal.write_text("".join(lines[:4]) + lines[4][:20], encoding="utf-8")
     result = folder.grade("WRONG", "--grade-resume", *CHOSEN)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert (folder.path / "out" / "wrong.json").read_bytes() == whole
+    assert (folder.path / "out" / "wrong.json").read_bytes() == complete
     assert journal.read_text(encoding="utf-8").splitlines(keepends=True) == lines
 
 

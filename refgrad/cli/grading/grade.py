@@ -25,7 +25,7 @@ from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
-from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.recording import SessionRecorder
 from refgrad.pytest_plugin.terminal import without_verdict
 
 STOPPED: Final = (Status.TERMINATED, Status.QUIT, Status.INTERRUPTED, Status.HANGUP)
@@ -141,7 +141,7 @@ def _tell(plan: Plan, outcome: Outcome) -> Status:
         return _report(Failure(f"refgrad failed while it graded {plan.adapter.name!r}; see above", Status.BROKEN))
     if recorder.start_error:
         return _report(Failure(recorder.start_error, Status.CANNOT_START))
-    verdicts = recorder.found
+    verdicts = recorder.ordered_verdicts
     print_summary(terminal(), plan, verdicts, recorder.report)
     objections = plan.known_failures.objections(verdicts)
     for objection in objections:
@@ -159,7 +159,7 @@ def _tell(plan: Plan, outcome: Outcome) -> Status:
     return min(statuses, key=SEVERITY.index, default=Status.PASSED)
 
 
-def _failures(outcome: Outcome, recorder: Recorder, unfinished: Sequence[str]) -> Iterator[Failure]:
+def _failures(outcome: Outcome, recorder: SessionRecorder, unfinished: Sequence[str]) -> Iterator[Failure]:
     """Yield the reasons why a run is incomplete."""
     stopped = outcome.stopped_by
     if recorder.write_error:

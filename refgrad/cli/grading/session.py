@@ -15,7 +15,7 @@ import pytest
 
 from refgrad.pytest_plugin.conformance import verdicts_in
 from refgrad.pytest_plugin.options import GradeOptions, portable_path
-from refgrad.pytest_plugin.recording import Recorder
+from refgrad.pytest_plugin.recording import SessionRecorder
 from refgrad.pytest_plugin.session import RECORDER
 
 SETTINGS: Final = Path(__file__).with_name("pytest.ini")
@@ -42,7 +42,7 @@ QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PY
 class Outcome:
     """The result of a session: its recorder, pytest's exit code, and pytest's output."""
 
-    recorder: Recorder | None
+    recorder: SessionRecorder | None
     code: int
     output: str
 
@@ -63,7 +63,7 @@ class Watch:
     def __init__(self, advance: Callable[[], object]) -> None:
         """Call ``advance`` once for every verdict."""
         self.advance = advance
-        self.recorder: Recorder | None = None
+        self.recorder: SessionRecorder | None = None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Keep the recorder of the session."""

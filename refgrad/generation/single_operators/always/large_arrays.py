@@ -27,7 +27,7 @@ from refgrad.generation.draft.operands import operand_rule
 from refgrad.generation.draft.value import Value
 from refgrad.generation.profile import STANDARD, Profile
 from refgrad.interpreter import keywords, noted, numpy_forward
-from refgrad.interpreter.composites import Entry
+from refgrad.interpreter.composites import InnerArray
 from refgrad.operators import Argument, Operator, operator_table
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, Step
@@ -195,18 +195,18 @@ def _cost(row: Operator, shape: Shape, seed: int, profile: Profile) -> tuple[int
     return sum(map(_work, entries.values())), len(steps)
 
 
-def _steps(row: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> tuple[Entry, ...]:
+def _steps(row: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> tuple[InnerArray, ...]:
     """Return the applications that an operator consists of: itself alone, if it is not made of others."""
     if row.composite is not None:
         return noted(row, arrays, attributes).entries
-    return (Entry(np.asarray(numpy_forward(row)(*arrays, **attributes)), row, tuple(map(Entry, arrays))),)
+    return (InnerArray(np.asarray(numpy_forward(row)(*arrays, **attributes)), row, tuple(map(InnerArray, arrays))),)
 
 
 def _bound(row: Operator, attributes: Mapping[str, Any]) -> dict[str, Any]:
     return row.bind(keywords(Apply("y", row.name, ("x",), tuple(attributes.items()))))
 
 
-def _work(entry: Entry) -> int:
+def _work(entry: InnerArray) -> int:
     """Count entries; those of a product once for each factor, of which each receives the product of the others."""
     if entry.operator is None or entry.operator.name != PRODUCT:
         return entry.array.size
