@@ -78,21 +78,21 @@ def measurable(engine: Engine) -> list[Operator]:
 def measure(engine: Engine, row: Operator, dtype: str) -> list[Worst]:
     """Return the largest errors of an operator's value and of each derivative in a dtype, if the engine shows them."""
     random = np.random.default_rng(crc32(row.name.encode()))
-    places = np.stack([_spread(random, row, name) for name in row.argument_names], axis=-1)
+    points = np.stack([_spread(random, row, name) for name in row.argument_names], axis=-1)
     worst: dict[str, Worst] = {}
     count = 0
     for nearer in (*NEARER, None):
-        found = [each for each in _errors(engine, row, rounded(places, dtype), dtype) if each.ulps.size]
-        if not found:
+        errors = [each for each in _errors(engine, row, rounded(points, dtype), dtype) if each.ulps.size]
+        if not errors:
             break
         count += POINTS
-        for each in found:
+        for each in errors:
             one = each.worst(row, count)
             worst[each.of] = max(one, worst.get(each.of, one), key=lambda known: known.ulps)
         if nearer is not None:
-            chosen = np.concatenate([each.places[np.argsort(-each.ulps)[:WORST_OF_A_ROUND]] for each in found])
+            chosen = np.concatenate([each.points[np.argsort(-each.ulps)[:WORST_OF_A_ROUND]] for each in errors])
             moved = chosen[random.integers(len(chosen), size=POINTS)]
-            places = moved * (1 + nearer * random.standard_normal(moved.shape))
+            points = moved * (1 + nearer * random.standard_normal(moved.shape))
     return list(worst.values())
 
 
@@ -114,7 +114,7 @@ class _Errors:
     """The errors of a quantity at the points where its truth is a normal number of the dtype."""
 
     of: str
-    places: Points
+    points: Points
     ulps: Points
     budgets: Points
     seen: Points
@@ -122,33 +122,33 @@ class _Errors:
 
     def worst(self, row: Operator, count: int) -> Worst:
         at = int(np.argmax(self.ulps))
-        place = dict(zip(row.argument_names, self.places[at].tolist(), strict=True))
+        point = dict(zip(row.argument_names, self.points[at].tolist(), strict=True))
         ulps, budgets, seen, truth = (float(each[at]) for each in (self.ulps, self.budgets, self.seen, self.truths))
-        return Worst(row.name, self.of, count, ulps, budgets, place, seen, truth)
+        return Worst(row.name, self.of, count, ulps, budgets, point, seen, truth)
 
 
-def _errors(engine: Engine, row: Operator, places: Points, dtype: str) -> Iterator[_Errors]:
+def _errors(engine: Engine, row: Operator, points: Points, dtype: str) -> Iterator[_Errors]:
     """Yield the errors of the value and of each derivative for which the engine shows an array."""
-    lowered = lower(_scenario(row, places, dtype), engine.adapter.policy)
+    lowered = lower(_scenario(row, points, dtype), engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, dtype)
-    for due, seen in zip(lowered.predictions, observe(lowered.scenario, engine), strict=True):
-        if not isinstance(due, Value | Gradient) or seen.array is None or seen.array.shape != places.shape[:1]:
+    for each, seen in zip(lowered.predictions, observe(lowered.scenario, engine), strict=True):
+        if not isinstance(each, Value | Gradient) or seen.array is None or seen.array.shape != points.shape[:1]:
             continue
-        if isinstance(due, Value):
-            yield _compared("value", places, seen.array, oracle.value(due.lowered))
+        if isinstance(each, Value):
+            yield _compared("value", points, seen.array, oracle.value(each.lowered))
         else:
-            yield _compared(f"slope by {due.leaf}", places, seen.array, oracle.gradient(due.leaf, due.contributions))
+            yield _compared(f"slope by {each.leaf}", points, seen.array, oracle.gradient(each.leaf, each.contributions))
 
 
-def _scenario(row: Operator, places: Points, dtype: str) -> Scenario:
+def _scenario(row: Operator, points: Points, dtype: str) -> Scenario:
     """Return a scenario that applies the operator once to leaves, one for each column, and runs one backward."""
-    shapes = (places.shape[:1],) * len(row.arguments)
+    shapes = (points.shape[:1],) * len(row.arguments)
     attributes = choose_attributes(SeededChoices(0), row, shapes, STANDARD)
     leaves = [
         Leaf(name, Constant.of(column, dtype), requires_grad=True)
-        for name, column in zip(row.argument_names, places.T, strict=True)
+        for name, column in zip(row.argument_names, points.T, strict=True)
     ]
-    ones = Constant.of(np.ones(len(places)), dtype)
+    ones = Constant.of(np.ones(len(points)), dtype)
     return Scenario((
         *leaves,
         Apply("out", row.name, row.argument_names, tuple(sorted(attributes.items()))),
@@ -158,7 +158,7 @@ def _scenario(row: Operator, places: Points, dtype: str) -> Scenario:
     ))
 
 
-def _compared(of: str, places: Points, seen: npt.NDArray[Any], truth: Certified) -> _Errors:
+def _compared(of: str, points: Points, seen: npt.NDArray[Any], truth: Certified) -> _Errors:
     """Return the errors where the truth is known, is not zero, and neither overflows nor underflows."""
     form, size = truth.form, np.abs(truth.midpoint)
     units = np.array([last_place(number, form) if math.isfinite(number) else math.nan for number in size.tolist()])
@@ -172,4 +172,4 @@ def _compared(of: str, places: Points, seen: npt.NDArray[Any], truth: Certified)
     ])
     budgets = truth.budget[chosen]
     explained = np.divide(away, budgets, out=np.zeros_like(away), where=budgets > 0)
-    return _Errors(of, places[chosen], away / units[chosen], explained, numbers, truth.midpoint[chosen])
+    return _Errors(of, points[chosen], away / units[chosen], explained, numbers, truth.midpoint[chosen])

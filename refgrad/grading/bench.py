@@ -15,7 +15,7 @@ from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.regressions import regressions
 from refgrad.grading.reliance import Reliance
-from refgrad.grading.search import Demonstration, Search
+from refgrad.grading.search import CheckSearch, Demonstration
 from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import Engine, prepare, reproduce
 from refgrad.native.repetition import printed_again_and_again
@@ -45,7 +45,7 @@ class Bench:
         """Return the verdict of a check, which is run if no verdict is known."""
         if check.id not in self._verdicts:
             make = partial(check.run, self)
-            verdict = make() if self.shared is None else self.shared.made_once(check.id, make)
+            verdict = make() if self.shared is None else self.shared.computed_once(check.id, make)
             self._verdicts[check.id] = verdict
             self._hung |= {check.id} if verdict.verdict == "hung" else set()
         return self._verdicts[check.id]
@@ -99,10 +99,10 @@ class Bench:
         regressions.
         """
         known = () if variant else self._known(check)
-        found = Search(self, check, make, examples, variant).run(dict.fromkeys((*known, *given)))
-        if not found.demonstrations:
-            return self.verdict(check, found.outcome, found.fact, examples=found.examples, cause=cause)
-        return self.demonstrated(check, found.demonstrations, examples=found.examples, cause=cause)
+        result = CheckSearch(self, check, make, examples, variant).run(dict.fromkeys((*known, *given)))
+        if not result.demonstrations:
+            return self.verdict(check, result.outcome, result.fact, examples=result.examples, cause=cause)
+        return self.demonstrated(check, result.demonstrations, examples=result.examples, cause=cause)
 
     def demonstrated(self, check: Check, demonstrations: Sequence[Demonstration], **fields: Any) -> Verdict:
         """Return the verdict that several scenarios show, the worst first."""
@@ -131,8 +131,8 @@ class Bench:
     def _shown(self, demonstration: Demonstration) -> Shown:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
         seeds = isinstance(finding.fact, Written)
-        by_chance = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
-        program = printed_again_and_again(scenario, self.engine) if by_chance else None
+        sometimes = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
+        program = printed_again_and_again(scenario, self.engine) if sometimes else None
         return Shown(
             verdict=finding.outcome,
             message="" if evidence is None else message(evidence, scenario),

@@ -21,7 +21,7 @@ def read_defaults(folder: Path) -> dict[str, Any]:
 
     The project is that of the nearest pyproject.toml. Raises DefaultsError if its table is invalid.
     """
-    path = next((place / "pyproject.toml" for place in _upward(folder) if (place / "pyproject.toml").is_file()), None)
+    path = next((each / "pyproject.toml" for each in _upward(folder) if (each / "pyproject.toml").is_file()), None)
     if path is None:
         return {}
     document = parsed_toml(path, DefaultsError)

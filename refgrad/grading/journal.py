@@ -57,11 +57,11 @@ class Journal:
         Nothing is written. Raises JournalError if the journal cannot be read, belongs to another run, or is damaged
         before its end.
         """
-        whole = read_bytes(self.path, JournalError, MOST_BYTES).split(b"\n")[:-1]
-        if not whole or _read(whole[0]) != dict(header):
+        lines = read_bytes(self.path, JournalError, MOST_BYTES).split(b"\n")[:-1]
+        if not lines or _read(lines[0]) != dict(header):
             message = f"{self.path} belongs to another run; grade without --resume, or into another folder"
             raise JournalError(message)
-        return [self._verdict(number, line) for number, line in enumerate(whole[1:], 2)]
+        return [self._verdict(number, line) for number, line in enumerate(lines[1:], 2)]
 
     def _verdict(self, number: int, line: bytes) -> Verdict:
         try:
@@ -91,9 +91,9 @@ def _end_of_lines(file: Any) -> int:
     while end:
         start = max(end - 65536, 0)
         file.seek(start)
-        found = file.read(end - start).rfind(b"\n")
-        if found >= 0:
-            return start + int(found) + 1
+        index = file.read(end - start).rfind(b"\n")
+        if index >= 0:
+            return start + int(index) + 1
         end = start
     return 0
 

@@ -107,8 +107,8 @@ class Reliance:
         """Return True if a product with subnormal operands is zero: the engine has set the processor to flush them."""
         if not self.runnable(PRODUCT_OF_A_SUBNORMAL):
             return False
-        shown = observe(PRODUCT_OF_A_SUBNORMAL, self.engine)[-1].array
-        return shown is not None and not shown.any()
+        product = observe(PRODUCT_OF_A_SUBNORMAL, self.engine)[-1].array
+        return product is not None and not product.any()
 
     def _tried(self, behaviours: str) -> tuple[_Trial, ...]:
         """Try the scenarios of all behaviours with this prefix that show arrays.
@@ -177,7 +177,7 @@ class Reliance:
         """Return the scenario, without seeds if they cannot be relied on."""
         return scenario if self.takes_seeds else without_seeds(scenario, weighs=self.weighs)
 
-    def wrong_alone(self, scenario: Scenario, operators: Collection[str]) -> str:
+    def wrong_in_isolation(self, scenario: Scenario, operators: Collection[str]) -> str:
         """Return the first operator that is wrong by itself on operands that it has in a scenario, or an empty string.
 
         Each application is run by itself, with a leaf of the same shape and numbers for each operand. An operator that
@@ -243,6 +243,6 @@ class Reliance:
         """
         if is_right(examine(scenario, self.engine)):
             return False
-        wanted = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
-        single = [without_gradients_of(scenario, [other for other in wanted if other != name]) for name in wanted]
+        requiring = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
+        single = [without_gradients_of(scenario, [other for other in requiring if other != name]) for name in requiring]
         return single in ([], [scenario]) or not all(is_right(examine(each, self.engine)) for each in single)

@@ -90,7 +90,7 @@ def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callabl
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The result of a search: faults, the worst first, or the outcome if there are none.
 
     ``examples`` counts the scenarios that were tried, up to the first that failed.
@@ -103,7 +103,7 @@ class Found:
 
 
 @dataclass(slots=True)
-class Search:
+class CheckSearch:
     """A search among scenarios of one check, with the outcomes so far."""
 
     bench: Bench
@@ -112,7 +112,7 @@ class Search:
     examples: int
     variant: str = ""
     outcomes: Counter[Outcome] = field(default_factory=Counter, init=False)
-    said: dict[Outcome, Finding] = field(default_factory=dict, init=False)
+    findings_by_outcome: dict[Outcome, Finding] = field(default_factory=dict, init=False)
     failed: dict[Scenario, Finding] = field(default_factory=dict, init=False)
     excused: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
@@ -122,18 +122,18 @@ class Search:
         """Record how many processes have ended before the search."""
         self.endings = self.bench.engine.runner.endings
 
-    def run(self, given: Iterable[Scenario]) -> Found:
+    def run(self, scenarios: Iterable[Scenario]) -> SearchResult:
         """Try the given scenarios, then draw others until one fails or enough are decided.
 
         If ``examples`` is 0, none are drawn, and the given scenarios decide the outcome.
         """
-        rest, number = self.made_ready(given), 0
+        rest, number = self.prepared(scenarios), 0
         for number, scenario in enumerate(rest, 1):
             if self.fails(scenario):
                 return self._all(self.shrunk(scenario, self.fails), number, rest)
         if not self.examples:
             self.examples = number
-            return Found(number, outcome=self.outcome, fact=self.fact)
+            return SearchResult(number, outcome=self.outcome, fact=self.fact)
         self.outcomes.clear()
         self.refused = 0
         tried = 0
@@ -145,11 +145,11 @@ class Search:
             undecided = self.outcomes["inconclusive"] or self.refused
             if self.is_decided or not undecided or (number > 0 and not self.decided):
                 break
-        return Found(tried, outcome=self.outcome, fact=self.fact)
+        return SearchResult(tried, outcome=self.outcome, fact=self.fact)
 
-    def made_ready(self, given: Iterable[Scenario]) -> Iterator[Scenario]:
+    def prepared(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
         """Yield scenarios. Each batch is run before its first scenario is yielded."""
-        for batch in batches(list(given)):
+        for batch in batches(list(scenarios)):
             self.prepare(batch)
             yield from batch
 
@@ -161,7 +161,7 @@ class Search:
     def drawn(self, fails: Callable[[Scenario], bool], offset: int, examples: int) -> tuple[Counterexample | None, int]:
         """Draw at most ``examples`` scenarios until one fails; return it and the number of scenarios tried."""
         settings = self.bench.settings
-        found = find_counterexample(
+        search = find_counterexample(
             self.make,
             fails,
             seed=settings.seed + offset,
@@ -169,10 +169,10 @@ class Search:
             key=f"{self.check.id}{self.variant}",
             prepare=self.prepare,
         )
-        counterexample = found.counterexample
+        counterexample = search.counterexample
         if counterexample is not None and not self.is_as_bad(counterexample.shrunk, counterexample.scenario):
             counterexample = self.shrunk(counterexample.scenario, fails)
-        return counterexample, found.examples
+        return counterexample, search.examples
 
     def shrunk(self, scenario: Scenario, fails: Callable[[Scenario], bool]) -> Counterexample:
         """Return a failed scenario with the smallest one that fails as severely: a wrong number stays wrong."""
@@ -185,10 +185,10 @@ class Search:
         If both are inaccurate, the errors in multiples of what rounding explains are compared, with the tolerance
         ``ABOUT``.
         """
-        found, other = self.failed[scenario], self.failed[first]
-        if found.outcome == other.outcome == "inaccurate":
-            return budgets(found) >= ABOUT * budgets(other)
-        return OUTCOMES.index(found.outcome) <= OUTCOMES.index(other.outcome)
+        finding, other = self.failed[scenario], self.failed[first]
+        if finding.outcome == other.outcome == "inaccurate":
+            return budgets(finding) >= ABOUT * budgets(other)
+        return OUTCOMES.index(finding.outcome) <= OUTCOMES.index(other.outcome)
 
     def fails(self, scenario: Scenario) -> bool:
         """Return True if a scenario shows a fault that the check reports; False after too many ended processes."""
@@ -196,7 +196,7 @@ class Search:
             return False
         finding = self.bench.examine(scenario, self.check)
         self.outcomes[finding.outcome] += 1
-        self.said[finding.outcome] = finding
+        self.findings_by_outcome[finding.outcome] = finding
         self.refused += finding.outcome == "unsupported" and not isinstance(finding.fact, Lacks)
         if not finding.failed or not self.bench.reliance.runnable(scenario):
             return False
@@ -210,14 +210,14 @@ class Search:
         self.failed.setdefault(scenario, finding)
         return True
 
-    def _all(self, found: Counterexample, tried: int, rest: Iterable[Scenario] = ()) -> Found:
+    def _all(self, first_failing: Counterexample, tried: int, rest: Iterable[Scenario] = ()) -> SearchResult:
         """Return a fault, and one of another kind if the rest or drawn scenarios show one, the worst first.
 
         A fault is of another kind if it has another outcome, if it lacks the rare ingredients of the first, or if its
         inaccuracy is many times that of the first.
         """
-        first = self.demonstrated(found, self.fails)
-        rare = rare_ingredients(found.scenario) & rare_ingredients(found.shrunk)
+        first = self.demonstrated(first_failing, self.fails)
+        rare = rare_ingredients(first_failing.scenario) & rare_ingredients(first_failing.shrunk)
 
         def fails_otherwise(scenario: Scenario) -> bool:
             if not self.fails(scenario):
@@ -227,20 +227,21 @@ class Search:
                 return True
             return finding.outcome == "inaccurate" and budgets(finding) > MANY * budgets(first.finding)
 
-        given = next(filter(fails_otherwise, rest), None)
-        if given is not None:
-            counterexample: Counterexample | None = self.shrunk(given, fails_otherwise)
+        failing = next(filter(fails_otherwise, rest), None)
+        if failing is not None:
+            another: Counterexample | None = self.shrunk(failing, fails_otherwise)
         else:
-            counterexample, _ = self.drawn(fails_otherwise, ANOTHER_SEED, min(self.examples, MOST_FOR_ANOTHER))
-        if counterexample is None:
-            return Found(tried, (first,))
-        both = (first, self.demonstrated(counterexample, fails_otherwise))
-        return Found(tried, tuple(sorted(both, key=lambda each: _severity(each.finding))))
+            another, _ = self.drawn(fails_otherwise, ANOTHER_SEED, min(self.examples, MOST_FOR_ANOTHER))
+        if another is None:
+            return SearchResult(tried, (first,))
+        both = (first, self.demonstrated(another, fails_otherwise))
+        return SearchResult(tried, tuple(sorted(both, key=lambda each: _severity(each.finding))))
 
-    def demonstrated(self, found: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
+    def demonstrated(self, counterexample: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
         """Run a counterexample again: the shrunk scenario if that always fails, else the original one."""
-        shown = [found.shrunk] if isinstance(self.failed[found.shrunk].fact, Died) else [found.shrunk, found.scenario]
-        runs = (run_again(each, self.failed[each], self.bench, partial(self._again, each, fails)) for each in shown)
+        small, scenario = counterexample.shrunk, counterexample.scenario
+        tried = [small] if isinstance(self.failed[small].fact, Died) else [small, scenario]
+        runs = (run_again(each, self.failed[each], self.bench, partial(self._again, each, fails)) for each in tried)
         last = next(runs)
         last = last if last.seen == last.runs else next(runs, last)
         return replace(last, finding=self.failed[last.scenario])
@@ -285,7 +286,7 @@ class Search:
     def fact(self) -> Fact | None:
         """Fact of a search without failures: a choice, why too little was decided, or the counts of outcomes."""
         outcome = self.outcome
-        finding = self.said.get(outcome)
+        finding = self.findings_by_outcome.get(outcome)
         if outcome != "passed" and finding is not None and finding.fact is not None and not self.decided_some(outcome):
             return finding.fact
         return Tally.of(self.outcomes)

@@ -15,7 +15,7 @@ try:
 except ImportError:  # on Windows, where two workers may make the same verdict
     fcntl = None  # type: ignore[assignment]
 
-PLACE_BYTES = 7
+OFFSET_BYTES = 7
 """Number of bytes of the offset of a lock: valid in a file, and large enough that no two checks share one."""
 
 
@@ -39,26 +39,26 @@ class SharedVerdicts:
         """Close the file."""
         self._file.close()
 
-    def made_once(self, check: str, make: Callable[[], Verdict]) -> Verdict:
+    def computed_once(self, check: str, make: Callable[[], Verdict]) -> Verdict:
         """Return the verdict of a check that a worker has computed, or compute it while the others wait."""
         with self._locked(check):
             self._read()
-            made = _complete(self._lines.get(check.encode(), b""))
-            if made is None:
-                made = make()
-                self._write(made)
-        return made
+            verdict = _complete(self._lines.get(check.encode(), b""))
+            if verdict is None:
+                verdict = make()
+                self._write(verdict)
+        return verdict
 
     @contextmanager
     def _locked(self, check: str) -> Iterator[None]:
-        place = int.from_bytes(blake2b(check.encode(), digest_size=PLACE_BYTES).digest())
+        offset = int.from_bytes(blake2b(check.encode(), digest_size=OFFSET_BYTES).digest())
         if fcntl is not None:
-            fcntl.lockf(self._file, fcntl.LOCK_EX, 1, place)
+            fcntl.lockf(self._file, fcntl.LOCK_EX, 1, offset)
         try:
             yield
         finally:
             if fcntl is not None:
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, offset)
 
     def _write(self, verdict: Verdict) -> None:
         """Append a line, after the end of one that was cut off. On a full disk, other workers compute the verdict."""

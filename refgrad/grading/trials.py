@@ -34,7 +34,7 @@ KINDS: Final = MappingProxyType({
 })
 """Arrays on which each template is tried, by kind."""
 
-CORNERS: Final = 24
+FIXED_CASES: Final = 24
 """Number of fixed cases of an operator that are searched for one of each kind of array."""
 
 LARGEST: Final = 24
@@ -56,7 +56,7 @@ OTHERS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class TemplateTrial:
     """The result of one template, or of templates that belong together, on one kind of array.
 
     ``fields`` holds the fields of the adapter that were tried, with their texts. If ``necessary``, an unsupported
@@ -82,11 +82,11 @@ class Trial:
         return reproduce(self.scenario, self.engine)
 
     @property
-    def came_back(self) -> str:
+    def outcome_text(self) -> str:
         """The outcome and its description."""
         evidence = self.finding.evidence
-        said = "" if evidence is None else message(evidence, self.scenario)
-        return f"{self.finding.outcome}: {said}"
+        description = "" if evidence is None else message(evidence, self.scenario)
+        return f"{self.finding.outcome}: {description}"
 
     @property
     def remedy(self) -> str:
@@ -94,10 +94,10 @@ class Trial:
         if self.necessary:
             return NOTHING_LEFT
         if all(name.startswith("operators.") for name in self.fields):
-            return remedy(self.finding, self.kind, OTHER_MEANING, UNTAUGHT)
+            return remedy(self.finding, self.kind, OTHER_MEANING, NO_SECOND_GRADIENT)
         if any(isinstance(step, Backward) for step in self.scenario.steps):
             return remedy(self.finding, self.kind, OTHER_GRADIENT, NO_GRADIENT)
-        return remedy(self.finding, self.kind, f"{self.kind} must come back as it was given: {SHAPES}", NO_GRADIENT)
+        return remedy(self.finding, self.kind, f"{self.kind} must be returned unchanged: {SHAPES}", NO_GRADIENT)
 
 
 def start(name: str, python: str) -> Engine:
@@ -108,7 +108,7 @@ def start(name: str, python: str) -> Engine:
     return launch(find_adapter(name), Isolation(python=python, limits=Limits(program=PATIENCE)))
 
 
-def trials(engine: Engine) -> Iterator[Trial]:
+def trials(engine: Engine) -> Iterator[TemplateTrial]:
     """Yield trials of what every program needs, then of every spelling.
 
     Spellings are tried only on the kinds of arrays for which the former work. If no kind is supported, the result is a
@@ -128,30 +128,30 @@ def trials(engine: Engine) -> Iterator[Trial]:
                 yield from (_spelled(engine, name, text, kind, scenario) for text in texts)
 
 
-def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> Iterator[Trial]:
+def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> Iterator[TemplateTrial]:
     """Yield trials of how tensors are made and read, and of gradients, up to the first that fails."""
     constant = Constant.of(array)
     leaf, fixed = Leaf("x", constant, requires_grad=True), Leaf("x", constant, requires_grad=False)
-    made = (
+    reads = (
         _tried(engine, names, kind, Scenario((step, Read("value", "x"))))
         for names, step in ((LEAF, leaf), (FIXED, fixed))
     )
-    for trial in chain(made, _gradients(engine, kind, leaf)):
+    for trial in chain(reads, _gradients(engine, kind, leaf)):
         yield trial
         if trial.failed:
             return
 
 
-def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[Trial]:
+def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[TemplateTrial]:
     """Yield trials of a gradient, of one without a seed for a number, and of the reset.
 
     The gradient is that of the first operator with a right one, so that no spelling is to blame, or else that of the
     first operator that can be tried.
     """
-    tried: list[Trial] = []
+    tried: list[TemplateTrial] = []
     for name in _simple(engine):
-        if walk := walk_through(engine, leaf, name):
-            trial = _tried(engine, GRADIENT, kind, Scenario(walk))
+        if steps := backward_steps(engine, leaf, name):
+            trial = _tried(engine, GRADIENT, kind, Scenario(steps))
             right = trial.finding.outcome == "passed" or (name in PLAIN and not trial.failed)
             tried.insert(0 if right else len(tried), trial)
             if right:
@@ -159,11 +159,11 @@ def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[Trial]:
     if not tried:
         return
     yield tried[0]
-    walk = tried[0].scenario.steps
+    steps = tried[0].scenario.steps
     if not leaf.value.shape:
-        yield _tried(engine, GRADIENT, kind, Scenario(without_seed(walk)))
+        yield _tried(engine, GRADIENT, kind, Scenario(without_seed(steps)))
     if "zero_grad" in engine.adapter.features:
-        again = Scenario((*walk, ZeroGrad("x"), Read("grad", "x")))
+        again = Scenario((*steps, ZeroGrad("x"), Read("grad", "x")))
         yield _tried(engine, (*GRADIENT, "zero_grad"), kind, again)
 
 
@@ -174,14 +174,14 @@ def _simple(engine: Engine) -> Iterator[str]:
     yield from islice((row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), OTHERS)
 
 
-def walk_through(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
+def backward_steps(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
     """Return the steps of a backward through one operator; none for an array if the engine has no seeds and no sum."""
     array = leaf.value.to_numpy()
     if array.ndim and "seed" not in engine.adapter.features and "sum" not in engine.operators:
         return ()
     seed = Constant.of(np.arange(2.0, array.size + 2).reshape(array.shape))
-    made = Apply("y", name, ("x",) * len(operator_table()[name].argument_names))
-    return _fitting(Scenario((leaf, made, Backward("y", seed), Read("grad", "x"))), engine).steps
+    step = Apply("y", name, ("x",) * len(operator_table()[name].argument_names))
+    return _fitting(Scenario((leaf, step, Backward("y", seed), Read("grad", "x"))), engine).steps
 
 
 def _fitting(scenario: Scenario, engine: Engine) -> Scenario:
@@ -190,16 +190,16 @@ def _fitting(scenario: Scenario, engine: Engine) -> Scenario:
     return scenario if "seed" in engine.adapter.features or "sum" in engine.absent(summed) else summed
 
 
-def without_seed(walk: tuple[Step, ...]) -> tuple[Step, ...]:
+def without_seed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps of a backward from a number without its seed, which is optional there."""
-    return tuple(replace(step, seed=None) if isinstance(step, Backward) else step for step in walk)
+    return tuple(replace(step, seed=None) if isinstance(step, Backward) else step for step in steps)
 
 
-def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> Trial:
+def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> TemplateTrial:
     """Try a scenario with the first spelling of each of its operators, and report these fields and the operators."""
     names = (*names, *(f"operators.{name}" for name in sorted(scenario.operators)))
     own = with_spellings(engine, {n: engine.operators[n] for n in scenario.operators}) if scenario.operators else engine
-    return Trial(_said(engine, names), kind, scenario, own, examine(scenario, own))
+    return TemplateTrial(_texts_of(engine, names), kind, scenario, own, examine(scenario, own))
 
 
 def with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
@@ -207,7 +207,7 @@ def with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
     return Engine(replace(engine.adapter, operators=spelled, aliases={}, alike=()), engine.runner)
 
 
-def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
+def _texts_of(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
     """Return the texts of these fields of the adapter, without fields that it lacks."""
     adapter = engine.adapter
     texts = {name: getattr(adapter, name, None) for name in names if not name.startswith("operators.")}
@@ -219,26 +219,26 @@ def _said(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
 
 def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
     """Yield the first small fixed case of an operator for each of these kinds of arrays, with no other kinds in it."""
-    wanted = list(kinds)
+    missing = list(kinds)
     for kind, scenario in _about(operator, kinds, engine):
-        if kind in wanted and required_features(scenario) <= engine.adapter.features:
-            wanted.remove(kind)
+        if kind in missing and required_features(scenario) <= engine.adapter.features:
+            missing.remove(kind)
             yield kind, scenario
 
 
-def small_corners(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
+def small_fixed_cases(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
     """Yield the small fixed cases of an operator that have no other kinds of arrays."""
-    corners = (scenario for _, scenario in _about(operator, kinds, engine))
-    return (scenario for scenario in corners if required_features(scenario) <= engine.adapter.features)
+    cases = (scenario for _, scenario in _about(operator, kinds, engine))
+    return (scenario for scenario in cases if required_features(scenario) <= engine.adapter.features)
 
 
 def _about(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
     """Yield the small fixed cases of an operator that have no other kinds of arrays, each with its largest kind."""
-    for seeded in corner_scenarios(operator.name, most=CORNERS):
+    for seeded in corner_scenarios(operator.name, most=FIXED_CASES):
         scenario = _fitting(seeded, engine)
-        found = {_kind(leaf.value.shape) for leaf in scenario.leaves}
-        if sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST and found <= set(kinds):
-            yield max(found, key=list(KINDS).index, default=""), scenario
+        kinds_of_leaves = {_kind(leaf.value.shape) for leaf in scenario.leaves}
+        if sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST and kinds_of_leaves <= set(kinds):
+            yield max(kinds_of_leaves, key=list(KINDS).index, default=""), scenario
 
 
 def _kind(shape: tuple[int, ...]) -> str:
@@ -246,17 +246,17 @@ def _kind(shape: tuple[int, ...]) -> str:
     return "an empty array" if 0 in shape else tuple(KINDS)[min(len(shape), 2)]
 
 
-def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> Trial:
+def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> TemplateTrial:
     """Try one spelling of an operator without its others."""
-    alone = with_spellings(engine, {other: engine.operators[other] for other in scenario.operators} | {name: text})
-    return Trial({f"operators.{name}": text}, kind, scenario, alone, examine(scenario, alone))
+    single = with_spellings(engine, {other: engine.operators[other] for other in scenario.operators} | {name: text})
+    return TemplateTrial({f"operators.{name}": text}, kind, scenario, single, examine(scenario, single))
 
 
-MENDING: Final = (
+ADVICE: Final = (
     (r"NameError|ReferenceError|is not defined", "the template uses a name that `setup` does not make"),
     (
         r"AttributeError|is not a function|has no attribute",
-        "the library has nothing of that name there: correct it, or take the spelling out",
+        "the library has nothing of that name: correct it, or remove the spelling",
     ),
     (
         r"TypeError: .*(argument|parameter|positional)",
@@ -269,14 +269,14 @@ OTHER_MEANING: Final = (
     "compare the row of `refgrad list operators` with the library's documentation: the order of arguments, what an "
     "attribute means, or another function of that name (then `unlike`)"
 )
-NOTHING_LEFT: Final = "every kind of array is refused, or is taken to be: `leaf` and `value` must work for one of them"
-UNTAUGHT: Final = (
-    "if the library gives it no gradient, take the spelling out, or put the operator into `unlike`; if it should, "
-    "leave that for a report to tell"
+NOTHING_LEFT: Final = "every kind of array is rejected, or appears to be: `leaf` and `value` must work for one of them"
+NO_SECOND_GRADIENT: Final = (
+    "if the library gives it no gradient, remove the spelling, or put the operator into `unlike`; if it should, "
+    "keep the spelling: the report will show the failure"
 )
-OTHER_GRADIENT: Final = "the gradient is another one than is due: mend `backward`, `gradient`, `seed` or `vjp`"
-NO_GRADIENT: Final = "no gradient, or one that is not a number, came back: mend `backward`, `gradient` or `vjp`"
-SHAPES: Final = "mend `leaf`, `constant`, `value` or `seed`, which may lose the shape or the dtype"
+OTHER_GRADIENT: Final = "the gradient is not the expected one: correct `backward`, `gradient`, `seed` or `vjp`"
+NO_GRADIENT: Final = "there is no gradient, or one that is not a number: correct `backward`, `gradient` or `vjp`"
+SHAPES: Final = "correct `leaf`, `constant`, `value` or `seed`, which may lose the shape or the dtype"
 
 
 def remedy(finding: Finding, kind: str, other: str, absent: str) -> str:
@@ -293,14 +293,14 @@ def remedy(finding: Finding, kind: str, other: str, absent: str) -> str:
 
 
 def _of_error(error: Raised) -> str:
-    known = next((advice for pattern, advice in MENDING if re.search(pattern, error.text)), None)
+    known = next((advice for pattern, advice in ADVICE if re.search(pattern, error.text)), None)
     if known is not None:
         return known
     first = error.message.strip().partition("\n")[0][:60]
-    refusal = re.sub(r"([][().*+?^$|{}\\])", r"\\\1", f"{error.type}: {first}")
-    literal = f"'{refusal}'" if "'" not in refusal else json.dumps(refusal, ensure_ascii=False)
+    declared = re.sub(r"([][().*+?^$|{}\\])", r"\\\1", f"{error.type}: {first}")
+    literal = f"'{declared}'" if "'" not in declared else json.dumps(declared, ensure_ascii=False)
     return (
-        "if the library should do this, leave it for a report to tell; if it says that it does not offer this, "
+        "if the library should do this, keep the template: the report will show the failure; if not, "
         f"`refusals = [{literal}]`"
     )
 
@@ -310,4 +310,4 @@ def without_arrays(engine: Engine) -> str:
     features = engine.adapter.features
     if "arrays" not in features or "seed" in features or "sum" in engine.operators:
         return ""
-    return "no seed is taken and no `sum` is spelled, so that gradients of arrays cannot be tried: spell one of them"
+    return "the engine takes no seed and has no `sum`, so gradients of arrays cannot be tried: add one of them"

@@ -104,10 +104,8 @@ def _check_kinds(number: int, step: Apply, operator: Operator, truths: Collectio
     for index, name in enumerate(step.arguments):
         argument = operator.arguments[min(index, last)]
         if (name in truths) != (argument.dtype == "bool"):
-            expected, actual = ("numbers", "truth values") if name in truths else ("truth values", "numbers")
-            message = (
-                f"step {number}: {operator.name} takes {expected} for {argument.name!r}, but {name!r} holds {actual}"
-            )
+            taken, held = ("numbers", "truth values") if name in truths else ("truth values", "numbers")
+            message = f"step {number}: {operator.name} takes {taken} for {argument.name!r}, but {name!r} holds {held}"
             raise ScenarioEvaluationError(message)
 
 

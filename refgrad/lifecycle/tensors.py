@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from refgrad.lifecycle.predictions import Contribution, Gradient, NoGradient, Open, Prediction, Scales
 from refgrad.scenario import Constant
@@ -91,10 +92,6 @@ def seen_by(
 
     It is scaled by the hooks before it on the same name, and by all hooks on other names.
     """
-    earlier = []
-    for other in hooks:
-        if other is hook:
-            break
-        earlier.append(other)
+    earlier = takewhile(lambda other: other is not hook, hooks)
     elsewhere = [other for other in hooks if other.node != hook.node]
     return output, seed, scales_of([*(h for h in earlier if h.node == hook.node), *elsewhere], may_visit), hook.node

@@ -56,7 +56,7 @@ class KnownFailures:
     def reason_to_accept(self, verdict: Verdict) -> str:
         """Return the reason why a failure does not fail the run, or an empty string if it does."""
         if verdict.id in self.entries:
-            return "" if verdict.id in self.expired else f"known failure: {self.entries[verdict.id].description}"
+            return "" if verdict.id in self.expired else f"known failure: {self.entries[verdict.id].text}"
         written = self.updates and verdict.failed and verdict.level == "MUST"
         return f"a known failure from now on, in {self.path}" if written else ""
 
@@ -66,10 +66,9 @@ class KnownFailures:
         if entry is None:
             return ""
         if verdict.failed and entry.id in self.expired:
-            expiry = f"the known failure {entry.id} expired on {entry.expires}: {entry.description}"
-            return f"{expiry}; fix it, or change the date"
+            return f"the known failure {entry.id} expired on {entry.expires}: {entry.text}; fix it, or change the date"
         if verdict.verdict in HELD and not self.updates:
-            change = f"the known failure {entry.id} is {verdict.verdict} now: {entry.description}"
+            change = f"the known failure {entry.id} is {verdict.verdict} now: {entry.text}"
             return f"{change}; delete its entry from {self.path}, or let --update do that"
         return ""
 

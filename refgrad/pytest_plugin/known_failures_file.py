@@ -37,7 +37,7 @@ class KnownFailure:
     expires: date | None = None
 
     @property
-    def description(self) -> str:
+    def text(self) -> str:
         """Reason with its link."""
         return plain_line(f"{self.reason} ({self.link})" if self.link else self.reason)
 
@@ -85,9 +85,7 @@ def _entry(where: str, row: dict[str, Any]) -> KnownFailure:
         raise KnownFailuresError(f"{where}: {error}") from error
     except InvalidSpecifier as error:
         text = entry.version
-        raise KnownFailuresError(
-            f"{where}: {text!r} is not a condition on a version, such as '<2.6' (PEP 440)"
-        ) from error
+        raise KnownFailuresError(f"{where}: {text!r} is not a version specifier, such as '<2.6' (PEP 440)") from error
     return entry
 
 

@@ -165,9 +165,8 @@ class SessionRecorder:
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path:
             return
-        verdicts = self.ordered_verdicts
-        objections = self.plan.known_failures.objections(verdicts)
-        text = step_summary(self.plan.title, verdicts, self._unexpected(), objections)
+        done = self.ordered_verdicts
+        text = step_summary(self.plan.title, done, self._unexpected(), self.plan.known_failures.objections(done))
         try:
             with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)

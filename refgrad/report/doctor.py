@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from refgrad.grading.trials import Trial, without_arrays
+from refgrad.grading.trials import TemplateTrial, without_arrays
 from refgrad.native.languages import language_of
 from refgrad.native.text import plain_line, plain_text
 
@@ -16,7 +16,7 @@ MOST_LINES = 8
 
 
 def doctor_text(
-    name: str, trials: Sequence[Trial], *, program: bool, python: str | None = None, faults: Sequence[str] = ()
+    name: str, trials: Sequence[TemplateTrial], *, program: bool, python: str | None = None, faults: Sequence[str] = ()
 ) -> str:
     """Return the suspected faults, the failed trials grouped by template, and the next command."""
     failed = (trial for trial in trials if trial.failed)
@@ -27,13 +27,13 @@ def doctor_text(
     return "\n".join([*faults, *lines, _summary(name, trials, count), *notes, _next(name, python, failed=count > 0)])
 
 
-def _group(group: Sequence[Trial], *, program: bool) -> Iterator[str]:
+def _group(group: Sequence[TemplateTrial], *, program: bool) -> Iterator[str]:
     """Yield the first failed trial in full, and the kinds of all of them."""
     first = group[0]
     yield from _fields(first.fields)
     yield f"  on {', '.join(dict.fromkeys(trial.kind for trial in group))}"
     yield from _block("ran: ", _ran(first))
-    yield from _block("got: ", [plain_line(first.came_back, 2 * LONGEST_LINE)])
+    yield from _block("got: ", [plain_line(first.outcome_text, 2 * LONGEST_LINE)])
     yield from _block("mend:", [first.remedy])
     if program:
         yield from (f"    {line}" for line in plain_text(first.program, 20_000).splitlines())
@@ -50,7 +50,7 @@ def _block(head: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"  {head if number == 0 else ' ' * len(head)} {line}"
 
 
-def _ran(trial: Trial) -> list[str]:
+def _ran(trial: TemplateTrial) -> list[str]:
     """Return the lines of the step that failed, in the engine's own language."""
     at = max(trial.finding.step - 1, 0)
     language = language_of(trial.engine.adapter.language)
@@ -63,7 +63,7 @@ def _cut(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
 
 
-def _summary(name: str, trials: Sequence[Trial], failing: int) -> str:
+def _summary(name: str, trials: Sequence[TemplateTrial], failing: int) -> str:
     tried = len({item for trial in trials for item in trial.fields.items()})
     refused = sum(trial.finding.outcome == "unsupported" for trial in trials)
     told = f"{failing} fail" if failing else "none fails"

@@ -196,14 +196,14 @@ def _findings(findings: list[dict[str, Any]]) -> str:
     corrected: Counter[str] = Counter()
     for found in findings:
         scenario = parse(found["scenario"])
-        bench = engine(found["engine"])
-        now = examine(scenario, bench)
+        graded = engine(found["engine"])
+        now = examine(scenario, graded)
         if not now.failed:
             corrected[f"{now.outcome}: {PLACE.sub('…', now.message)}"] += 1
             continue
-        small = shrink(scenario, lambda candidate, bench=bench: examine(candidate, bench).failed)  # type: ignore[misc]
+        small = shrink(scenario, lambda candidate, graded=graded: examine(candidate, graded).failed)  # type: ignore[misc]
         key = (found["engine"], *sorted(small.operators))
-        text = f"{found['engine']}: {examine(small, bench).message}\n\n```\n{small.text}```"
+        text = f"{found['engine']}: {examine(small, graded).message}\n\n```\n{small.text}```"
         shown.setdefault(key, (text, []))[1].append(found["seed"])
     excused = [f"- {count} graphs: {said}" for said, count in corrected.most_common()]
     mended = ["Of these graphs the suite as it is now says something else: the fault was its own.", "\n".join(excused)]

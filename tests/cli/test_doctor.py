@@ -82,9 +82,7 @@ def test_gradients_of_arrays_are_tried_through_a_sum(terminal: Terminal) -> None
     assert lines[at + 3].startswith("  got:  wrong: ")
 
 
-NOTE: Final = (
-    "note: no seed is taken and no `sum` is spelled, so that gradients of arrays cannot be tried: spell one of them"
-)
+NOTE: Final = "note: the engine takes no seed and has no `sum`, so gradients of arrays cannot be tried: add one of them"
 
 
 def test_that_there_is_no_sum_is_noted(terminal: Terminal) -> None:

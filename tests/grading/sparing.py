@@ -13,7 +13,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.search import Found, Search
+from refgrad.grading.search import CheckSearch, SearchResult
 
 
 @dataclass(slots=True)
@@ -41,9 +41,9 @@ class TrustingBench(Bench):
 def one_fault_a_search() -> Iterator[None]:
     """End every search at its first failure inside of the block: no fault of another kind is looked for behind it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Search, "_all", _first)
+        patch.setattr(CheckSearch, "_all", _first)
         yield
 
 
-def _first(search: Search, counterexample: Any, tried: int, _rest: object = ()) -> Found:
-    return Found(tried, (search.demonstrated(counterexample, search.fails),))
+def _first(search: CheckSearch, counterexample: Any, tried: int, _rest: object = ()) -> SearchResult:
+    return SearchResult(tried, (search.demonstrated(counterexample, search.fails),))

@@ -30,15 +30,15 @@ def worst(template: str) -> dict[str, Worst]:
 
 
 def test_what_is_right_is_off_by_a_unit_or_two() -> None:
-    found = worst("torch.exp({x})")
-    assert set(found) == {"value", "slope by x"}
-    assert all(0 < each.ulps < 2 and each.budgets < 1 for each in found.values())
+    errors = worst("torch.exp({x})")
+    assert set(errors) == {"value", "slope by x"}
+    assert all(0 < each.ulps < 2 and each.budgets < 1 for each in errors.values())
 
 
 @pytest.mark.parametrize(("start_of_it", "error"), [(2.7, 1e-10), (200.0, 1e-12), (-0.5, 1e-13)])
-def test_what_is_wrong_in_a_range_is_found_with_a_point_of_that_range(start_of_it: float, error: float) -> None:
-    found = worst(f"off_beyond({{x}}, {start_of_it}, {error})")
-    for each in found.values():
+def test_an_error_in_a_range_is_reported_with_a_point_of_that_range(start_of_it: float, error: float) -> None:
+    errors = worst(f"off_beyond({{x}}, {start_of_it}, {error})")
+    for each in errors.values():
         assert each.ulps == pytest.approx(error / 2.0**-53, rel=0.6)
         assert each.budgets > 4
         assert each.at["x"] > start_of_it
@@ -47,9 +47,9 @@ def test_what_is_wrong_in_a_range_is_found_with_a_point_of_that_range(start_of_i
 
 def test_points_move_towards_where_the_error_grows() -> None:
     """The error grows towards 3, where few of the first points lie."""
-    found = worst("torch.exp({x}) * (1 + 1e-13 / ((({x} - 3) * 1000) ** 2 + 1))")
-    assert found["value"].at["x"] == pytest.approx(3, abs=2e-3)
-    assert found["value"].points == 4000
+    errors = worst("torch.exp({x}) * (1 + 1e-13 / ((({x} - 3) * 1000) ** 2 + 1))")
+    assert errors["value"].at["x"] == pytest.approx(3, abs=2e-3)
+    assert errors["value"].points == 4000
 
 
 def test_operators_of_real_operands_are_measured() -> None:
@@ -63,9 +63,9 @@ def test_what_is_not_known_to_a_fraction_of_a_unit_is_not_counted() -> None:
     radii = np.array([0.0, 2.0**-63, 2.0**-55, 2.0**-45])
     balls = np.array([arb(1, radius) for radius in radii], dtype=object)
     truth = Certified(balls, np.ones(4), radii, lambda: balls)
-    found = _compared("value", np.arange(4.0)[:, None], np.full(4, 1 + 2.0**-52), truth)
-    assert found.places.tolist() == [[0.0], [1.0]]
-    assert found.ulps.tolist() == pytest.approx([1.0, 1.0], rel=1e-2)
+    errors = _compared("value", np.arange(4.0)[:, None], np.full(4, 1 + 2.0**-52), truth)
+    assert errors.places.tolist() == [[0.0], [1.0]]
+    assert errors.ulps.tolist() == pytest.approx([1.0, 1.0], rel=1e-2)
 
 
 def test_where_the_truth_is_not_known_to_a_thousandth_of_a_unit_nothing_is_counted() -> None:
@@ -73,8 +73,8 @@ def test_where_the_truth_is_not_known_to_a_thousandth_of_a_unit_nothing_is_count
     numbers = np.ones(3)
     balls = np.array([arb(1, float(radius)) for radius in (0.01 * unit, 1e-4 * unit, 0.0)], dtype=object)
     truth = Certified(balls, numbers, np.array([float(ball.rad()) for ball in balls]), lambda: balls)
-    found = _compared("value", np.arange(3.0).reshape(3, 1), numbers, truth)
-    assert found.places.ravel().tolist() == [1.0, 2.0]
+    errors = _compared("value", np.arange(3.0).reshape(3, 1), numbers, truth)
+    assert errors.places.ravel().tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(("name", "signs"), [("exp", {-1, 1}), ("log", {1})])

@@ -18,27 +18,27 @@ def start(output, seed, retain):
 
 @pytest.mark.parametrize("check", DEPENDENT)
 def test_a_backward_that_cannot_start_at_a_leaf_blinds_no_operator(check: str) -> None:
-    found = verdict(bench(NO_START, backward="start({output}, {seed}, {retain_graph})"), check.format("sin"))
-    assert (found.verdict, found.cause) == ("passed", "")
+    verdicts = verdict(bench(NO_START, backward="start({output}, {seed}, {retain_graph})"), check.format("sin"))
+    assert (verdicts.verdict, verdicts.cause) == ("passed", "")
 
 
 INEXACT = {"exp": "torch.exp({x}) * (1 + 1e-9)"}
 
 
-def test_an_inaccurate_operator_is_told_once_and_blinds_nothing() -> None:
+def test_an_inaccurate_operator_is_reported_once_and_blocks_nothing() -> None:
     engine = bench(operators=INEXACT)
-    found = verdict(engine, "operators/exp")
-    assert (found.verdict, found.level) == ("inaccurate", "SHOULD")
+    verdicts = verdict(engine, "operators/exp")
+    assert (verdicts.verdict, verdicts.level) == ("inaccurate", "SHOULD")
     for check in (*(each.format("sin") for each in DEPENDENT), *(each.format("exp") for each in DEPENDENT)):
         assert verdict(engine, check).verdict == "passed", check
     assert verdict(engine, "values/values_are_right").verdict == "passed"
 
 
-def test_an_operator_that_is_wrong_blinds_what_is_made_of_it_and_is_named_as_the_cause() -> None:
+def test_a_wrong_operator_blocks_the_checks_that_use_it_and_is_named_as_the_cause() -> None:
     engine = bench(operators={"exp": "torch.exp({x}) * 1.5"})
     for check in DEPENDENT:
-        found = verdict(engine, check.format("exp"))
-        assert (found.verdict, found.cause) == ("inconclusive", "operators/exp")
+        verdicts = verdict(engine, check.format("exp"))
+        assert (verdicts.verdict, verdicts.cause) == ("inconclusive", "operators/exp")
         assert verdict(engine, check.format("sin")).verdict == "passed"
 
 
@@ -59,19 +59,19 @@ def odd(x, axis, keepdims):
 """
 
 
-def test_behind_a_fault_of_empty_arrays_a_wrong_gradient_is_found_too() -> None:
+def test_a_wrong_gradient_is_reported_in_spite_of_a_fault_of_empty_arrays() -> None:
     operators = {"prod": "odd({x}, {axis}, {keepdims})"}
-    found = verdict(bench(TWO_FAULTS, "standard", operators=operators), "operators/prod")
-    assert {found.verdict, *(each.verdict for each in found.further)} == {"wrong", "unexpected-error"}
-    assert all(each.scenario and each.reproduction and each.evidence for each in found.further)
+    verdicts = verdict(bench(TWO_FAULTS, "standard", operators=operators), "operators/prod")
+    assert {verdicts.verdict, *(each.verdict for each in verdicts.further)} == {"wrong", "unexpected-error"}
+    assert all(each.scenario and each.reproduction and each.evidence for each in verdicts.further)
 
 
 def test_a_fault_of_empty_arrays_is_avoided_where_scenarios_do_without_them() -> None:
     engine = bench(NOTHING_IN_IT, "standard", operators={"tanh": "odd({x})"})
     assert verdict(engine, "operators/tanh").verdict == "unexpected-error"
     for check in DEPENDENT:
-        found = verdict(engine, check.format("tanh"))
-        assert (found.verdict, found.cause) == ("passed", "operators/tanh")
+        verdicts = verdict(engine, check.format("tanh"))
+        assert (verdicts.verdict, verdicts.cause) == ("passed", "operators/tanh")
 
 
 ONCE = """

@@ -15,7 +15,7 @@ def project(folder: Path, table: str) -> Path:
     return path
 
 
-def test_defaults_have_the_names_of_options_and_their_paths_lie_beside_the_file(tmp_path: Path) -> None:
+def test_defaults_have_the_names_of_options_and_paths_relative_to_the_file(tmp_path: Path) -> None:
     project(tmp_path, 'profile = "smoke"\ntime-limit = 3\nexpect = "ci/known.toml"\nselect = ["edges/*"]')
     expected = {
         "profile": "smoke",
@@ -56,7 +56,7 @@ def test_a_project_without_the_table_has_no_defaults(tmp_path: Path) -> None:
         ("seed = ", "cannot be read"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(tmp_path: Path, table: str, problem: str) -> None:
+def test_a_mistake_is_reported_in_one_line(tmp_path: Path, table: str, problem: str) -> None:
     path = project(tmp_path, table)
     with pytest.raises(DefaultsError, match=problem) as caught:
         read_defaults(tmp_path)

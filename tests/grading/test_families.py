@@ -86,7 +86,7 @@ class Broken:
         return TrustingBench(broken, Settings("smoke"), doubted=frozenset(doubted))
 
 
-def behind(dtype: str) -> dict[str, str]:
+def after(dtype: str) -> dict[str, str]:
     return {"sin": f"behind_others({{x}}, '{dtype}')"}
 
 
@@ -100,13 +100,13 @@ BROKEN = (
     Broken("forward_mode/sin", changes={"jvp": "doubled({function}, {primals}, {tangents})"}),
     Broken("exceptional/sin", {"sin": "torch.sin({x}) + 0 * {x}.sum().detach()"}),
     Broken("infinities/tanh", {"tanh": "torch.tanh({x}) + ({x} - {x}).detach()"}),
-    Broken("graphs/small", behind("float64")),
-    Broken("graphs/one_backward", behind("float64")),
-    Broken("graphs/several_backwards", behind("float64")),
+    Broken("graphs/small", after("float64")),
+    Broken("graphs/one_backward", after("float64")),
+    Broken("graphs/several_backwards", after("float64")),
     Broken("graphs/double_backward", {"sin": "behind_others_twice({x})"}),
-    Broken("graphs/float32", behind("float32")),
-    Broken("graphs/float16", behind("float16")),
-    Broken("graphs/mixed_precision", behind("float32")),
+    Broken("graphs/float32", after("float32")),
+    Broken("graphs/float16", after("float16")),
+    Broken("graphs/mixed_precision", after("float32")),
     Broken("lifecycles/random", changes={"backward": "{output}.backward({seed}, retain_graph=True)"}),
     Broken("accumulation/zeroing_forgets", changes={"zero_grad": "None"}),
     Broken("claims/hooks", changes={"hook": "silent({x}, {function})"}),
@@ -157,11 +157,11 @@ def test_graphs_of_bfloat16_fail_an_engine_that_is_broken_in_that_dtype() -> Non
 
 def test_every_family_is_tried() -> None:
     chapters = {check.chapter for check in all_checks() if isinstance(check, CheckOfOperator)}
-    wanted = {*chapters, *(check.id for check in GRAPH_CHECKS), "lifecycles", "claims"} - {"graphs/bfloat16"}
-    assert wanted <= {broken.family for broken in BROKEN}
+    expected = {*chapters, *(check.id for check in GRAPH_CHECKS), "lifecycles", "claims"} - {"graphs/bfloat16"}
+    assert expected <= {broken.family for broken in BROKEN}
 
 
-def test_a_check_is_found_by_its_id_and_one_that_is_not_there_is_told_with_those_that_may_be_meant() -> None:
+def test_a_check_has_an_id_and_an_unknown_one_is_an_error_with_suggestions() -> None:
     assert check_named("operators/exp").id == "operators/exp"
     with pytest.raises(UserError, match="there is no check 'exp'; about the operator there are: operators/exp, "):
         check_named("exp")

@@ -87,7 +87,7 @@ ROW = FIRST.to_json()
         ),
     ],
 )
-def test_whatever_stands_in_place_of_a_verdict_is_one_error(journal: Journal, damage: bytes) -> None:
+def test_any_damage_to_the_line_of_a_verdict_is_one_error(journal: Journal, damage: bytes) -> None:
     lines = journal.path.read_bytes().split(b"\n")
     journal.path.write_bytes(b"\n".join([lines[0], damage, *lines[2:]]))
     with pytest.raises(JournalError, match="line 2 is damaged") as caught:
@@ -96,14 +96,14 @@ def test_whatever_stands_in_place_of_a_verdict_is_one_error(journal: Journal, da
 
 
 @given(place=st.integers(0, 10_000), rubbish=st.binary(max_size=40))
-def test_no_damage_whatever_is_more_than_one_error(place: int, rubbish: bytes) -> None:
+def test_no_damage_whatever_is_more_than_one_error(index: int, rubbish: bytes) -> None:
     with TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "tiny.journal.jsonl")
         journal.begin(HEADER)
         journal.append(FIRST)
-        whole = journal.path.read_bytes()
-        place %= len(whole)
-        journal.path.write_bytes(whole[:place] + rubbish + whole[place + len(rubbish) :])
+        content = journal.path.read_bytes()
+        index %= len(content)
+        journal.path.write_bytes(content[:index] + rubbish + content[index + len(rubbish) :])
         try:
             known = journal.resume(HEADER)
         except JournalError:

@@ -58,21 +58,21 @@ def matrices(**changes: Any) -> Bench:
     ],
 )
 def test_what_it_has_is_decided_and_passes(check: str) -> None:
-    found = verdict(matrices(), check)
-    assert found.verdict == "passed"
-    coverage = check.startswith("graphs/") and " ordered pairs, on " in found.message
-    assert coverage or found.message.partition(" ")[2] in {"", "unsupported"}
+    outcome = verdict(matrices(), check)
+    assert outcome.verdict == "passed"
+    coverage = check.startswith("graphs/") and " ordered pairs, on " in outcome.message
+    assert coverage or outcome.message.partition(" ")[2] in {"", "unsupported"}
 
 
-def test_what_is_wrong_of_some_matrices_is_found() -> None:
+def test_a_fault_of_some_matrices_is_reported() -> None:
     broken = {"multiply": "stretched_wrong({x}, {y})", "sum": "tm.total({x}, {axis})"}
     assert verdict(matrices(operators=broken), "operators/multiply").verdict == "wrong"
 
 
-def test_that_there_are_no_arrays_at_all_is_told_of_an_adapter_that_says_so() -> None:
-    found = verdict(matrices(leaf="tm.matrix({array}.sum().reshape(1))"), "claims/arrays")
-    assert found.verdict == "missing"
-    assert "scalars_only = true" in found.message
+def test_an_adapter_of_scalars_has_no_matrices() -> None:
+    outcome = verdict(matrices(leaf="tm.matrix({array}.sum().reshape(1))"), "claims/arrays")
+    assert outcome.verdict == "missing"
+    assert "scalars_only = true" in outcome.message
 
 
 def test_a_claim_that_needs_what_is_declared_as_lacking_is_decided() -> None:
@@ -80,9 +80,9 @@ def test_a_claim_that_needs_what_is_declared_as_lacking_is_decided() -> None:
         verdict(matrices(scalars_only=True, leaf="tm.matrix({array}.reshape(()))"), "claims/arrays").verdict == "passed"
     )
     refused = {"add": "[][tm.add({x}, {y}) is None]", "multiply": "[][tm.multiply({x}, {y}) is None]"}
-    found = verdict(matrices(operators=refused, refusals=("IndexError: list index",)), "claims/arrays")
-    assert found.verdict == "missing"
+    outcome = verdict(matrices(operators=refused, refusals=("IndexError: list index",)), "claims/arrays")
+    assert outcome.verdict == "missing"
 
 
-def test_a_number_is_a_matrix_of_one_entry_only_where_the_adapter_says_so() -> None:
+def test_a_number_is_a_matrix_of_one_entry_only_if_the_adapter_declares_it() -> None:
     assert verdict(matrices(least_axes=0), "operators/sum").verdict == "wrong"

@@ -111,13 +111,13 @@ def test_templates_that_give_no_right_gradient_are_not_blamed_on_the_engine() ->
         (scalar_tape.EARLY_PARENTS, False),
     ],
 )
-def test_kept_gradients_are_told_from_faults(setup: str, *, again: bool) -> None:
+def test_kept_gradients_are_distinguished_from_faults(setup: str, *, again: bool) -> None:
     assert sends_kept_gradients_again(Engine(replace(ADAPTER, setup=setup))) is again
 
 
 @pytest.mark.parametrize(("name", "slopes"), [("add", lambda _x, _y: (1.0, 1.0)), ("multiply", lambda x, y: (y, x))])
 @pytest.mark.parametrize("seed_is_kept", [False, True])
-def test_two_backwards_with_kept_gradients_add_up_as_the_table_says(
+def test_two_backwards_with_kept_gradients_add_up_to_the_numbers_of_the_table(
     name: str, slopes: Callable[[float, float], tuple[float, float]], *, seed_is_kept: bool
 ) -> None:
     x, y = 1.5, 2.25

@@ -47,9 +47,11 @@ def test_every_row_is_of_a_check_that_draws_and_is_right_on_the_reference_engine
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_only_a_known_scenario_meets_is_found_whatever_the_seed(specs: Path, seed: int) -> None:
-    bent = "def bent(x):\n    y = torch.exp(x)\n    return y * 2 if x.detach().numpy().tolist() == 1.5 / 2**20 else y\n"
-    broken = bench(bent, operators={"exp": "bent({x})"})
+def test_a_fault_that_only_a_regression_meets_is_reported_for_every_seed(specs: Path, seed: int) -> None:
+    wrong = (
+        "def bent(x):\n    y = torch.exp(x)\n    return y * 2 if x.detach().numpy().tolist() == 1.5 / 2**20 else y\n"
+    )
+    broken = bench(wrong, operators={"exp": "bent({x})"})
     unknown = verdict(Bench(broken.engine, Settings("smoke", seed)), "operators/exp")
     (specs / "operators.toml").write_text(ROW, encoding="utf-8")
     _chapter.cache_clear()
@@ -58,7 +60,7 @@ def test_what_only_a_known_scenario_meets_is_found_whatever_the_seed(specs: Path
 
 
 @pytest.mark.parametrize("helper", ["tanh", "multiply"])
-def test_a_known_scenario_says_nothing_where_another_operator_may_be_wrong(helper: str) -> None:
+def test_a_regression_is_not_tried_if_another_operator_may_be_wrong(helper: str) -> None:
     """Tanh helps to try no other operator; multiply does, and is wrong here."""
     engine = bench("", operators={"multiply": "{x} * {y} * 1.0001", "tanh": "torch.tanh({x})"})
     text = f"a = leaf float64[] {{0x1p+0}} requires_grad\nb = exp a\nc = {helper} b{' a' * (helper == 'multiply')}\n"
@@ -68,14 +70,14 @@ def test_a_known_scenario_says_nothing_where_another_operator_may_be_wrong(helpe
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "problem"),
     [
         ("[[exp]", "operators.toml: cannot be read as TOML: Expected"),
         ("[[exp]]\nfound = 1", """operators.toml: exp\\[0\\]: 'scenario' is missing"""),
         (ROW.replace("exp a", "nothing"), "operators.toml: operators/exp: line 2"),
     ],
 )
-def test_a_malformed_file_is_told(specs: Path, content: str, said: str) -> None:
+def test_a_malformed_file_is_an_error(specs: Path, content: str, problem: str) -> None:
     (specs / "operators.toml").write_text(content, encoding="utf-8")
-    with pytest.raises(RegressionError, match=said):
+    with pytest.raises(RegressionError, match=problem):
         regressions("operators/exp")

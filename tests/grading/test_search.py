@@ -11,7 +11,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry, Subject, Tally
 from refgrad.grading.judging.verdict import Finding, Outcome
-from refgrad.grading.search import Search
+from refgrad.grading.search import CheckSearch
 from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
@@ -28,20 +28,20 @@ def now_and_then(x):
 
 
 @pytest.mark.parametrize("period", [7, 11, 23])
-def test_a_failure_that_does_not_come_again_is_told_with_how_often_it_came(period: int) -> None:
-    found = verdict(bench(NOW_AND_THEN.format(period=period), operators={"exp": "now_and_then({x})"}), "operators/exp")
-    assert found.verdict == "wrong"
-    assert found.evidence is not None
-    assert not found.evidence.repeatable
-    assert 1 <= found.evidence.seen < found.evidence.runs
-    assert found.scenario
-    assert f"seen in {found.evidence.seen} of {found.evidence.runs} runs" in found.message
+def test_a_failure_that_does_not_repeat_is_reported_with_its_frequency(period: int) -> None:
+    result = verdict(bench(NOW_AND_THEN.format(period=period), operators={"exp": "now_and_then({x})"}), "operators/exp")
+    assert result.verdict == "wrong"
+    assert result.evidence is not None
+    assert not result.evidence.repeatable
+    assert 1 <= result.evidence.seen < result.evidence.runs
+    assert result.scenario
+    assert f"seen in {result.evidence.seen} of {result.evidence.runs} runs" in result.message
 
 
-def test_a_failure_that_always_comes_is_repeatable_and_small() -> None:
-    found = verdict(bench(operators={"exp": "torch.exp({x}) * 1.5"}), "operators/exp")
-    assert (found.verdict, found.evidence is not None and found.evidence.repeatable) == ("wrong", True)
-    assert "not repeatable" not in found.message
+def test_a_failure_that_always_occurs_is_repeatable_and_small() -> None:
+    result = verdict(bench(operators={"exp": "torch.exp({x}) * 1.5"}), "operators/exp")
+    assert (result.verdict, result.evidence is not None and result.evidence.repeatable) == ("wrong", True)
+    assert "not repeatable" not in result.message
 
 
 SPOILED = """
@@ -54,17 +54,17 @@ def spoiled(x):
 """
 
 
-def test_a_failure_that_another_program_of_the_process_has_caused_is_not_told_as_repeatable() -> None:
+def test_a_failure_caused_by_another_program_of_the_process_is_not_repeatable() -> None:
     spellings = {"cosh": "spoiling({x})", "sinh": "spoiled({x})"}
     runner = ProcessRunner(engine(SPOILED, operators=spellings).adapter)
     tried = Bench(Engine(runner.adapter, runner), Settings("smoke"))
     try:
-        others, found = verdict(tried, "operators/cosh"), verdict(tried, "operators/sinh")
+        others, result = verdict(tried, "operators/cosh"), verdict(tried, "operators/sinh")
     finally:
         runner.stop()
-    assert (others.verdict, found.verdict) == ("passed", "wrong")
-    assert found.evidence is not None
-    assert (found.evidence.seen, found.evidence.runs) == (1, 5)
+    assert (others.verdict, result.verdict) == ("passed", "wrong")
+    assert result.evidence is not None
+    assert (result.evidence.seen, result.evidence.runs) == (1, 5)
 
 
 TWICE = """
@@ -79,26 +79,26 @@ def twice(x):  # where the runner met it, and where it looks whether that was th
 """
 
 
-def test_a_process_that_ended_and_does_not_end_again_is_told_so(tmp_path: Path) -> None:
+def test_a_process_that_does_not_end_again_is_reported_with_its_frequency(tmp_path: Path) -> None:
     adapter = engine(TWICE.format(path=str(tmp_path / "ended")), operators={"arcsinh": "twice({x})"}).adapter
     runner = ProcessRunner(adapter)
     try:
-        found = verdict(Bench(Engine(adapter, runner), Settings("smoke")), "operators/arcsinh")
+        result = verdict(Bench(Engine(adapter, runner), Settings("smoke")), "operators/arcsinh")
     finally:
         runner.stop()
-    assert (found.verdict, found.evidence and (found.evidence.seen, found.evidence.runs)) == ("crashed", (1, 2))
-    assert "for _ in range(rounds)" in found.reproduction
+    assert (result.verdict, result.evidence and (result.evidence.seen, result.evidence.runs)) == ("crashed", (1, 2))
+    assert "for _ in range(rounds)" in result.reproduction
 
 
-def test_a_process_that_ends_again_is_told_as_what_always_happens() -> None:
+def test_a_process_that_ends_again_is_reported_as_repeatable() -> None:
     adapter = engine("import os\n", operators={"exp": "os.abort() or torch.exp({x})"}).adapter
     runner = ProcessRunner(adapter)
     try:
-        found = verdict(Bench(Engine(adapter, runner), Settings("smoke")), "operators/exp")
+        result = verdict(Bench(Engine(adapter, runner), Settings("smoke")), "operators/exp")
     finally:
         runner.stop()
-    assert (found.verdict, found.evidence and found.evidence.repeatable) == ("crashed", True)
-    assert "for _ in range(rounds)" not in found.reproduction
+    assert (result.verdict, result.evidence and result.evidence.repeatable) == ("crashed", True)
+    assert "for _ in range(rounds)" not in result.reproduction
 
 
 INEXACT = """
@@ -108,13 +108,13 @@ def inexact(x):
 
 
 @pytest.mark.parametrize("bound", [-2.0, 0.0, 2.0])
-def test_an_inaccuracy_is_shown_where_it_is_large(bound: float) -> None:
+def test_an_inaccuracy_is_reported_where_it_is_large(bound: float) -> None:
     engine = bench(INEXACT.format(bound=bound), "standard", operators={"exp": "inexact({x})"})
-    found = verdict(engine, "operators/exp")
-    assert found.verdict == "inaccurate"
-    assert found.evidence is not None
-    assert isinstance(found.evidence.fact, Entry)
-    assert 1e-9 < float(found.evidence.fact.relative_error) < 1e-7
+    result = verdict(engine, "operators/exp")
+    assert result.verdict == "inaccurate"
+    assert result.evidence is not None
+    assert isinstance(result.evidence.fact, Entry)
+    assert 1e-9 < float(result.evidence.fact.relative_error) < 1e-7
 
 
 SELDOM = """
@@ -129,29 +129,29 @@ def seldom(x):
 
 @pytest.mark.parametrize(("period", "outcome"), [(1, "passed"), (40, "unsupported")])
 def test_a_check_that_decided_almost_nothing_does_not_pass(period: int, outcome: str) -> None:
-    found = verdict(bench(SELDOM.format(period=period), "standard", operators={"exp": "seldom({x})"}), "operators/exp")
-    assert found.verdict == outcome
+    result = verdict(bench(SELDOM.format(period=period), "standard", operators={"exp": "seldom({x})"}), "operators/exp")
+    assert result.verdict == outcome
 
 
 def test_undecided_scenarios_are_drawn_again_before_a_check_gives_up() -> None:
-    found = verdict(bench(), "edges/xlogy")
-    assert found.verdict in {"passed", "convention"}
-    assert found.evidence is not None
-    assert isinstance(found.evidence.fact, Tally)
-    assert found.examples > bench().settings.effort.per_edge
+    result = verdict(bench(), "edges/xlogy")
+    assert result.verdict in {"passed", "convention"}
+    assert result.evidence is not None
+    assert isinstance(result.evidence.fact, Tally)
+    assert result.examples > bench().settings.effort.per_edge
 
 
 def test_masked_entries_are_missing() -> None:
     masked = "np.ma.masked_all({leaf}.grad.shape) if {leaf}.grad is not None else None"
-    found = verdict(bench(gradient=masked), "operators/exp")
-    assert found.verdict == "missing"
-    assert "masked" in found.message
+    result = verdict(bench(gradient=masked), "operators/exp")
+    assert result.verdict == "missing"
+    assert "masked" in result.message
     right = "np.ma.array({leaf}.grad.detach().numpy(), mask=True) if {leaf}.grad is not None else None"
     assert verdict(bench(gradient=right), "operators/exp").verdict == "missing"
 
 
-def search(examples: int = 10) -> Search:
-    return Search(bench(), CHECKS["operators/exp"], lambda _seed: SCENARIO, examples)
+def search(examples: int = 10) -> CheckSearch:
+    return CheckSearch(bench(), CHECKS["operators/exp"], lambda _seed: SCENARIO, examples)
 
 
 @pytest.mark.parametrize(
@@ -181,17 +181,19 @@ def inaccurate(budgets: float) -> Finding:
     return Finding("inaccurate", entry)
 
 
-@pytest.mark.parametrize(("times", "shown"), [(9, 1), (11, 2)])
+@pytest.mark.parametrize(("times", "scenarios"), [(9, 1), (11, 2)])
 def test_an_inaccuracy_ten_times_as_large_is_another_fault(
-    monkeypatch: pytest.MonkeyPatch, times: int, shown: int
+    monkeypatch: pytest.MonkeyPatch, times: int, scenarios: int
 ) -> None:
     larger = parse("x = leaf float64[] {0x1p+1} requires_grad\na = exp x\nbackward a\n")
-    monkeypatch.setattr(Search, "fails", lambda searching, scenario: scenario in searching.failed)
-    monkeypatch.setattr(Search, "drawn", lambda *_: (None, 0))
-    monkeypatch.setattr(Search, "shrunk", lambda _searching, scenario, _fails: Counterexample(0, scenario, scenario))
+    monkeypatch.setattr(CheckSearch, "fails", lambda searching, scenario: scenario in searching.failed)
+    monkeypatch.setattr(CheckSearch, "drawn", lambda *_: (None, 0))
+    monkeypatch.setattr(
+        CheckSearch, "shrunk", lambda _searching, scenario, _fails: Counterexample(0, scenario, scenario)
+    )
     searching = search()
     searching.failed |= {SCENARIO: inaccurate(5), larger: inaccurate(5 * times)}
-    assert len(searching.run([SCENARIO, larger]).demonstrations) == shown
+    assert len(searching.run([SCENARIO, larger]).demonstrations) == scenarios
 
 
 @pytest.mark.parametrize(("decided", "rounds"), [(0, 2), (1, 16), (5, 1)])
@@ -200,12 +202,12 @@ def test_scenarios_are_drawn_sixteen_times_at_most_and_twice_if_none_is_decided(
 ) -> None:
     seeds: list[int] = []
 
-    def drawn(searching: Search, _fails: object, offset: int, examples: int) -> tuple[None, int]:
+    def drawn(searching: CheckSearch, _fails: object, offset: int, examples: int) -> tuple[None, int]:
         searching.outcomes["inconclusive"] += 10
         searching.outcomes["passed"] = decided
         seeds.append(offset)
         return None, examples
 
-    monkeypatch.setattr(Search, "drawn", drawn)
+    monkeypatch.setattr(CheckSearch, "drawn", drawn)
     assert search().run(()).examples == 10 * rounds
     assert len(set(seeds)) == rounds

@@ -20,7 +20,7 @@ from tests.grading.broken import bench, verdict
 SPAWN = multiprocessing.get_context("spawn")
 
 
-def made(check: str = "operators/exp", message: str = "") -> Verdict:
+def computed(check: str = "operators/exp", message: str = "") -> Verdict:
     return Verdict(
         id=check, chapter="operators", operator="exp", level="MUST", verdict="passed", statement="s", message=message
     )
@@ -32,9 +32,9 @@ def slowly(path: Path, name: str) -> None:
     def make() -> Verdict:
         (path.parent / f"by-{name}").touch()
         time.sleep(0.5)
-        return made(message=name)
+        return computed(message=name)
 
-    SharedVerdicts(path).made_once("operators/exp", make)
+    SharedVerdicts(path).computed_once("operators/exp", make)
 
 
 def for_ever(path: Path) -> None:
@@ -44,9 +44,9 @@ def for_ever(path: Path) -> None:
         path.write_text('\noperators/exp {"id": "oper', encoding="utf-8")
         (path.parent / "locked").touch()
         time.sleep(600)
-        return made()
+        return computed()
 
-    SharedVerdicts(path).made_once("operators/exp", make)
+    SharedVerdicts(path).computed_once("operators/exp", make)
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ def other(path: Path) -> Iterator[SharedVerdicts]:
         yield other
 
 
-def test_what_one_has_made_another_reads(shared: SharedVerdicts, other: SharedVerdicts) -> None:
+def test_a_verdict_that_one_worker_computed_is_read_by_another(shared: SharedVerdicts, other: SharedVerdicts) -> None:
     first = verdict(bench(operators={"exp": "torch.exp({x}) * 2"}), "operators/exp")
-    assert shared.made_once(first.id, lambda: first) == first
-    assert shared.made_once(first.id, lambda: pytest.fail("made twice")) == first
-    assert other.made_once(first.id, lambda: pytest.fail("made twice")) == first
-    assert shared.made_once("operators/sin", lambda: made("operators/sin")).id == "operators/sin"
+    assert shared.computed_once(first.id, lambda: first) == first
+    assert shared.computed_once(first.id, lambda: pytest.fail("made twice")) == first
+    assert other.computed_once(first.id, lambda: pytest.fail("made twice")) == first
+    assert shared.computed_once("operators/sin", lambda: computed("operators/sin")).id == "operators/sin"
 
 
 def test_of_several_processes_one_makes_it(path: Path) -> None:
@@ -92,22 +92,24 @@ def test_where_a_worker_dies_the_next_one_makes_it(path: Path, shared: SharedVer
         time.sleep(0.01)
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
-    assert shared.made_once("operators/exp", lambda: made(message="second")).message == "second"
-    assert other.made_once("operators/exp", lambda: made(message="third")).message == "second"
+    assert shared.computed_once("operators/exp", lambda: computed(message="second")).message == "second"
+    assert other.computed_once("operators/exp", lambda: computed(message="third")).message == "second"
     process.join()
 
 
 def test_a_failed_attempt_leaves_nothing(shared: SharedVerdicts) -> None:
     with pytest.raises(ZeroDivisionError):
-        shared.made_once("operators/exp", lambda: made(message=str(1 / 0)))
-    assert shared.made_once("operators/exp", lambda: made(message="second")).message == "second"
+        shared.computed_once("operators/exp", lambda: computed(message=str(1 / 0)))
+    assert shared.computed_once("operators/exp", lambda: computed(message="second")).message == "second"
 
 
-def test_a_verdict_that_cannot_be_written_is_made_by_each_worker(shared: SharedVerdicts, other: SharedVerdicts) -> None:
+def test_a_verdict_that_cannot_be_written_is_computed_by_each_worker(
+    shared: SharedVerdicts, other: SharedVerdicts
+) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
     try:
-        assert shared.made_once("operators/exp", lambda: made(message="first")).message == "first"
-        assert other.made_once("operators/exp", lambda: made(message="second")).message == "second"
+        assert shared.computed_once("operators/exp", lambda: computed(message="first")).message == "first"
+        assert other.computed_once("operators/exp", lambda: computed(message="second")).message == "second"
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

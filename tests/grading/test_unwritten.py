@@ -63,7 +63,7 @@ def engine(written: str) -> TapeAdapter:
 
 
 @pytest.fixture
-def found() -> Iterator[Verdict]:
+def reported() -> Iterator[Verdict]:
     """Return what is found of one that writes what is there."""
     started = launch(engine("grad"), Isolation())
     yield Bench(started, Settings("smoke")).grade(CHECKS["operators/negative"])
@@ -71,16 +71,16 @@ def found() -> Iterator[Verdict]:
     started.runner.stop()
 
 
-def test_a_gradient_that_nothing_was_written_to_is_told_as_that(found: Verdict) -> None:
-    assert found.verdict == "wrong"
-    assert found.evidence is not None
-    assert isinstance(found.evidence.fact, Entry)
-    assert found.evidence.fact.remark == "unwritten"
-    assert message(found.evidence).endswith("it was read from memory that nothing was written to")
+def test_a_gradient_that_was_never_written_is_reported_as_such(reported: Verdict) -> None:
+    assert reported.verdict == "wrong"
+    assert reported.evidence is not None
+    assert isinstance(reported.evidence.fact, Entry)
+    assert reported.evidence.fact.remark == "unwritten"
+    assert message(reported.evidence).endswith("it was read from memory that nothing was written to")
 
 
-def test_its_program_says_how_to_run_it_and_is_confirmed(found: Verdict) -> None:
-    script = Script("unwritten", "1", found)
+def test_its_program_states_how_to_run_it_and_is_confirmed(reported: Verdict) -> None:
+    script = Script("unwritten", "1", reported)
     assert script.sentence.endswith(
         "; unwritten 1 gives 7.47708e+20, which it reads from memory that nothing was written to."
     )
@@ -102,11 +102,11 @@ def test_an_engine_that_writes_all_that_it_reads_passes() -> None:
 def test_what_the_c_library_fills_memory_with_is_known_in_each_format(dtype: type) -> None:
     """A process of its own: the environment counts when it starts."""
     program = f"import numpy as np\nprint(repr(float(np.empty({LARGE}, np.{dtype.__name__})[-1])))"
-    shown = subprocess.run(
+    numbers = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **FILLED}, capture_output=True, text=True, check=True
     ).stdout
-    assert is_unwritten(float(shown))
-    assert is_unwritten(-float(shown))
+    assert is_unwritten(float(numbers))
+    assert is_unwritten(-float(numbers))
 
 
 def test_memory_that_was_freed_is_known_too() -> None:

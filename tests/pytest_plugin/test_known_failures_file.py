@@ -54,7 +54,7 @@ def test_an_entry_may_have_every_field(file: Path) -> None:
     first, second = read_known_failures(file)
     assert first == FIRST
     assert second == KnownFailure("edges/relu", "[[known_failure]] is the head of an entry")
-    assert first.description == "the rule forgets the shape (https://example.org/1)"
+    assert first.text == "the rule forgets the shape (https://example.org/1)"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_condition_on_a_version_that_nobody_knows_cannot_be_decided() -> None:
         ("[[known_failure]]\nid = 3", r"known_failure\[0\]: 'reason' is missing"),
         (
             '[[known_failure]]\nid = "edges/relu"\nreason = "x"\nversion = "new"',
-            "'new' is not a condition on a version",
+            "'new' is not a version specifier",
         ),
     ],
 )

@@ -18,7 +18,7 @@ from refgrad.errors import UserError
 
 if TYPE_CHECKING:
     from refgrad.cli.progress import Doing
-    from refgrad.grading.first_adapter.library import Library
+    from refgrad.grading.first_adapter.library import LibraryModules
 
 NEEDED: Final[Mapping[str, Sequence[str]]] = {"kind": ("leaf", "value", "backward", "gradient")}
 """Fields to supply with --set for a question that is not itself a field of adapters."""
@@ -60,11 +60,11 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
     minute. Exit status: 0 the file is written, 2 wrong usage or something is not found, 3 the library cannot be
     imported.
     """
-    from refgrad.grading.first_adapter.library import Library
+    from refgrad.grading.first_adapter.library import LibraryModules
     from refgrad.report.doctor import grading
 
     with told_in_one_line():
-        library = Library.of(modules, name, python or sys.executable)
+        library = LibraryModules.of(modules, name, python or sys.executable)
     path = output or Path(f"{library.name}.toml")
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
@@ -74,10 +74,10 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
     click.echo(f"then: {grading(str(shown), python)}")
 
 
-def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, yes: bool) -> None:
+def write_adapter(library: LibraryModules, path: Path, given: Sequence[str] = (), *, yes: bool) -> None:
     """Write the adapter of a library, and print its suspected faults and the operators that were left out."""
     from refgrad.cli.progress import doing
-    from refgrad.grading.first_adapter.asking import Asking, read_given
+    from refgrad.grading.first_adapter.asking import Asking, read_options
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.writing import engine_file
     from refgrad.grading.plain_programs import sends_kept_gradients_again
@@ -85,11 +85,11 @@ def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, ye
 
     with told_in_one_line(), doing(f"starting {library.name}") as now:
         ask = partial(_found, library) if yes else partial(_asked, now, library)
-        asking = Asking(ask, read_given(given), now.tell)
+        asking = Asking(ask, read_options(given), now.tell)
         chosen = choose(library, asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
-    operators = chosen.bench.engine.operators
+    operators = chosen.started.engine.operators
     said = {
         name: f"`{spelled.partition(' if (')[0]}` gives other numbers or shapes"
         for name, spelled in chosen.unlike.items()
@@ -102,13 +102,13 @@ def write_adapter(library: Library, path: Path, given: Sequence[str] = (), *, ye
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
         click.echo(f"  of most, this came back: {chosen.instead}")
-    if untried := without_arrays(chosen.bench.engine):
+    if untried := without_arrays(chosen.started.engine):
         click.echo(f"note: {untried}")
-    if sends_kept_gradients_again(chosen.bench.engine):
+    if sends_kept_gradients_again(chosen.started.engine):
         click.echo(f"note: {KEPT}")
 
 
-def _asked(now: Doing, library: Library, field: str, found: str | None) -> str:
+def _asked(now: Doing, library: LibraryModules, field: str, found: str | None) -> str:
     hint = "" if found else f" (such as {_example(library, field)})"
     text = f"{field}, {MEANINGS[field]}{hint}"
     with now.paused():
@@ -116,7 +116,7 @@ def _asked(now: Doing, library: Library, field: str, found: str | None) -> str:
     return answer or _found(library, field, None)
 
 
-def _found(library: Library, field: str, found: str | None) -> str:
+def _found(library: LibraryModules, field: str, found: str | None) -> str:
     """Return the template for a field. Raises UserError if none was found, with a command that supplies it."""
     from refgrad.grading.first_adapter.asking import DIRECTIONS
 
@@ -130,7 +130,7 @@ def _found(library: Library, field: str, found: str | None) -> str:
     return found
 
 
-def _example(library: Library, field: str) -> str:
+def _example(library: LibraryModules, field: str) -> str:
     from refgrad.native.adapter.fields import rows
     from refgrad.native.adapter.kinds import KINDS
 

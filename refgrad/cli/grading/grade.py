@@ -19,7 +19,7 @@ from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.cli.grading.session import Outcome, run_session
 from refgrad.cli.grading.summary import print_summary, terminal
 from refgrad.cli.progress import passing_line
-from refgrad.grading.first_adapter.library import Library
+from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.native.engine_names import unknown_engine
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
@@ -75,12 +75,12 @@ def grade_engines(
     return worst
 
 
-def _library(engine: str, python: str | None) -> Library | None:
+def _library(engine: str, python: str | None) -> LibraryModules | None:
     """Return the library of a Python file or module that has no adapter; None for an engine that has one."""
-    return Library.of([engine], None, python or sys.executable) if unknown_engine(engine) else None
+    return LibraryModules.of([engine], None, python or sys.executable) if unknown_engine(engine) else None
 
 
-def _adapted(library: Library, save: Path | None, options: Mapping[str, Any], before: int) -> GradeOptions:
+def _adapted(library: LibraryModules, save: Path | None, options: Mapping[str, Any], before: int) -> GradeOptions:
     """Write the adapter of a library, and return the options of a grade with it.
 
     The profile is smoke unless the options name another. ``before`` is the number of earlier libraries of the same

@@ -112,7 +112,7 @@ class GraphCheck(Check):
     def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if each operator is right by itself on its operands, so that the graph is at fault."""
         doubted = [name for name in scenario.operators if not sound(bench, operator_table()[name])]
-        return not doubted or not bench.reliance.wrong_alone(scenario, doubted)
+        return not doubted or not bench.reliance.wrong_in_isolation(scenario, doubted)
 
     def tried(
         self, bench: Bench, make: Callable[[int], Scenario], cause: str = "", given: Sequence[Scenario] = ()

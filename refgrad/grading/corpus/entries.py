@@ -67,14 +67,14 @@ def entries_of(check: str, scenario: Scenario, *, every_policy: bool = True) -> 
     boxes = boxes_of({policy: lower(scenario, policy) for policy in all_policies()})
     for box in islice(boxes, None if every_policy else 1):
         lowered = lower(scenario, Policy(**{name: values[0] for name, values in box.items()}))
-        said = {name: values for name, values in box.items() if len(values) < len(CHOICES[name])}
+        policies = {name: values for name, values in box.items() if len(values) < len(CHOICES[name])}
         yield _numbered({
             "check": check,
             "needs": sorted(_needs(scenario, lowered)),
-            **({"policy": said} if said else {}),
+            **({"policy": policies} if policies else {}),
             "steps": scenario.to_json()["steps"],
             **_that_may_fail(scenario, lowered),
-            "due": list(_due(scenario, lowered)),
+            "due": list(_expected_rows(scenario, lowered)),
         })
 
 
@@ -122,7 +122,7 @@ def _numbered(entry: Entry) -> Entry:
 
 def _needs(scenario: Scenario, lowered: Lowered) -> set[str]:
     """Return the features that an engine with the policy needs. Its errors may differ from those of the default one."""
-    kinds = {kind for due in lowered.predictions if isinstance(due, Fails) for kind in (due.kind, *due.others)}
+    kinds = {kind for p in lowered.predictions if isinstance(p, Fails) for kind in (p.kind, *p.others)}
     others = {feature for feature in required_features(scenario) if not feature.startswith("error:")}
     return others | {f"error:{kind}" for kind in kinds}
 
@@ -132,11 +132,11 @@ def _that_may_fail(scenario: Scenario, lowered: Lowered) -> Mapping[str, list[in
     if lowered.scenario is not scenario:
         return {}
     oracle = CertifiedOracle(scenario)
-    found = [number for number in range(1, len(scenario.steps) + 1) if excuse_of(oracle, number) is not None]
-    return {"may_fail": found} if found else {}
+    failing = [number for number in range(1, len(scenario.steps) + 1) if excuse_of(oracle, number) is not None]
+    return {"may_fail": failing} if failing else {}
 
 
-def _due(scenario: Scenario, lowered: Lowered) -> Iterator[Row]:
+def _expected_rows(scenario: Scenario, lowered: Lowered) -> Iterator[Row]:
     """Yield a row for each step that has an expected result, must fail, or may do anything."""
     oracle = CertifiedOracle(lowered.scenario)
     for number, prediction in enumerate(lowered.predictions[: len(scenario.steps)], 1):
@@ -156,47 +156,47 @@ def _row(prediction: Prediction, oracle: CertifiedOracle) -> Row | None:  # noqa
         case NoGradient():
             return {"shows": "nothing"}
         case Value():
-            return {"shows": "value", **_array(_due_of(prediction, oracle))}
+            return {"shows": "value", **_array(_expectation(prediction, oracle))}
         case Gradient():
             own = in_float64(oracle, prediction.leaf, {each[0] for each in prediction.contributions})
-            return {"shows": "gradient", **_array(_due_of(prediction, own))}
+            return {"shows": "gradient", **_array(_expectation(prediction, own))}
         case Seen():
-            calls = [_array(_due_of(Gradient(prediction.tensor, (call,)), oracle)) for call in prediction.calls]
+            calls = [_array(_expectation(Gradient(prediction.tensor, (call,)), oracle)) for call in prediction.calls]
             return {"shows": "calls", "calls": calls}
     return None
 
 
-def _due_of(prediction: Value | Gradient, oracle: CertifiedOracle) -> Due:
+def _expectation(prediction: Value | Gradient, oracle: CertifiedOracle) -> Due:
     return Due(oracle, prediction, find_adapter("refgrad"))
 
 
-def _array(due: Due) -> Row:
+def _array(expected: Due) -> Row:
     """Return the shape, the dtype and the bounds of an expected array, and what is legal instead."""
-    certified = due.narrowest
+    certified = expected.narrowest
     if np.any(has_choices(certified)):
-        certified = due.certified(HIGHEST_BITS)
+        certified = expected.certified(HIGHEST_BITS)
     low, high = accepted(certified)
-    if len(due.oracle.given.gradients) > 1:  # the budget does not bound what rounding leaves of a zero there
+    if len(expected.oracle.given.gradients) > 1:  # the budget does not bound what rounding leaves of a zero there
         low, high = (np.where(certified.midpoint == 0, np.nan, end) for end in (low, high))
     width = high - low
     return {
         "shape": list(certified.shape),
-        **({} if due.dtype is None else {"dtype": due.dtype}),
+        **({} if expected.dtype is None else {"dtype": expected.dtype}),
         "lower": _numbers(low, width, ROUND_FLOOR),
         "upper": _numbers(high, width, ROUND_CEILING),
-        **_alternatives(due, at_kink=bool(np.any(has_choices(certified)))),
+        **_alternatives(expected, at_kink=bool(np.any(has_choices(certified)))),
     }
 
 
-def _alternatives(due: Due, *, at_kink: bool) -> Row:
+def _alternatives(expected: Due, *, at_kink: bool) -> Row:
     """Return the key ``none`` if the absence of the array is legal, too, and ``nan`` if NaN is a legal entry of it."""
-    given = due.oracle.given
+    scenario = expected.oracle.given
     nan = (
-        undefined_for(due)
-        or answered_by_nan(given, at_kink=False)
-        or (at_kink and answered_by_nan(given, at_kink=True))
+        undefined_for(expected)
+        or answered_by_nan(scenario, at_kink=False)
+        or (at_kink and answered_by_nan(scenario, at_kink=True))
     )
-    none = not due.is_certain and (due.narrowest.is_zero or not due.narrowest.is_finite)
+    none = not expected.is_certain and (expected.narrowest.is_zero or not expected.narrowest.is_finite)
     return {**({"none": True} if none else {}), **({"nan": True} if nan else {})}
 
 

@@ -33,8 +33,8 @@ def write_corpus(folder: Path) -> None:
 def manifest_text(files: Iterable[tuple[str, str]]) -> str:
     """Return the manifest of files, given by their names and texts."""
     rows = {name: {"entries": text.count("\n"), "sha256": _digest(text)} for name, text in files}
-    whole = _digest("".join(f"{row['sha256']}  {name}\n" for name, row in sorted(rows.items())))
-    manifest: dict[str, Any] = {"schema": SCHEMA, "sha256": whole, "files": rows}
+    digest = _digest("".join(f"{row['sha256']}  {name}\n" for name, row in sorted(rows.items())))
+    manifest: dict[str, Any] = {"schema": SCHEMA, "sha256": digest, "files": rows}
     return json.dumps(manifest, indent=2) + "\n"
 
 

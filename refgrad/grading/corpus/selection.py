@@ -27,7 +27,7 @@ from refgrad.scenario import Scenario
 
 Chosen = Iterator[tuple[str, Scenario]]
 
-CORNERS: Final = 16
+FIXED_CASES: Final = 16
 """Largest number of boundary cases of an operator from which scenarios are selected."""
 
 SMALL: Final = 5
@@ -47,9 +47,9 @@ CHANGING: Final = replace(LIFECYCLE, length=(3, 9), dimensions=(2, 1), max_rank=
 def operators() -> Chosen:
     """Yield boundary cases of each operator that differ in shapes and attributes, and one of arrays without entries."""
     for name in operator_table():
-        corners = corner_scenarios(name, DOUBLES, CORNERS)
-        empty = (each for each in corners if any(0 in leaf.value.shape for leaf in each.leaves))
-        few = chain(_few(various(corners), PER_OPERATOR), islice(empty, 1)) if corners else ()
+        cases = corner_scenarios(name, DOUBLES, FIXED_CASES)
+        empty = (each for each in cases if any(0 in leaf.value.shape for leaf in each.leaves))
+        few = chain(_few(various(cases), PER_OPERATOR), islice(empty, 1)) if cases else ()
         yield from ((f"operators/{name}", scenario) for scenario in few)
 
 
@@ -71,22 +71,22 @@ def _drawn(seed: int, operator: str) -> Scenario | None:
 def second_order() -> Chosen:
     """Yield a scenario of each operator that differentiates twice."""
     for name in operator_table():
-        made = second_order_corners(name, DOUBLES, CORNERS, weighted=True)
-        yield from ((f"second_order/{name}", scenario) for scenario in _smallest(made))
+        cases = second_order_corners(name, DOUBLES, FIXED_CASES, weighted=True)
+        yield from ((f"second_order/{name}", scenario) for scenario in _smallest(cases))
 
 
 def forward_mode() -> Chosen:
     """Yield a scenario of each operator in which every leaf has a tangent."""
     for name in operator_table():
-        made = forward_corners(name, DOUBLES, CORNERS)
-        yield from ((f"forward_mode/{name}", scenario) for scenario in _smallest(made))
+        cases = forward_corners(name, DOUBLES, FIXED_CASES)
+        yield from ((f"forward_mode/{name}", scenario) for scenario in _smallest(cases))
 
 
 def single_precision() -> Chosen:
     """Yield a boundary case of each operator in float32."""
     for name in operator_table():
-        made = various(corner_scenarios(name, SINGLES, CORNERS))
-        yield from ((f"operators/{name}", scenario) for scenario in _smallest(made))
+        cases = various(corner_scenarios(name, SINGLES, FIXED_CASES))
+        yield from ((f"operators/{name}", scenario) for scenario in _smallest(cases))
 
 
 def behaviours() -> Chosen:
@@ -110,8 +110,8 @@ def lifecycles() -> Chosen:
 
 
 CHAPTERS: Final[Mapping[str, Callable[[], Chosen]]] = MappingProxyType({
-    made.__name__: made
-    for made in (
+    chapter.__name__: chapter
+    for chapter in (
         operators, edges, second_order, forward_mode, single_precision, behaviours, claims, graphs, lifecycles
     )
 })  # fmt: skip
@@ -123,9 +123,9 @@ OF_EVERY_POLICY: Final = frozenset({"behaviours", "claims"})
 
 def _few(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
     """Return the first ``count`` of the small scenarios, or else the smallest one."""
-    found = list(dict.fromkeys(scenarios))
-    small = [scenario for scenario in found if _numbers(scenario) <= SMALL]
-    return small[:count] or _smallest(found)
+    distinct = list(dict.fromkeys(scenarios))
+    small = [scenario for scenario in distinct if _numbers(scenario) <= SMALL]
+    return small[:count] or _smallest(distinct)
 
 
 def _smallest(scenarios: Iterable[Scenario]) -> list[Scenario]:

@@ -12,6 +12,9 @@ from refgrad.native.adapter.fields import rows
 from refgrad.native.adapter.kinds import KINDS, AnyAdapter
 from refgrad.operators import operator_table
 
+Report = Callable[[str], None]
+"""Function that receives progress messages."""
+
 Ask = Callable[[str, str | None], str]
 """Function that receives a field and the value found for it, and returns the value to use."""
 
@@ -38,7 +41,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType({
 """Fields of adapters that cannot be given in this way, each with the reason or with the right way."""
 
 
-def _unheard(text: str) -> None:
+def _discard(text: str) -> None:
     """Discard progress messages."""
 
 
@@ -55,34 +58,34 @@ class Asking:
     """The fields that are given, and the function that asks for the others."""
 
     ask: Ask
-    given: Mapping[str, str]
-    tell: Callable[[str], None] = _unheard
+    options: Mapping[str, str]
+    report: Report = _discard
     """Function that receives progress messages before slow trials."""
 
-    def chosen(self, field: str, found: str | None) -> str:
+    def chosen(self, field: str, proposed: str | None) -> str:
         """Return the value of a field: the given one, or else the answer of ``ask``."""
-        return self.given[field] if field in self.given else self.ask(field, found)
+        return self.options[field] if field in self.options else self.ask(field, proposed)
 
     def among(self, field: str, candidates: Iterable[str]) -> list[str]:
         """Return the candidates for a field, or only the given value."""
-        return [self.given[field]] if field in self.given else list(candidates)
+        return [self.options[field]] if field in self.options else list(candidates)
 
     @property
     def operators(self) -> dict[str, list[str]]:
         """Spellings that are given, by operator."""
-        named = {field: text for field, text in self.given.items() if field.startswith(OPERATOR)}
+        named = {field: text for field, text in self.options.items() if field.startswith(OPERATOR)}
         return {field.removeprefix(OPERATOR): [text] for field, text in named.items()}
 
     def templates(self, kind: type[AnyAdapter]) -> dict[str, Any]:
         """Return the templates that are given. Raises UserError for one that this kind of adapter does not have."""
-        found = {field: text for field, text in self.given.items() if field in _templates(KINDS.values())}
-        for field in found.keys() - set(_templates([kind])):
+        templates = {field: text for field, text in self.options.items() if field in _templates(KINDS.values())}
+        for field in templates.keys() - set(_templates([kind])):
             name = next(name for name, each in KINDS.items() if each is kind)
             raise UserError(f"{field!r} is given, which an adapter of the kind {name!r} does not have")
-        return found
+        return templates
 
 
-def read_given(texts: Sequence[str]) -> dict[str, str]:
+def read_options(texts: Sequence[str]) -> dict[str, str]:
     """Return the fields that texts of the form FIELD=TEMPLATE give. Raises UserError for a text that is invalid."""
     pairs = [text.partition("=") for text in texts]
     for field, equals, _ in pairs:
@@ -90,10 +93,10 @@ def read_given(texts: Sequence[str]) -> dict[str, str]:
             raise UserError(f"--set {field}: write FIELD=TEMPLATE")
         if problem := _refused(field.strip()):
             raise UserError(f"--set {field.strip()}: {problem}")
-    given = {field.strip(): template.strip() for field, _, template in pairs}
-    if given.get("kind", "tape") not in KINDS:
-        raise UserError(f"--set kind={given['kind']}: write {' or '.join(KINDS)}")
-    return given
+    options = {field.strip(): template.strip() for field, _, template in pairs}
+    if options.get("kind", "tape") not in KINDS:
+        raise UserError(f"--set kind={options['kind']}: write {' or '.join(KINDS)}")
+    return options
 
 
 def _refused(field: str) -> str:
@@ -115,6 +118,6 @@ def _refused(field: str) -> str:
 
 def _templates(kinds: Iterable[type[AnyAdapter]]) -> list[str]:
     """Return the fields that hold one code template each."""
-    found = [name for kind in kinds for name, row in rows(kind).items() if row.placeholders is not None]
+    fields = [name for kind in kinds for name, row in rows(kind).items() if row.placeholders is not None]
     written = {name for kind in KINDS.values() for name, row in rows(kind).items() if row.writes}
-    return [name for name in dict.fromkeys(found) if name not in written]
+    return [name for name in dict.fromkeys(fields) if name not in written]

@@ -93,7 +93,7 @@ OPTIONAL: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
 FAMILIES: Final = ("numpy-methods", "numpy-like", "python-operators")
 """Families that a first adapter may extend."""
 
-REFUSAL: Final = "exec('raise NotImplementedError')"
+NOT_SUPPORTED: Final = "exec('raise NotImplementedError')"
 """Expression in place of a call with attributes that a function does not take."""
 
 RENAMED: Final = MappingProxyType({"axis": "dim", "keepdims": "keepdim"})
@@ -105,12 +105,12 @@ def with_module(texts: Iterable[str], modules: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(text.replace("{m}", module) for text, module in product(texts, modules)))
 
 
-def leaves(found: Mapping[str, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> list[str]:
+def leaves(members: Mapping[str, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> list[str]:
     """Return templates that make a leaf by the makers, or else the classes, of each module. Plain arrays come last."""
-    usual = [(module, name) for module, names in found.items() for name in MAKERS if name in names]
+    usual = [(module, name) for module, names in members.items() for name in MAKERS if name in names]
     makers = usual or [(module, name) for module, names in classes.items() for name in names]
-    made = [f"{module}.{name}({text})".replace("{m}", module) for text in ARGUMENTS for module, name in makers]
-    return [*made, PLAIN_LEAF]
+    templates = [f"{module}.{name}({text})".replace("{m}", module) for text in ARGUMENTS for module, name in makers]
+    return [*templates, PLAIN_LEAF]
 
 
 def gradients(value: str, attributes: Iterable[str] = ()) -> list[str]:
@@ -182,4 +182,4 @@ def _calls(function: str, operator: Operator, without: Sequence[str]) -> Iterato
     for count in reversed(range(len(attributes))):
         is_usual = f"({', '.join(forms[2][count:])}) == ({', '.join(usual[count:])})"
         called = dict.fromkeys(f"{function}({', '.join([*operands, *form[:count]])})" for form in forms)
-        yield from (f"{call} if {is_usual} else {REFUSAL}" for call in called)
+        yield from (f"{call} if {is_usual} else {NOT_SUPPORTED}" for call in called)

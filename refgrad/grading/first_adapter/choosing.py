@@ -14,10 +14,10 @@ from typing import Final
 
 from refgrad.errors import UserError
 from refgrad.grading.first_adapter import candidates
-from refgrad.grading.first_adapter.asking import Asking
+from refgrad.grading.first_adapter.asking import Asking, Report
 from refgrad.grading.first_adapter.features import with_dtypes, with_optional, with_policy, without_what_fails
-from refgrad.grading.first_adapter.library import Library, Seen, classes, inspected
-from refgrad.grading.first_adapter.trying import NUMBER, VECTOR, Texts, Workbench, best_of
+from refgrad.grading.first_adapter.library import LibraryModules, Seen, classes, inspected
+from refgrad.grading.first_adapter.trying import NUMBER, VECTOR, StartedLibrary, Texts, best_of
 from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.narration import message
 from refgrad.grading.plain_programs import suspected_faults
@@ -65,7 +65,7 @@ class Chosen:
     has one line for each fault that plain programs show.
     """
 
-    bench: Workbench
+    started: StartedLibrary
     modules: tuple[str, ...]
     family: str
     unlike: Mapping[str, str]
@@ -78,158 +78,159 @@ class Chosen:
 class _Spelling:
     """A library with the spellings of its operators, and ``family`` and ``unlike`` of :class:`Chosen`."""
 
-    bench: Workbench
+    started: StartedLibrary
     texts: Mapping[str, list[str]]
     family: str
     unlike: Mapping[str, str]
 
 
-def choose(library: Library, asking: Asking) -> Chosen:
+def choose(library: LibraryModules, asking: Asking) -> Chosen:
     """Start a library and choose the templates of its adapter. The user is not asked for those that are given.
 
     Raises EngineStartError if it cannot be started, and UserError if something that is needed is not found.
     """
-    setup = library.setup(asking.given.get("setup", ""))
+    setup = library.setup(asking.options.get("setup", ""))
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
-    bench = Workbench(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
-    modules = library.own_modules(bench)
-    with told_with(lambda: _of_a_tensor(bench, modules, asking)):
-        bench = _with_tensors(bench, modules, asking)
-    kinds = bench.kinds_read_back()
+    started = StartedLibrary(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
+    modules = library.own_modules(started)
+    with explained_by(lambda: _of_a_tensor(started, modules, asking)):
+        started = _with_tensors(started, modules, asking)
+    kinds = started.kinds_read_back()
     if not kinds:
-        raise UserError(_unread(bench))
-    unknown_kind = asking.given.keys().isdisjoint({"kind", "vjp"}) and not _pulls(bench, modules)
-    if bench.adapter.leaf == candidates.PLAIN_LEAF and unknown_kind:
-        library.refuse_what_is_empty(bench)
+        raise UserError(_unread(started))
+    unknown_kind = asking.options.keys().isdisjoint({"kind", "vjp"}) and not _pulls(started, modules)
+    if started.adapter.leaf == candidates.PLAIN_LEAF and unknown_kind:
+        library.refuse_what_is_empty(started)
         asking.chosen("kind", None)
-    bench = bench.knowing(scalars_only=kinds == [NUMBER])
-    spelling = _spelling(bench, modules, kinds, asking)
-    ways = _ways(spelling.bench, modules, kinds, asking)
-    leaf = asking.given.get("leaf", spelling.bench.adapter.leaf.replace("{array}", "{scalar}"))
-    scalars = spelling.bench.knowing(leaf=leaf, scalars_only=True)
+    started = started.knowing(scalars_only=kinds == [NUMBER])
+    spelling = _spelling(started, modules, kinds, asking)
+    ways = _ways(spelling.started, modules, kinds, asking)
+    leaf = asking.options.get("leaf", spelling.started.adapter.leaf.replace("{array}", "{scalar}"))
+    scalars = spelling.started.knowing(leaf=leaf, scalars_only=True)
     if not ways[1] and scalars.holds_floats() and not (ways[0] and _takes_arrays(spelling, ways[0])):
         kinds = [NUMBER]
         spelling = _spelling(scalars, modules, kinds, asking)
-        ways = _ways(spelling.bench, modules, kinds, asking)
+        ways = _ways(spelling.started, modules, kinds, asking)
     if not any(ways):  # some libraries keep all numbers in single precision, whatever a tensor is made of
-        leaf = bench.adapter.leaf.replace("{array}", "{array}.astype(np.float32)")
-        narrow = _spelling(bench.knowing(leaf=leaf, **NARROW), modules, kinds, asking)
-        if any(narrow_ways := _ways(narrow.bench, modules, kinds, asking)):
+        leaf = started.adapter.leaf.replace("{array}", "{array}.astype(np.float32)")
+        narrow = _spelling(started.knowing(leaf=leaf, **NARROW), modules, kinds, asking)
+        if any(narrow_ways := _ways(narrow.started, modules, kinds, asking)):
             spelling, ways = narrow, narrow_ways
     own, spelled = asking.operators, spelling.texts
-    with told_with(lambda: _of_a_gradient(spelling.bench, modules, asking)):
-        bench = _differentiating(spelling.bench, kinds, asking, ways)
-    bench = bench.knowing(**asking.templates(type(bench.adapter)))
-    bench = with_dtypes(with_policy(bench))
-    bench = without_what_fails(with_optional(bench, modules), asking)
+    with explained_by(lambda: _of_a_gradient(spelling.started, modules, asking)):
+        started = _differentiating(spelling.started, kinds, asking, ways)
+    started = started.knowing(**asking.templates(type(started.adapter)))
+    started = with_dtypes(with_policy(started))
+    started = without_what_fails(with_optional(started, modules), asking)
     taught: dict[str, list[str]] = {}
     for name, row in spelled.items():
-        asking.tell(f"trying the gradient of {name}")
-        if texts := [t for t in row if name in own or bench.differentiates(operator_table()[name], t, kinds)]:
+        asking.report(f"trying the gradient of {name}")
+        if texts := [t for t in row if name in own or started.differentiates(operator_table()[name], t, kinds)]:
             taught[name] = texts
-    bench = _with_spellings(bench, taught)
-    bench = bench.knowing(refusals=tuple(bench.refusals(kinds)))
-    installed = engine_version(replace(bench.adapter, distribution=library.name), library.python) != "unknown"
+    started = _with_spellings(started, taught)
+    started = started.knowing(refusals=tuple(started.rejections(kinds)))
+    installed = engine_version(replace(started.adapter, distribution=library.name), library.python) != "unknown"
     if installed and not library.imports:
-        bench = bench.knowing(distribution=library.name)
+        started = started.knowing(distribution=library.name)
     untaught = tuple(name for name in spelled if name not in taught)
-    came = Counter(bench.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
-    instead = next((plain_line(said, LONGEST) for said, _ in came.most_common(1)), "")
-    return Chosen(bench, modules, spelling.family, spelling.unlike, untaught, instead, suspected_faults(bench.engine))
+    came = Counter(started.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
+    instead = next((plain_line(text, LONGEST) for text, _ in came.most_common(1)), "")
+    faults = suspected_faults(started.engine)
+    return Chosen(started, modules, spelling.family, spelling.unlike, untaught, instead, faults)
 
 
 def _takes_arrays(spelling: _Spelling, tape: Texts) -> bool:
     """Return True if arrays have gradients, and all unary elementwise operators that take numbers take vectors."""
-    known, rows = spelling.bench, ((operator_table()[name], texts[0]) for name, texts in spelling.texts.items())
-    alone = [(row, text) for row, text in rows if row.elementwise and len(row.argument_names) == 1]
-    taken = (known.computes(*each, [VECTOR]) or not known.computes(*each, [NUMBER]) for each in alone)
+    known, rows = spelling.started, ((operator_table()[name], texts[0]) for name, texts in spelling.texts.items())
+    unary = [(row, text) for row, text in rows if row.elementwise and len(row.argument_names) == 1]
+    taken = (known.computes(*each, [VECTOR]) or not known.computes(*each, [NUMBER]) for each in unary)
     return known.knowing(**tape).differentiates_arrays() and all(taken)
 
 
-def _with_tensors(bench: Workbench, modules: Sequence[str], asking: Asking) -> Workbench:
+def _with_tensors(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> StartedLibrary:
     """Choose the templates that make and read tensors."""
-    made = asking.among("leaf", _leaves(bench, modules))
-    pairs = [{"leaf": leaf, "value": value} for leaf in made for value in asking.among("value", candidates.VALUES)]
+    leaves = asking.among("leaf", _leaves(started, modules))
+    pairs = [{"leaf": leaf, "value": value} for leaf in leaves for value in asking.among("value", candidates.VALUES)]
     best: Texts = {}
     own = [pair for pair in pairs if pair["leaf"] != candidates.PLAIN_LEAF]
-    by_attributes = _by_attributes(bench, [] if "value" in asking.given else made)
+    by_attributes = _by_attributes(started, [] if "value" in asking.options else leaves)
     for tried in (own, ({**pair, **NARROW} for pair in own), by_attributes, pairs):
-        best = best or best_of(bench, tried, Workbench.kinds_read_back)
+        best = best or best_of(started, tried, StartedLibrary.kinds_read_back)
     leaf = asking.chosen("leaf", best.get("leaf"))
     value = asking.chosen("value", best.get("value"))
-    return bench.knowing(**{**best, "leaf": leaf, "value": value})
+    return started.knowing(**{**best, "leaf": leaf, "value": value})
 
 
-def _by_attributes(bench: Workbench, made: Sequence[str]) -> Iterator[Texts]:
+def _by_attributes(started: StartedLibrary, leaves: Sequence[str]) -> Iterator[Texts]:
     """Yield templates that read each attribute of a tensor as its value."""
-    for leaf in made:
-        yield from ({"leaf": leaf, "value": f"{{x}}.{a}"} for a in inspected(bench.knowing(leaf=leaf), ())[0])
+    for leaf in leaves:
+        yield from ({"leaf": leaf, "value": f"{{x}}.{a}"} for a in inspected(started.knowing(leaf=leaf), ())[0])
 
 
-def _pulls(bench: Workbench, modules: Sequence[str]) -> bool:
+def _pulls(started: StartedLibrary, modules: Sequence[str]) -> bool:
     """Return True if some module has a function that makes pullbacks."""
-    return any(names for names in bench.members(modules, ("vjp", "make_vjp")).values())
+    return any(names for names in started.members(modules, ("vjp", "make_vjp")).values())
 
 
-def _leaves(bench: Workbench, modules: Sequence[str]) -> list[str]:
+def _leaves(started: StartedLibrary, modules: Sequence[str]) -> list[str]:
     """Return candidate templates that make a leaf."""
-    found = {} if _pulls(bench, modules) else classes(bench, modules)
-    return candidates.leaves(bench.members(modules, candidates.MAKERS), found)
+    named = {} if _pulls(started, modules) else classes(started, modules)
+    return candidates.leaves(started.members(modules, candidates.MAKERS), named)
 
 
 @contextmanager
-def told_with(why: Callable[[], str]) -> Iterator[None]:
+def explained_by(why: Callable[[], str]) -> Iterator[None]:
     """Append to a UserError of the block the result of ``why``, which describes what came of a candidate."""
     try:
         yield
     except UserError as error:
         try:
-            said = why()
+            detail = why()
         except UserError as refused:  # the given text is not a valid template
-            said = str(refused)
-        raise UserError(f"{error}; {said}" if said else str(error)) from error
+            detail = str(refused)
+        raise UserError(f"{error}; {detail}" if detail else str(error)) from error
 
 
-def _of_a_tensor(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
+def _of_a_tensor(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> str:
     """Return a description of what came of a number with the first template that makes a tensor.
 
     If none makes one, the first template is used.
     """
-    made = asking.among("leaf", _leaves(bench, modules)) or [candidates.PLAIN_LEAF]
+    leaves = asking.among("leaf", _leaves(started, modules)) or [candidates.PLAIN_LEAF]
     value = asking.among("value", candidates.VALUES)[0]
-    tried = [bench.knowing(leaf=leaf, value=value) for leaf in made]
-    return _unread(next((each for each in tried if each.found(_NUMBER_READ).step > 1), tried[0]))
+    tried = [started.knowing(leaf=leaf, value=value) for leaf in leaves]
+    return _unread(next((each for each in tried if each.finding(_NUMBER_READ).step > 1), tried[0]))
 
 
-def _of_a_gradient(bench: Workbench, modules: Sequence[str], asking: Asking) -> str:
+def _of_a_gradient(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> str:
     """Return a description of what was wrong with the gradient of a number, or an empty string.
 
     The templates are the first ones of a tape.
     """
-    tape = next(_tapes(bench, modules, asking), None)
+    tape = next(_tapes(started, modules, asking), None)
     if tape is None:
         return ""
-    said = bench.knowing(**tape).said_of_gradient()
-    return said and f"with backward = {tape['backward']} and gradient = {tape['gradient']}: {plain_line(said, LONGEST)}"
+    text = started.knowing(**tape).gradient_problem()
+    return text and f"with backward = {tape['backward']} and gradient = {tape['gradient']}: {plain_line(text, LONGEST)}"
 
 
-def _unread(bench: Workbench) -> str:
+def _unread(started: StartedLibrary) -> str:
     """Return a description of what came of a number that was not read back."""
-    finding = bench.found(_NUMBER_READ)
-    said = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
-    return f"no tensor comes back with leaf = {bench.adapter.leaf} and value = {bench.adapter.value}: {said}"
+    finding = started.finding(_NUMBER_READ)
+    text = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
+    return f"no tensor comes back with leaf = {started.adapter.leaf} and value = {started.adapter.value}: {text}"
 
 
-def _spelling(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> _Spelling:
+def _spelling(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> _Spelling:
     """Choose the spellings of operators."""
-    family, inherited = _family(bench, modules, kinds)
+    family, inherited = _family(started, modules, kinds)
     own = asking.operators
-    right, unlike = _spelled(bench, modules, kinds, frozenset({*inherited, *own}), asking.tell)
+    right, unlike = _spelled(started, modules, kinds, frozenset({*inherited, *own}), asking.report)
     texts = {**right, **inherited, **own}
-    return _Spelling(_with_spellings(bench, texts), texts, family, unlike)
+    return _Spelling(_with_spellings(started, texts), texts, family, unlike)
 
 
-def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
+def _family(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
     """Return the first family of which the library has enough rows, with those of its rows that give all spellings.
 
     Without such a family, both are empty.
@@ -237,13 +238,13 @@ def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> t
     table = operator_table()
     for family in candidates.FAMILIES:
         rows = {name: [text.replace("{np}", modules[0]) for text in row] for name, row in family_rows(family).items()}
-        existing = {ALIKE, *bench.existing(chain.from_iterable(rows.values()))}
+        existing = {ALIKE, *started.existing(chain.from_iterable(rows.values()))}
         fits = {
             name: row
             for name, row in rows.items()
-            if bench.has(table[name])
+            if started.has(table[name])
             and existing.issuperset(row)
-            and all(bench.computes(table[name], text, kinds) for text in row if text != ALIKE)
+            and all(started.computes(table[name], text, kinds) for text in row if text != ALIKE)
         }
         if len(fits) >= MOST_OF_IT * len(rows):
             return family, {name: row for name, row in fits.items() if ALIKE not in row}
@@ -251,72 +252,76 @@ def _family(bench: Workbench, modules: Sequence[str], kinds: Sequence[str]) -> t
 
 
 def _spelled(
-    bench: Workbench, modules: Sequence[str], kinds: Sequence[str], known: frozenset[str], tell: Callable[[str], None]
+    started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str], known: frozenset[str], report: Report
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the right spellings of each operator that is not ``known``, and a wrong one if there is no right one."""
-    found: dict[str, list[str]] = {}
+    accepted: dict[str, list[str]] = {}
     unlike: dict[str, str] = {}
     texts = {name: list(dict.fromkeys(candidates.spellings_of(row, modules))) for name, row in operator_table().items()}
-    existing = bench.existing(chain.from_iterable(texts.values()))
+    existing = started.existing(chain.from_iterable(texts.values()))
     for name, operator in operator_table().items():
-        if name in known or not bench.has(operator):
+        if name in known or not started.has(operator):
             continue
-        tell(f"trying {name}")
+        report(f"trying {name}")
         right: dict[str, str] = {}
         for text in filter(existing.__contains__, texts[name]):
             function = text.partition("(")[0]
             if function in right or len(right) == MOST_SPELLINGS:
                 continue
-            finding = bench.values(operator, text, kinds)
+            finding = started.values(operator, text, kinds)
             if finding.outcome == "passed":
                 right[function] = text
             elif finding.outcome != "unsupported":
                 unlike.setdefault(name, text)
                 if isinstance(finding.fact, Entry) and ARITHMETIC.fullmatch(text):
-                    found[name] = [text]
+                    accepted[name] = [text]
         if right:
-            found[name] = list(right.values())
+            accepted[name] = list(right.values())
             unlike.pop(name, None)
-    return found, unlike
+    return accepted, unlike
 
 
-def _with_spellings(bench: Workbench, spelled: Mapping[str, Sequence[str]]) -> Workbench:
+def _with_spellings(started: StartedLibrary, spelled: Mapping[str, Sequence[str]]) -> StartedLibrary:
     main = {name: texts[0] for name, texts in spelled.items()}
     further = {name: tuple(texts[1:]) for name, texts in spelled.items() if texts[1:]}
-    return bench.knowing(operators=main, aliases=further)
+    return started.knowing(operators=main, aliases=further)
 
 
-def _differentiating(bench: Workbench, kinds: Sequence[str], asking: Asking, ways: tuple[Texts, Texts]) -> Workbench:
+Ways = tuple[Texts, Texts]
+"""The best templates of a tape, and those of a pullback."""
+
+
+def _differentiating(started: StartedLibrary, kinds: Sequence[str], asking: Asking, ways: Ways) -> StartedLibrary:
     """Choose how gradients are computed: by a tape, or else by a pullback."""
     taped, pulled = ways
     kind = asking.chosen("kind", "tape" if taped else "functional" if pulled else None)
     if kind == "functional":
-        bench = bench.functional(asking.chosen("vjp", pulled.get("vjp")))
-        return bench.knowing(nests=True, seed=pulled.get("seed", bench.adapter.seed))
-    found = {name: asking.chosen(name, taped.get(name)) for name in ("backward", "gradient")}
-    bench = bench.knowing(**found, seed=taped.get("seed", asking.given.get("seed", bench.adapter.seed)))
-    reset = [{"zero_grad": text} for text in asking.among("zero_grad", candidates.resets(found["gradient"]))]
-    best = best_of(bench, reset, lambda known: known.renewed().kinds_differentiated(kinds, reset=True))
-    own = (each for each in reset if bench.knowing(**each).has_own_reset())
-    return bench.knowing(**next(own, best))
+        started = started.functional(asking.chosen("vjp", pulled.get("vjp")))
+        return started.knowing(nests=True, seed=pulled.get("seed", started.adapter.seed))
+    templates = {name: asking.chosen(name, taped.get(name)) for name in ("backward", "gradient")}
+    started = started.knowing(**templates, seed=taped.get("seed", asking.options.get("seed", started.adapter.seed)))
+    reset = [{"zero_grad": text} for text in asking.among("zero_grad", candidates.resets(templates["gradient"]))]
+    best = best_of(started, reset, lambda known: known.renewed().kinds_differentiated(kinds, reset=True))
+    own = (each for each in reset if started.knowing(**each).has_own_reset())
+    return started.knowing(**next(own, best))
 
 
-def _ways(bench: Workbench, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> tuple[Texts, Texts]:
+def _ways(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> Ways:
     """Return the best templates of a tape, or else those of a pullback."""
-    works = partial(Workbench.kinds_differentiated, kinds=kinds)
-    seen = inspected(bench, modules)
+    works = partial(StartedLibrary.kinds_differentiated, kinds=kinds)
+    seen = inspected(started, modules)
     taped: Texts = {}
-    for tried in (_tapes(bench, modules, asking), _tapes(bench, modules, asking, seen)):
-        taped = taped or best_of(bench, tried, works)
-    if taped and "backward" not in asking.given:
-        taped = {**taped, "backward": _retaining(bench.knowing(**taped), taped["backward"], seen[1])}
-    seeds = dict.fromkeys(["{array}", bench.adapter.leaf])
+    for tried in (_tapes(started, modules, asking), _tapes(started, modules, asking, seen)):
+        taped = taped or best_of(started, tried, works)
+    if taped and "backward" not in asking.options:
+        taped = {**taped, "backward": _retaining(started.knowing(**taped), taped["backward"], seen[1])}
+    seeds = dict.fromkeys(["{array}", started.adapter.leaf])
     pulled_by = asking.among("vjp", candidates.with_module(candidates.PULLBACKS, modules))
     pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
-    return taped, {} if taped else best_of(bench.functional(), pullbacks, works)
+    return taped, {} if taped else best_of(started.functional(), pullbacks, works)
 
 
-def _retaining(bench: Workbench, text: str, called: Mapping[str, Sequence[str]]) -> str:
+def _retaining(started: StartedLibrary, text: str, called: Mapping[str, Sequence[str]]) -> str:
     """Return a backward with the keyword that retains a graph, if there is one.
 
     The value of the keyword decides whether a second backward of a graph is an error. If neither value leads to an
@@ -324,21 +329,21 @@ def _retaining(bench: Workbench, text: str, called: Mapping[str, Sequence[str]])
     """
     for keyword in called.get(text.partition("(")[0], ()):
         spelled = candidates.retaining(text, keyword)
-        kept = [bench.knowing(backward=each).renewed().keeps_graphs() for each in spelled]
+        kept = [started.knowing(backward=each).renewed().keeps_graphs() for each in spelled]
         if kept[0] != kept[1] or (kept[0] and keyword in candidates.RETAINING):
             return spelled[kept.index(True)]
     return text
 
 
-def _tapes(bench: Workbench, modules: Sequence[str], asking: Asking, seen: Seen = ([], {})) -> Iterator[Texts]:
+def _tapes(started: StartedLibrary, modules: Sequence[str], asking: Asking, seen: Seen = ([], {})) -> Iterator[Texts]:
     """Yield templates of a backward and a gradient by these attributes and functions, or else by usual ones."""
     attributes, called = seen
-    if bench.adapter.leaf == candidates.PLAIN_LEAF or "vjp" in asking.given:
+    if started.adapter.leaf == candidates.PLAIN_LEAF or "vjp" in asking.options:
         return
-    seeds = dict.fromkeys(["{array}", bench.adapter.leaf.replace("{requires_grad}", "False")])
+    seeds = dict.fromkeys(["{array}", started.adapter.leaf.replace("{requires_grad}", "False")])
     for backward in asking.among(
         "backward", candidates.backwards(called) or candidates.with_module(candidates.BACKWARDS, modules)
     ):
-        for gradient in asking.among("gradient", candidates.gradients(bench.adapter.value, attributes)):
+        for gradient in asking.among("gradient", candidates.gradients(started.adapter.value, attributes)):
             for seed in asking.among("seed", seeds if "{seed}" in backward else ["{array}"]):
                 yield {"backward": backward, "gradient": gradient, "seed": seed}

@@ -14,7 +14,7 @@ from typing import Final
 from refgrad.errors import UserError
 from refgrad.grading.first_adapter.asking import checked_modules
 from refgrad.grading.first_adapter.candidates import MOST_CLASSES, PARTS_OF_NAMES, RETAINING, SUBMODULES
-from refgrad.grading.first_adapter.trying import Workbench
+from refgrad.grading.first_adapter.trying import StartedLibrary
 from refgrad.native import library
 from refgrad.native.engine_names import is_file
 
@@ -46,7 +46,7 @@ def attempt():
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class LibraryModules:
     """A library: the modules with its functions, and the interpreter in which it is installed."""
 
     name: str
@@ -58,45 +58,45 @@ class Library:
     """Code that imports each module that is a file, by module."""
 
     @classmethod
-    def of(cls, sources: Sequence[str], name: str | None, python: str) -> Library:
+    def of(cls, sources: Sequence[str], name: str | None, python: str) -> LibraryModules:
         """Return the library of modules and files, named after the first. Raises UserError for anything else."""
         files = {text: _module_of(Path(text)) for text in sources if is_file(text)}
         modules = checked_modules([files[text][0] if text in files else text for text in sources])
         own = modules[0].split(".")[-1 if sources[0] in files else 0].lstrip("_")
         return cls(name or own, modules, python, tuple(sources), dict(files.values()))
 
-    def setup(self, given: str = "") -> str:
+    def setup(self, code: str = "") -> str:
         """Return the code that imports the modules, unless the given code does, followed by the given code."""
-        imported = _imported(given)
+        imported = _imported(code)
         lacking = [m for m in self.modules if not any(f"{name}.".startswith(f"{m}.") for name in imported)]
-        return "\n".join([*(self.imports.get(m, f"import {m}") for m in lacking), *filter(None, [given])])
+        return "\n".join([*(self.imports.get(m, f"import {m}") for m in lacking), *filter(None, [code])])
 
-    def refuse_what_is_empty(self, bench: Workbench) -> None:
+    def refuse_what_is_empty(self, started: StartedLibrary) -> None:
         """Raise UserError if no module has a public member but there are submodules, and suggest these."""
-        listed = {module: _listed(bench, module) for module in self.modules}
-        beneath = [f"{module}.{name}" for module, (_, found) in listed.items() for name in found if name[0] != "_"]
+        listed = {module: _listed(started, module) for module in self.modules}
+        beneath = [f"{module}.{name}" for module, (_, names) in listed.items() for name in names if name[0] != "_"]
         if beneath and not any(_public(members, "class", "function", "attribute") for members, _ in listed.values()):
             named = " ".join([*self.modules, beneath[0]])
-            told = f"did you mean `refgrad new {named}`? There are: {', '.join(beneath)}"
-            raise UserError(f"{', '.join(self.modules)} has nothing public; {told}")
+            advice = f"did you mean `refgrad new {named}`? There are: {', '.join(beneath)}"
+            raise UserError(f"{', '.join(self.modules)} has nothing public; {advice}")
 
-    def own_modules(self, bench: Workbench) -> tuple[str, ...]:
+    def own_modules(self, started: StartedLibrary) -> tuple[str, ...]:
         """Return the modules, and those submodules of the library in which libraries keep operators."""
         packages = {module.partition(".")[0] for module in self.modules}
         beneath = [f"{root}.{name}" for root in self.modules for name in SUBMODULES]
         owned = {module: OWN.format(packages=sorted(packages), module=module) for module in beneath}
-        found = bench.members(list(owned.values()), ["__name__"])
-        return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if found.get(owner))]))
+        members = started.members(list(owned.values()), ["__name__"])
+        return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if members.get(owner))]))
 
 
-def classes(bench: Workbench, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
+def classes(started: StartedLibrary, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Return the names of the first public classes of each module."""
-    return {module: _public(_listed(bench, module)[0], "class")[:MOST_CLASSES] for module in modules}
+    return {module: _public(_listed(started, module)[0], "class")[:MOST_CLASSES] for module in modules}
 
 
-def inspected(bench: Workbench, modules: Sequence[str]) -> Seen:
+def inspected(started: StartedLibrary, modules: Sequence[str]) -> Seen:
     """Return the attributes of a tensor, and the functions that may run a backward from it, with their parameters."""
-    owners = {"{output}": _listed(bench, bench.instance)[0], **{m: _listed(bench, m)[0] for m in modules}}
+    owners = {"{output}": _listed(started, started.instance)[0], **{m: _listed(started, m)[0] for m in modules}}
     called = {
         f"{owner}.{name}": names or [*RETAINING]
         for owner, members in owners.items()
@@ -123,10 +123,10 @@ def _module_of(path: Path) -> tuple[str, str]:
     return called, search + (f"import {module}" if called == module else f"{called} = __import__({module!r})")
 
 
-def _listed(bench: Workbench, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
+def _listed(started: StartedLibrary, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
     """Return the members of a module or tensor, with kinds and parameters, and its submodules; none after an error."""
     with suppress(library.RaisedError, library.EndingError):
-        members, beneath = library.Library(bench.engine).run(LISTING.format(owner=owner), timed=False)[0].data
+        members, beneath = library.Library(started.engine).run(LISTING.format(owner=owner), timed=False)[0].data
         return members, beneath
     return [], []
 

@@ -16,7 +16,7 @@ from refgrad.grading.first_adapter.candidates import owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding
-from refgrad.grading.trials import KINDS, PLAIN, small_corners, walk_through, with_spellings, without_seed
+from refgrad.grading.trials import KINDS, PLAIN, backward_steps, small_fixed_cases, with_spellings, without_seed
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
@@ -57,7 +57,7 @@ WITHOUT: Final = frozenset({"missing", "crashed", "unexpected-error", "unsupport
 
 
 @dataclass(frozen=True, slots=True)
-class Workbench:
+class StartedLibrary:
     """A started library with the part of its adapter that is known so far."""
 
     engine: Engine
@@ -67,30 +67,30 @@ class Workbench:
         """Part of the adapter that is known so far."""
         return self.engine.adapter
 
-    def knowing(self, **fields: Any) -> Workbench:
+    def knowing(self, **fields: Any) -> StartedLibrary:
         """Return the same library with further fields of its adapter. Raises AdapterError if that is malformed."""
-        return Workbench(Engine(replace(self.adapter, **fields), self.engine.runner))
+        return StartedLibrary(Engine(replace(self.adapter, **fields), self.engine.runner))
 
-    def renewed(self) -> Workbench:
+    def renewed(self) -> StartedLibrary:
         """Return the same library in a process in which no earlier trial has left anything."""
         self.engine.runner.renew()
         return self
 
-    def functional(self, vjp: str = "None") -> Workbench:
+    def functional(self, vjp: str = "None") -> StartedLibrary:
         """Return the same library as one that differentiates functions."""
         known = self.adapter
         shared = {name: getattr(known, name) for name in SHARED}
-        return Workbench(Engine(FunctionalAdapter(**shared, vjp=vjp), self.engine.runner))
+        return StartedLibrary(Engine(FunctionalAdapter(**shared, vjp=vjp), self.engine.runner))
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module has, without modules that do not exist."""
-        found: dict[str, Mapping[str, int]] = {}
+        members: dict[str, Mapping[str, int]] = {}
         for module in modules:
             try:
-                found |= self.engine.runner.members([module], names)
+                members |= self.engine.runner.members([module], names)
             except EngineStartError:  # there is no such module
                 continue
-        return found
+        return members
 
     def existing(self, texts: Iterable[str]) -> set[str]:
         """Return the spellings that call functions of the library, and all spellings that call no named function."""
@@ -98,12 +98,12 @@ class Workbench:
         for text in texts:
             owner, name = owner_of(text)
             owners.setdefault(owner, {}).setdefault(name, []).append(text)
-        found = set(chain.from_iterable(owners.pop("", {}).values()))
+        spellings = set(chain.from_iterable(owners.pop("", {}).values()))
         for owner, called in owners.items():
-            place = self.instance if owner.startswith("{") else owner
-            had = self.members([place], list(called)).get(place, {})
-            found.update(text for name in had for text in called[name])
-        return found
+            module = self.instance if owner.startswith("{") else owner
+            had = self.members([module], list(called)).get(module, {})
+            spellings.update(text for name in had for text in called[name])
+        return spellings
 
     @property
     def instance(self) -> str:
@@ -116,12 +116,8 @@ class Workbench:
 
     def kinds_read_back(self) -> list[str]:
         """Return the kinds of arrays from which a leaf can be made and that are read back unchanged."""
-        found = []
-        for kind, array in KINDS.items():
-            leaf = Leaf("x", Constant.of(array), requires_grad=True)
-            if self.shows(Scenario((leaf, Read("value", "x")))):
-                found.append(kind)
-        return found
+        leaves = {kind: Leaf("x", Constant.of(array), requires_grad=True) for kind, array in KINDS.items()}
+        return [kind for kind, leaf in leaves.items() if self.shows(Scenario((leaf, Read("value", "x"))))]
 
     def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
         """Return the kinds of arrays for which some plain operator has a right gradient.
@@ -131,22 +127,22 @@ class Workbench:
         right whatever was computed.
         """
         seeded = [kind for kind in kinds if kind == NUMBER or "seed" in self.adapter.features]
-        found = [kind for kind in seeded if self._differentiates_plainly(kind, reset=reset)]
-        if found == [EMPTY]:
+        right = [kind for kind in seeded if self._differentiates_plainly(kind, reset=reset)]
+        if right == [EMPTY]:
             return []
-        seedless = (Scenario(without_seed(walk.steps)) for walk in self._walks(NUMBER, reset=reset))
-        return [*found, f"{NUMBER} without a seed"] if NUMBER in found and any(map(self.shows, seedless)) else found
+        seedless = (Scenario(without_seed(scenario.steps)) for scenario in self._backwards(NUMBER, reset=reset))
+        return [*right, f"{NUMBER} without a seed"] if NUMBER in right and any(map(self.shows, seedless)) else right
 
     def _differentiates_plainly(self, kind: str, *, reset: bool) -> bool:
         """Return True if some plain operator has a right gradient.
 
         With ``reset``, each plain operator with a right gradient must also have one after a reset.
         """
-        plain = self._walks(kind, reset=False)
+        plain = self._backwards(kind, reset=False)
         if not reset:
             return any(map(self.shows, plain))
-        pairs = zip(plain, self._walks(kind, reset=True), strict=True)
-        right = [self.shows(again) for walk, again in pairs if self.shows(walk)]
+        pairs = zip(plain, self._backwards(kind, reset=True), strict=True)
+        right = [self.shows(again) for scenario, again in pairs if self.shows(scenario)]
         return bool(right) and all(right)
 
     def differentiates_arrays(self) -> bool:
@@ -166,11 +162,11 @@ class Workbench:
 
     def keeps_graphs(self) -> bool:
         """Return True if a graph can be differentiated again after a backward that retains it."""
-        for walk in self._walks(NUMBER, reset=False):
-            *made, read = (
-                replace(s, retain_graph=True) if isinstance(s, Backward) else s for s in without_seed(walk.steps)
+        for scenario in self._backwards(NUMBER, reset=False):
+            *steps, read = (
+                replace(s, retain_graph=True) if isinstance(s, Backward) else s for s in without_seed(scenario.steps)
             )
-            return self.found(Scenario((*made, made[-1], read))).outcome not in WITHOUT
+            return self.finding(Scenario((*steps, steps[-1], read))).outcome not in WITHOUT
         return False
 
     def has_own_reset(self) -> bool:
@@ -180,30 +176,30 @@ class Workbench:
         """
         text = getattr(self.adapter, "zero_grad", None) or ""
         own = text.startswith("{leaf}.") and bool(self.existing([text]))
-        return own and any(self.found(walk).outcome not in WITHOUT for walk in self._walks(NUMBER, reset=True))
+        return own and any(self.finding(each).outcome not in WITHOUT for each in self._backwards(NUMBER, reset=True))
 
-    def said_of_gradient(self) -> str:
+    def gradient_problem(self) -> str:
         """Return the description of what was wrong with the gradient of a number, or an empty string.
 
         The gradient is that of the first plain operator that the library has.
         """
-        walk = next(self._walks(NUMBER, reset=False), None)
-        finding = None if walk is None else self.found(walk)
-        return "" if finding is None or finding.evidence is None else message(finding.evidence, walk)
+        scenario = next(self._backwards(NUMBER, reset=False), None)
+        finding = None if scenario is None else self.finding(scenario)
+        return "" if finding is None or finding.evidence is None else message(finding.evidence, scenario)
 
-    def _walks(self, kind: str, *, reset: bool) -> Iterator[Scenario]:
+    def _backwards(self, kind: str, *, reset: bool) -> Iterator[Scenario]:
         leaf = Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
         for name in PLAIN:
-            walk = walk_through(self.engine, leaf, name) if name in self.engine.operators else ()
-            if walk:
-                again = (ZeroGrad("x"), Read("grad", "x"), *_with_output(walk[1:], "z")) if reset else ()
-                yield Scenario((*walk, *again))
+            steps = backward_steps(self.engine, leaf, name) if name in self.engine.operators else ()
+            if steps:
+                again = (ZeroGrad("x"), Read("grad", "x"), *_with_output(steps[1:], "z")) if reset else ()
+                yield Scenario((*steps, *again))
 
     def shows(self, scenario: Scenario) -> bool:
         """Return True if the library shows what a scenario must show."""
-        return self.found(scenario).outcome in RIGHT
+        return self.finding(scenario).outcome in RIGHT
 
-    def found(self, scenario: Scenario) -> Finding:
+    def finding(self, scenario: Scenario) -> Finding:
         """Return the finding of a scenario; ``inconclusive`` if the scenario itself has no value."""
         try:
             return examine(scenario, self.engine)
@@ -224,10 +220,10 @@ class Workbench:
         Otherwise return ``passed`` if some values are right, and ``unsupported`` if not. If the operator is not
         elementwise and arrays are tried, some values of arrays must be right.
         """
-        alone = Workbench(with_spellings(self.engine, {operator.name: text}))
+        single = StartedLibrary(with_spellings(self.engine, {operator.name: text}))
         right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
-        for scenario in small_corners(operator, kinds, self.engine):
-            first, *others = map(alone.found, _at_several_points(_values_alone(scenario)))
+        for scenario in small_fixed_cases(operator, kinds, self.engine):
+            first, *others = map(single.finding, _at_several_points(_values_only(scenario)))
             for finding in (first, *others) if first.outcome in RIGHT else (first,):
                 if finding.outcome not in RIGHT | REFUSED:
                     return finding
@@ -239,22 +235,22 @@ class Workbench:
                 break
         return Finding("passed" if right and of_arrays else "unsupported")
 
-    def refusals(self, kinds: Sequence[str]) -> list[str]:
+    def rejections(self, kinds: Sequence[str]) -> list[str]:
         """Return a pattern for each error with which the library rejects operands that the operator's row allows.
 
         Only errors of the types in :data:`REFUSING` count, if they have a message and occur while a value is computed.
         The numbers in a message may vary.
         """
-        found: dict[str, None] = {}
+        patterns: dict[str, None] = {}
         for name, texts in self.engine.spellings.items():
             for text in texts:
-                alone = Workbench(with_spellings(self.engine, {**self.engine.operators, name: text}))
-                for scenario in small_corners(operator_table()[name], kinds, self.engine):
-                    error = getattr(alone.found(_values_alone(scenario)).fact, "error", None)
+                single = StartedLibrary(with_spellings(self.engine, {**self.engine.operators, name: text}))
+                for scenario in small_fixed_cases(operator_table()[name], kinds, self.engine):
+                    error = getattr(single.finding(_values_only(scenario)).fact, "error", None)
                     if error is not None and error.type in REFUSING and error.message:
-                        said = re.escape(error.text.partition("\n")[0][:LONGEST_PATTERN]).replace("\\ ", " ")
-                        found[re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", said)] = None
-        return list(found)
+                        pattern = re.escape(error.text.partition("\n")[0][:LONGEST_PATTERN]).replace("\\ ", " ")
+                        patterns[re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", pattern)] = None
+        return list(patterns)
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Return True if a spelling has a gradient for some kinds of arrays, even a wrong one: reports show those.
@@ -268,13 +264,13 @@ class Workbench:
         """Return True if the library declares that some result of a spelling requires grad."""
         if "read_requires_grad" not in self.adapter.features:
             return False
-        alone = Workbench(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
-        made = (
+        single = StartedLibrary(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
+        applied = (
             Scenario(tuple(step for step in each.steps if isinstance(step, Leaf | Apply)))
-            for each in small_corners(operator, kinds, self.engine)
+            for each in small_fixed_cases(operator, kinds, self.engine)
         )
-        asked = (Scenario((*each.steps, Read("requires_grad", each.applications[-1].name))) for each in made)
-        return any(map(alone.shows, asked))
+        asked = (Scenario((*each.steps, Read("requires_grad", each.applications[-1].name))) for each in applied)
+        return any(map(single.shows, asked))
 
     def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
         """Return the description of the first finding without a gradient, or an empty string."""
@@ -282,8 +278,8 @@ class Workbench:
         return next((message(each.evidence) for each in findings if each.evidence and each.outcome in WITHOUT), "")
 
     def _gradients(self, operator: Operator, text: str, kinds: Sequence[str]) -> Iterator[Finding]:
-        alone = Workbench(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
-        return map(alone.found, small_corners(operator, kinds, self.engine))
+        single = StartedLibrary(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))
+        return map(single.finding, small_fixed_cases(operator, kinds, self.engine))
 
     def runnable(self, scenario: Scenario) -> bool:
         """Return True if the library has what a scenario needs, whatever its policy."""
@@ -316,17 +312,21 @@ def _at_several_points(scenario: Scenario) -> Iterator[Scenario]:
                     yield other
 
 
-def _values_alone(scenario: Scenario) -> Scenario:
-    made = tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply))
-    return Scenario((*made, *(Read("value", step.name) for step in scenario.applications)))
+def _values_only(scenario: Scenario) -> Scenario:
+    steps = tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply))
+    return Scenario((*steps, *(Read("value", step.name) for step in scenario.applications)))
 
 
-def best_of(bench: Workbench, candidates: Iterable[Texts], works: Callable[[Workbench], Sequence[str]]) -> Texts:
+Works = Callable[[StartedLibrary], Sequence[str]]
+"""Function that returns the kinds of arrays for which a library works."""
+
+
+def best_of(started: StartedLibrary, candidates: Iterable[Texts], works: Works) -> Texts:
     """Return the first candidate that works for the most kinds of arrays; an empty mapping if none works."""
     best: tuple[int, Texts] = (0, {})
     for fields in candidates:
         try:
-            count = len(works(bench.knowing(**fields)))
+            count = len(works(started.knowing(**fields)))
         except UserError:  # a template that does not fit what is known, such as one without its seed
             continue
         best = max(best, (count, fields), key=lambda pair: pair[0])

@@ -29,17 +29,17 @@ def engine_file(chosen: Chosen) -> str:
 
 
 def _file(chosen: Chosen, family: str) -> str:
-    adapter, wanted = chosen.bench.adapter, chosen.bench.engine.spellings
-    heads: dict[str, Any] = {"name": adapter.name, "kind": _kind(adapter), **_inherited(family, chosen, wanted)}
-    alike, unlike = _alike(chosen, wanted)
+    adapter, known = chosen.started.adapter, chosen.started.engine.spellings
+    heads: dict[str, Any] = {"name": adapter.name, "kind": _kind(adapter), **_inherited(family, chosen, known)}
+    alike, unlike = _alike(chosen, known)
     dtypes = list(adapter.dtypes) if len(adapter.dtypes) > 1 else []
     heads |= {"distribution": adapter.distribution, "alike": alike, "unlike": unlike, "lacks": sorted(adapter.lacks)}
     dtype = "" if adapter.dtype == "float64" else adapter.dtype
     heads |= {"refusals": list(adapter.refusals), "dtype": dtype, "dtypes": dtypes}
     heads |= {"scalars_only": adapter.scalars_only, "nests": isinstance(adapter, FunctionalAdapter) and adapter.nests}
     text = "".join(f"{line}\n" for line in _head(heads, adapter))
-    given = _given_by(text, chosen)
-    own = {name: texts for name, texts in wanted.items() if not given.get(name) or not set(given[name]) <= set(texts)}
+    inherited = _spellings_of(text, chosen)
+    own = {n: texts for n, texts in known.items() if not inherited.get(n) or not set(inherited[n]) <= set(texts)}
     return text + "".join(f"{line}\n" for line in _rows(own))
 
 
@@ -47,24 +47,24 @@ def _kind(adapter: AnyAdapter) -> str:
     return next(name for name, kind in KINDS.items() if isinstance(adapter, kind))
 
 
-def _inherited(family: str, chosen: Chosen, wanted: Spellings) -> dict[str, Any]:
+def _inherited(family: str, chosen: Chosen, known: Spellings) -> dict[str, Any]:
     """Return the fields about the family: its name, the module that it is for, and which of its rows are left out."""
     if not family:
         return {}
     placeholder = {"modules": {"np": chosen.modules[0]}} if family != "python-operators" else {}
-    return {"extends": [family], **placeholder, "without": [name for name in family_rows(family) if name not in wanted]}
+    return {"extends": [family], **placeholder, "without": [name for name in family_rows(family) if name not in known]}
 
 
-def _alike(chosen: Chosen, wanted: Spellings) -> tuple[list[str], list[str]]:
+def _alike(chosen: Chosen, known: Spellings) -> tuple[list[str], list[str]]:
     """Return the modules that name operators as the table does, and the operators for which their names are wrong."""
-    right = {text for texts in wanted.values() for text in texts}
+    right = {text for texts in known.values() for text in texts}
     modules = [m for m in chosen.modules if any(right & set(texts) for texts in _named(chosen, [m]).values())]
     return modules, [name for name, texts in _named(chosen, modules).items() if not set(texts) <= right]
 
 
 def _named(chosen: Chosen, modules: Sequence[str]) -> Spellings:
     """Return the spellings of the operators that modules name as the table does."""
-    plain = chosen.bench.knowing(operators={}, aliases={}, alike=tuple(modules), unlike=frozenset())
+    plain = chosen.started.knowing(operators={}, aliases={}, alike=tuple(modules), unlike=frozenset())
     return plain.engine.spellings
 
 
@@ -82,12 +82,12 @@ def _head(heads: Mapping[str, Any], adapter: AnyAdapter) -> Iterator[str]:
         yield from ("", "[policy]", *(f"{name} = {_toml(value)}" for name, value in policy.items()))
 
 
-def _given_by(text: str, chosen: Chosen) -> Spellings:
+def _spellings_of(text: str, chosen: Chosen) -> Spellings:
     """Return the spellings that a file gives without rows of its own."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "engine.toml"
         path.write_text(text, encoding="utf-8")
-        return spellings(read_adapter(path), chosen.bench.engine.runner.members)
+        return spellings(read_adapter(path), chosen.started.engine.runner.members)
 
 
 def _rows(own: Spellings) -> Iterator[str]:

@@ -13,7 +13,7 @@ from refgrad.grading.judging.evidence import Died, Fact, Parents, Remark
 from refgrad.grading.judging.narration import said
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.recorded import NoNodeError, Recorded, record, reproduction
-from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.result import Reading
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
@@ -48,22 +48,23 @@ def _in_order(recorded: Recorded) -> Fact | None:
     return _differing(recorded, list)
 
 
-def _differing(recorded: Recorded, told: Callable[[Sequence[int]], list[int]]) -> Fact | None:
-    """Return the fact that a node does not lead to its operands' nodes, compared after ``told`` is applied to both."""
+def _differing(recorded: Recorded, compared: Callable[[Sequence[int]], list[int]]) -> Fact | None:
+    """Return the fact that a node does not lead to its operands' nodes; ``compared`` is applied to both lists."""
     for name, node in recorded.nodes.items():
         if recorded.judgeable(name):
-            found = recorded.graph.parents[node]
-            due = [recorded.nodes[operand] for operand in recorded.expected(name)]
-            if told(found) != told(due):
-                return Parents(node=name, seen=recorded.named(found), expected=recorded.named(due))
+            actual = recorded.graph.parents[node]
+            expected = [recorded.nodes[operand] for operand in recorded.expected(name)]
+            if compared(actual) != compared(expected):
+                return Parents(node=name, seen=recorded.named(actual), expected=recorded.named(expected))
     return None
 
 
 def _how_many(recorded: Recorded) -> Fact | None:
     """Return the fact that more or fewer nodes than expected are reached, or None."""
-    due = len(recorded.model.graph.may_reach(recorded.output))
-    found = len(recorded.reached(recorded.nodes[recorded.output]))
-    return None if found == due else Remark(text=f"{found} nodes are reached from {recorded.output}, not {due}")
+    expected = len(recorded.model.graph.may_reach(recorded.output))
+    count = len(recorded.reached(recorded.nodes[recorded.output]))
+    text = f"{count} nodes are reached from {recorded.output}, not {expected}"
+    return None if count == expected else Remark(text=text)
 
 
 def _leaves(recorded: Recorded) -> Fact | None:
@@ -81,23 +82,23 @@ def _leaves(recorded: Recorded) -> Fact | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A property that a row claims of the edges: ``odd`` returns the fact that contradicts it, if any.
+class EdgeProperty:
+    """A property that a row claims of the edges: ``contradiction`` returns the fact that contradicts it, if any.
 
-    With ``output_alone`` only the output's node is held while the graph is traversed.
+    With ``only_output`` only the output's node is held while the graph is traversed.
     """
 
-    odd: Callable[[Recorded], Fact | None]
-    output_alone: bool = False
+    contradiction: Callable[[Recorded], Fact | None]
+    only_output: bool = False
 
 
-CLAIMS: Final[Mapping[str, Claim]] = MappingProxyType({
-    "which": Claim(_which),
-    "past": Claim(_past),
-    "how_often": Claim(_how_often),
-    "in_order": Claim(_in_order),
-    "how_many": Claim(_how_many, output_alone=True),
-    "leaves": Claim(_leaves),
+CLAIMS: Final[Mapping[str, EdgeProperty]] = MappingProxyType({
+    "which": EdgeProperty(_which),
+    "past": EdgeProperty(_past),
+    "how_often": EdgeProperty(_how_often),
+    "in_order": EdgeProperty(_in_order),
+    "how_many": EdgeProperty(_how_many, only_output=True),
+    "leaves": EdgeProperty(_leaves),
 })
 """Claims about edges by the name that rows use."""
 
@@ -109,8 +110,8 @@ def _random_graph(seed: int, engine: Engine, operators: frozenset[str]) -> Scena
     profile = Profile(
         operators=operators, scalars_only=engine.adapter.scalars_only, constants=0.0, max_backwards=1, empty=0.0
     )
-    made = random_scenario(seed, profile)
-    return Scenario(tuple(step for step in made.steps if isinstance(step, Leaf | Apply)))
+    scenario = random_scenario(seed, profile)
+    return Scenario(tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply)))
 
 
 def _random_lifecycle(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
@@ -131,19 +132,19 @@ MAKERS: Final[Mapping[str, Maker | None]] = MappingProxyType({
 """
 
 
-def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:
     """Compare what an engine records of the row's graphs, and of random ones, with the lifecycle model."""
     adapter = engine.adapter
     if not isinstance(adapter, TapeAdapter) or adapter.node is None or adapter.parents is None:
-        return Shown("unsupported", "the engine has no graph")
-    given = [parse(text) for text in parameters["graphs"]]
-    lacking = [Library(engine).lacks(s.operators, sorted(required_features(s) - OF_VALUES)) for s in given]
-    scenarios = [s for s, lack in zip(given, lacking, strict=True) if not lack]
+        return Reading("unsupported", "the engine has no graph")
+    tried = [parse(text) for text in parameters["graphs"]]
+    lacking = [Library(engine).lacks(s.operators, sorted(required_features(s) - OF_VALUES)) for s in tried]
+    scenarios = [s for s, lack in zip(tried, lacking, strict=True) if not lack]
     if not scenarios:
-        return Shown("unsupported", f"the engine has no {lacking[0]}")
+        return Reading("unsupported", f"the engine has no {lacking[0]}")
     claim = CLAIMS[parameters["claim"]]
-    odd = next(filter(None, (_odd(s, engine, claim) for s in scenarios)), None)
-    return odd or _random(engine, parameters["random"], claim, settings, len(scenarios))
+    failure = next(filter(None, (_first_failure(s, engine, claim) for s in scenarios)), None)
+    return failure or _random(engine, parameters["random"], claim, settings, len(scenarios))
 
 
 OF_VALUES: Final = frozenset({"accumulate", "arrays"})
@@ -157,44 +158,44 @@ Each is at another address in memory, on which the order of a set depends.
 """
 
 
-def _odd(scenario: Scenario, engine: Engine, claim: Claim) -> Shown | None:
+def _first_failure(scenario: Scenario, engine: Engine, claim: EdgeProperty) -> Reading | None:
     """Record a graph of the row several times, and return the first failure, or None."""
-    return next(filter(None, (_shown(scenario, engine, claim, 1, keep=True) for _ in range(TRIES))), None)
+    return next(filter(None, (_failure_of(scenario, engine, claim, 1, keep=True) for _ in range(TRIES))), None)
 
 
-def _shown(scenario: Scenario, engine: Engine, claim: Claim, examples: int, *, keep: bool = False) -> Shown | None:
+def _failure_of(scenario: Scenario, engine: Engine, claim: EdgeProperty, tried: int, *, keep: bool) -> Reading | None:
     """Return the failure of a graph with the program that shows it, or None."""
     outcome: Outcome = "wrong"
     fact: Fact | None
     try:
-        recorded = record(scenario, engine, output_alone=claim.output_alone, keep=keep)
-        fact = claim.odd(recorded) if recorded is not None and recorded.output in recorded.nodes else None
+        recorded = record(scenario, engine, only_output=claim.only_output, keep=keep)
+        fact = claim.contradiction(recorded) if recorded is not None and recorded.output in recorded.nodes else None
     except NoNodeError as error:
         fact = Remark(text=str(error))
     except EndingError as error:
         outcome, fact = error.ending.outcome, Died(detail=error.ending.detail, stderr=error.ending.stderr)
     if fact is None:
         return None
-    return Shown(outcome, said(fact), reproduction(scenario, engine), scenario, examples, fact=fact)
+    return Reading(outcome, said(fact), reproduction(scenario, engine), scenario, tried, fact=fact)
 
 
-def _random(engine: Engine, random: str, claim: Claim, settings: Settings, tried: int) -> Shown:
+def _random(engine: Engine, random: str, claim: EdgeProperty, settings: Settings, tried: int) -> Reading:
     maker = MAKERS[random]
     operators = _operators(engine, random)
     if maker is None or not operators:
-        return Shown("passed", examples=tried)
+        return Reading("passed", examples=tried)
     search = find_counterexample(
         lambda seed: maker(seed, engine, operators),
-        lambda scenario: _shown(scenario, engine, claim, 1) is not None,
+        lambda scenario: _failure_of(scenario, engine, claim, 1, keep=False) is not None,
         seed=settings.seed,
         max_examples=settings.effort.per_graph_check // 2,
     )
     examples = tried + search.examples
     if search.counterexample is None:
-        return Shown("passed", examples=examples)
-    found = search.counterexample
-    shown = _shown(found.shrunk, engine, claim, examples) or _shown(found.scenario, engine, claim, examples)
-    return shown or Shown("wrong", NOT_AGAIN, reproduction(found.scenario, engine), found.scenario, examples)
+        return Reading("passed", examples=examples)
+    small, scenario = search.counterexample.shrunk, search.counterexample.scenario
+    again = (_failure_of(each, engine, claim, examples, keep=False) for each in (small, scenario))
+    return next(filter(None, again), Reading("wrong", NOT_AGAIN, reproduction(scenario, engine), scenario, examples))
 
 
 NOT_AGAIN: Final = "a graph was wrong once, and right when it was recorded again"

@@ -25,7 +25,7 @@ class NoNodeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class ExpectedNode:
     """A node that must be recorded after a step: its name in the model, its tensor, and its operands' nodes."""
 
     node: str
@@ -48,13 +48,13 @@ class Recorded:
 
     def reached(self, start: int) -> set[int]:
         """Return all nodes that a node leads to, itself included."""
-        found, waiting = {start}, [start]
+        reached, waiting = {start}, [start]
         while waiting:
             for parent in self.graph.parents[waiting.pop()]:
-                if parent not in found:
-                    found.add(parent)
+                if parent not in reached:
+                    reached.add(parent)
                     waiting.append(parent)
-        return found
+        return reached
 
     def expected(self, name: str) -> list[str]:
         """Return the names of the nodes of a node's operands, in their order."""
@@ -70,10 +70,10 @@ class Recorded:
         return tuple(names.get(number, "") for number in nodes)
 
 
-def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False, keep: bool = False) -> Recorded | None:
+def record(scenario: Scenario, engine: Engine, *, only_output: bool = False, keep: bool = False) -> Recorded | None:
     """Run a scenario and collect its nodes. Return None if a step fails unexpectedly, which other checks report.
 
-    With ``output_alone`` only the node of the output is held while its graph is traversed. With ``keep`` the objects of
+    With ``only_output`` only the node of the output is held while its graph is traversed. With ``keep`` the objects of
     the program are held until another scenario is run.
 
     Raises NoNodeError if an expected node is missing, and EndingError if the engine's runner ends.
@@ -81,33 +81,33 @@ def record(scenario: Scenario, engine: Engine, *, output_alone: bool = False, ke
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
     model = Model(scenario, adapter.policy)
-    due, failing = _due(scenario, model)
-    laid = layout(scenario, engine, due, failing, output_alone=output_alone)
+    expected, failing = _expected_nodes(scenario, model)
+    laid = layout(scenario, engine, expected, failing, only_output=only_output)
     seen = engine.run(replace(laid.program, keep=keep))
     for each in seen:
         if each.ending is not None:
             raise EndingError(each.ending)
-    if any(seen[place].error is not None and at not in failing for at, place in enumerate(laid.steps)):
+    if any(seen[index].error is not None and at not in failing for at, index in enumerate(laid.steps)):
         return None
-    return _recorded(model, due, [*(seen[at] for at in laid.nodes), *seen[-1:]])
+    return _recorded(model, expected, [*(seen[at] for at in laid.nodes), *seen[-1:]])
 
 
-def _due(scenario: Scenario, model: Model) -> tuple[list[tuple[int, Due]], set[int]]:
+def _expected_nodes(scenario: Scenario, model: Model) -> tuple[list[tuple[int, ExpectedNode]], set[int]]:
     """Return the nodes that must be recorded, each with the index of its step, and the steps that must fail."""
-    due: list[tuple[int, Due]] = []
+    expected: list[tuple[int, ExpectedNode]] = []
     failing: set[int] = set()
     known: set[str] = set()
     for at, step in enumerate(scenario.steps):
         before = {name: tensor.node for name, tensor in model.tensors.items()}
         if isinstance(model.step(step), Fails):
             failing.add(at)
-        elif (node := _made(step, model, before)) is not None and node.node not in known:
+        elif (node := _new_node(step, model, before)) is not None and node.node not in known:
             known.add(node.node)
-            due.append((at, node))
-    return due, failing
+            expected.append((at, node))
+    return expected, failing
 
 
-def _made(step: Step, model: Model, before: dict[str, str | None]) -> Due | None:
+def _new_node(step: Step, model: Model, before: dict[str, str | None]) -> ExpectedNode | None:
     """Return the node that a step makes in every engine, or None."""
     match step:
         case Leaf(name=name) | RequireGrad(name=name):
@@ -121,11 +121,11 @@ def _made(step: Step, model: Model, before: dict[str, str | None]) -> Due | None
     node = model.tensors[name].node if name in model.tensors else None
     if node is None or name in model.unknown or model.may_be_constant(node):
         return None
-    return Due(node, name, operands)
+    return ExpectedNode(node, name, operands)
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GraphProgram:
     """A program with the indices of the groups that take steps and of those that show new nodes.
 
     The last group traverses the graph, if there are nodes.
@@ -140,10 +140,10 @@ def reproduction(scenario: Scenario, engine: Engine) -> str:
     """Return a program that runs a scenario and prints where the nodes of its tensors lead."""
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
-    due, failing = _due(scenario, Model(scenario, adapter.policy))
-    laid = layout(scenario, engine, due, failing, output_alone=False)
-    told = set(laid.nodes)
-    groups = [group[:1] if at in told else group for at, group in enumerate(laid.program.groups)]
+    expected, failing = _expected_nodes(scenario, Model(scenario, adapter.policy))
+    laid = layout(scenario, engine, expected, failing, only_output=False)
+    bindings = set(laid.nodes)
+    groups = [group[:1] if at in bindings else group for at, group in enumerate(laid.program.groups)]
     caught = frozenset(laid.steps[at] for at in failing)
     return printed(groups, adapter.setup, Python(), caught)
 
@@ -151,37 +151,37 @@ def reproduction(scenario: Scenario, engine: Engine) -> str:
 def layout(
     scenario: Scenario,
     engine: Engine,
-    due: Sequence[tuple[int, Due]],
+    expected: Sequence[tuple[int, ExpectedNode]],
     failing: Collection[int],
     *,
-    output_alone: bool,
-) -> Layout:
+    only_output: bool,
+) -> GraphProgram:
     """Return the program that takes a scenario's steps, binds each node once it is made, and traverses the graph."""
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
     plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator], nests=False)
     groups: list[Group] = []
     steps, nodes = [], []
-    variables = {node.node: f"node_{number}" for number, (_, node) in enumerate(due, 1)}
+    variables = {node.node: f"node_{number}" for number, (_, node) in enumerate(expected, 1)}
     for at, group in enumerate(plain.groups):
         steps.append(len(groups))
         groups.append(() if isinstance(scenario.steps[at], Read | ZeroGrad) else group)
-        for _, node in (each for each in due if each[0] == at):
+        for _, node in (each for each in expected if each[0] == at):
             nodes.append(len(groups))
             groups.append(_noted(adapter, node, variables[node.node]))
-    if due:
-        output = due[-1][1].node
-        groups.append(_let_go(scenario, failing, variables, output) if output_alone else ())
-        walked = {output: variables[output]} if output_alone else variables
+    if expected:
+        output = expected[-1][1].node
+        groups.append(_let_go(scenario, failing, variables, output) if only_output else ())
+        walked = {output: variables[output]} if only_output else variables
         groups.append((Walk(adapter.parents or "", walked),))
-    return Layout(Program(tuple(groups), plain.around), tuple(steps), tuple(nodes))
+    return GraphProgram(Program(tuple(groups), plain.around), tuple(steps), tuple(nodes))
 
 
-def _noted(adapter: TapeAdapter, due: Due, variable: str) -> Group:
+def _noted(adapter: TapeAdapter, node: ExpectedNode, variable: str) -> Group:
     """Return the statements that bind a node and show whether it exists and whether it is the tensor itself."""
-    names: dict[str, Argument] = {"node": Name(variable), "x": Name(due.tensor)}
-    told = Show("node", Call("[{node} is not None, {node} is {x}]", names), "data")
-    return (call(adapter.node, variable, x=Name(due.tensor)), told)
+    names: dict[str, Argument] = {"node": Name(variable), "x": Name(node.tensor)}
+    status = Show("node", Call("[{node} is not None, {node} is {x}]", names), "data")
+    return (call(adapter.node, variable, x=Name(node.tensor)), status)
 
 
 def _let_go(scenario: Scenario, failing: Collection[int], variables: Mapping[str, str], output: str) -> Group:
@@ -192,27 +192,27 @@ def _let_go(scenario: Scenario, failing: Collection[int], variables: Mapping[str
     return tuple(Delete(name) for name in [*tensors, *(v for node, v in variables.items() if node != output)])
 
 
-def _recorded(model: Model, due: Sequence[tuple[int, Due]], seen: Sequence[Observation]) -> Recorded:
+def _recorded(model: Model, expected: Sequence[tuple[int, ExpectedNode]], seen: Sequence[Observation]) -> Recorded:
     """Return the recorded graph from the observations of each node and of the traversal.
 
     Raises NoNodeError if a node is missing, and RaisedError if the traversal raises an exception.
     """
     recorded = Recorded(model, Graph({}, ()))
-    if not due:
+    if not expected:
         return recorded
-    for (_, node), told in zip(due, seen[:-1], strict=True):
-        if told.error is not None:
-            raise NoNodeError(f"{node.tensor} has no node: {told.error_text}")
-        if not told.data[0]:
+    for (_, node), observation in zip(expected, seen[:-1], strict=True):
+        if observation.error is not None:
+            raise NoNodeError(f"{node.tensor} has no node: {observation.error_text}")
+        if not observation.data[0]:
             raise NoNodeError(f"{node.tensor} has no node")
-    walk = seen[-1]
-    if walk.error is not None:
-        raise RaisedError(walk.error)
-    assert walk.graph is not None
-    recorded.graph = walk.graph
-    for (_, node), told in zip(due, seen[:-1], strict=True):
-        number = walk.graph.named.get(node.node)
-        if told.data[1]:  # tensors are nodes: a write has made a new node of the tensor, and the old is unknown
+    traversal = seen[-1]
+    if traversal.error is not None:
+        raise RaisedError(traversal.error)
+    assert traversal.graph is not None
+    recorded.graph = traversal.graph
+    for (_, node), observation in zip(expected, seen[:-1], strict=True):
+        number = traversal.graph.named.get(node.node)
+        if observation.data[1]:  # tensors are nodes: a write has made a new node of the tensor, and the old is unknown
             recorded.nodes = {old: known for old, known in recorded.nodes.items() if known != number}
         if number is not None:
             recorded.nodes[node.node] = number

@@ -20,8 +20,8 @@ from refgrad.grading.measurements.release import (
     release_script,
 )
 from refgrad.grading.measurements.repetition import measure_repetition, repetition_script
+from refgrad.grading.measurements.result import Reading
 from refgrad.grading.measurements.scale import measure_scale, scale_script
-from refgrad.grading.measurements.shown import Shown
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, HangingError, RaisedError
 
@@ -34,7 +34,7 @@ class Method:
     for a method that runs scenarios.
     """
 
-    run: Callable[[Engine, Mapping[str, Any], Settings], Shown]
+    run: Callable[[Engine, Mapping[str, Any], Settings], Reading]
     script: Callable[[Engine, Mapping[str, Any]], str] = lambda *_: ""
 
 
@@ -57,30 +57,30 @@ class Measurement:
     parameters: Mapping[str, Any]
 
 
-def take_measurement(engine: Engine, measurement: Measurement, settings: Settings) -> Shown:
+def take_measurement(engine: Engine, measurement: Measurement, settings: Settings) -> Reading:
     """Take a measurement of an engine.
 
     Time and memory depend on what else the process has done: too much of either counts only if it is measured again in
     a new process, if one can be started. An exception is inconclusive, since checks of scenarios report it, unless the
     method reports it itself.
     """
-    shown = _taken(engine, measurement, settings)
-    if isinstance(shown.fact, Measured) and engine.runner.renew():
+    result = _taken(engine, measurement, settings)
+    if isinstance(result.fact, Measured) and engine.runner.renew():
         return _taken(engine, measurement, settings)
-    return shown
+    return result
 
 
-def _taken(engine: Engine, measurement: Measurement, settings: Settings) -> Shown:
+def _taken(engine: Engine, measurement: Measurement, settings: Settings) -> Reading:
     try:
         return METHODS[measurement.name].run(engine, measurement.parameters, settings)
     except RaisedError as error:
         if "NotImplementedError" in error.bases:
-            return Shown("unsupported", f"raised {error}")
-        return Shown("inconclusive", f"cannot be judged: raised {error}")
+            return Reading("unsupported", f"raised {error}")
+        return Reading("inconclusive", f"cannot be judged: raised {error}")
     except HangingError as error:
-        return Shown("inconclusive", f"cannot be judged: {error} gives no answer", operators=(str(error),))
+        return Reading("inconclusive", f"cannot be judged: {error} gives no answer", operators=(str(error),))
     except EndingError as error:
-        return Shown(error.ending.outcome, error.ending.detail, script(engine, measurement))
+        return Reading(error.ending.outcome, error.ending.detail, script(engine, measurement))
 
 
 def script(engine: Engine, measurement: Measurement) -> str:

@@ -10,7 +10,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, measured, with_garbage
 from refgrad.grading.measurements.releases import RELEASES, Release
-from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.result import Reading
 from refgrad.grading.measurements.subject import SCALAR_STEPS, built, forward_text, is_traced, leaf_lines, program_of
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
@@ -25,16 +25,16 @@ One array, the gradient, may be left in any case.
 """
 
 
-def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Shown:
+def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Reading:
     """Measure how much of a graph's memory is left after the actions that the row names."""
     release, library = RELEASES[parameters["after"]], Library(engine)
     operators = (release.operator,) if engine.adapter.scalars_only else (release.operator, "sum")
     lacking = library.lacks(operators, release.features) or _lacking(release, library)
     if lacking:
-        return Shown("unsupported", f"the engine has no {lacking}")
+        return Reading("unsupported", f"the engine has no {lacking}")
     trial = _trial(release, library)
     if trial.scalars and trial.meter.name != "traced":
-        return Shown("inconclusive", "Python does not know of the graph, which is too small to be seen otherwise")
+        return Reading("inconclusive", "Python does not know of the graph, which is too small to be seen otherwise")
     return trial.judged()
 
 
@@ -108,7 +108,7 @@ class _Trial:
         """The program in a form that runs without refgrad."""
         return program_of(self.library, self.meter, self.text, "attempt()")
 
-    def judged(self) -> Shown:
+    def judged(self) -> Reading:
         """Run the program, and return whether too much memory is left.
 
         Memory that Python knows of is either held or not, once the collector has run. Otherwise Python or the process
@@ -120,7 +120,7 @@ class _Trial:
         if self.scalars and not self.released(graph, left):
             _, more = replace(self, steps=LONGER * self.steps).held()
             left = left if 2 * more > (1 + LONGER) * left else 0
-        return self.told(graph, left)
+        return self.result_for(graph, left)
 
     def held(self) -> tuple[int, int]:
         """Return the bytes that a graph held, and the bytes that are left of it after confirmation."""
@@ -133,8 +133,8 @@ class _Trial:
         return self._pair(next((each for each in confirmed if self.released(*each)), confirmed[-1]))
 
     @staticmethod
-    def _pair(shown: Sequence[int]) -> tuple[int, int]:
-        graph, left = shown
+    def _pair(measured: Sequence[int]) -> tuple[int, int]:
+        graph, left = measured
         return graph, left
 
     def attempts(self, count: int) -> list[Any]:
@@ -145,23 +145,23 @@ class _Trial:
         """Return True if little is left, relative to what the graph held or might have held."""
         return left * SHARE <= max(graph, 0 if self.scalars else STEPS * self.meter.array)
 
-    def told(self, graph: int, left: int) -> Shown:
+    def result_for(self, graph: int, left: int) -> Reading:
         """Return the result for the memory that is still held."""
         figures = f"{self.meter.name}: the graph held {graph:,} bytes, {left:,} are left"
         if self.released(graph, left):
-            return Shown("passed", f"{self.release.what}, nothing of a graph is held any longer", figures=figures)
+            return Reading("passed", f"{self.release.what}, nothing of a graph is held any longer", figures=figures)
         kept = f"{100 * left / graph:.0f} %" if self.scalars else f"{left / self.meter.array:.0f} arrays"
-        whole = "scalars" if self.scalars else f"{STEPS} arrays"
-        message = f"{self.release.what}, {kept} of a graph of {whole} are still held"
-        return Shown("wrong", message, self.program, figures=figures, fact=Measured(quantity="memory"))
+        total = "scalars" if self.scalars else f"{STEPS} arrays"
+        message = f"{self.release.what}, {kept} of a graph of {total} are still held"
+        return Reading("wrong", message, self.program, figures=figures, fact=Measured(quantity="memory"))
 
 
-def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Shown:
+def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Reading:
     """Check that an intermediate tensor is freed together with the output that was computed from it."""
     library = Library(engine)
     lacking = library.lacks(("multiply",)) or ("" if library.tape else "graph of its own")
     if lacking:
-        return Shown("unsupported", f"the engine has no {lacking}")
+        return Reading("unsupported", f"the engine has no {lacking}")
     lines = [
         f"x = {library.leaf('np.array(1.0)', '1.0')}",
         f"y = {library.apply('multiply', 'x', 'x')}",
@@ -176,9 +176,9 @@ def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -
         (seen,) = library.run(text)
     except RaisedError as error:
         if error.type == "TypeError":
-            return Shown("unsupported", "there are no weak references to the engine's tensors")
+            return Reading("unsupported", "there are no weak references to the engine's tensors")
         raise
     if seen.data is None:
-        return Shown("passed")
+        return Reading("passed")
     program = library.shown(text, "", "print(attempt())")
-    return Shown("wrong", "an intermediate tensor outlives its graph", program, fact=Measured(quantity="tensor"))
+    return Reading("wrong", "an intermediate tensor outlives its graph", program, fact=Measured(quantity="tensor"))

@@ -12,8 +12,8 @@ from typing import Any, Final
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, measured, run_measuring
-from refgrad.grading.measurements.repetitions import REPETITIONS, Repetition
-from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.repetitions import REPETITIONS, RepeatedAction
+from refgrad.grading.measurements.result import Reading
 from refgrad.grading.measurements.subject import forward_text, is_traced, leaf_lines, program_of
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, function
@@ -44,7 +44,7 @@ MOST_SECONDS: Final = LIMITS["standard"]
 GROWTH: Final = Measured(quantity="growth")
 
 
-def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:
     """Repeat an action many times, and check that memory does not keep growing."""
     repetition, library = REPETITIONS[parameters["case"]], Library(engine)
     operators = ("add", "multiply") if engine.adapter.scalars_only else ("add", "multiply", "sum")
@@ -52,12 +52,12 @@ def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: 
     if not lacking and library.tape is None and repetition.functional is None:
         lacking = "tape"
     if lacking:
-        return Shown("unsupported", f"the engine has no {lacking}")
+        return Reading("unsupported", f"the engine has no {lacking}")
     smoke = settings.profile == "smoke"
     trial = _Trial(repetition, library, parameters["smoke" if smoke else "iterations"], LIMITS[settings.profile])
     meters = [TRACED] if is_traced(library, "multiply") else [TRACED, RESIDENT]
-    shown = [trial.measured(meter) for meter in meters]
-    return next((each for each in shown if each.outcome != "passed"), shown[-1])
+    results = [trial.measured(meter) for meter in meters]
+    return next((each for each in results if each.outcome != "passed"), results[-1])
 
 
 def repetition_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
@@ -70,12 +70,12 @@ def repetition_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
 class _Trial:
     """A repeated action, with the number of iterations and a limit of their time."""
 
-    repetition: Repetition
+    repetition: RepeatedAction
     library: Library
     iterations: int
     limit: float
 
-    def measured(self, meter: Meter) -> Shown:
+    def measured(self, meter: Meter) -> Reading:
         """Return the result of whether memory keeps growing by a meter."""
         seconds = self.seconds(meter)
         each = affordable(self.iterations, self.limit, seconds)
@@ -92,9 +92,9 @@ class _Trial:
         figures = f"{meter.name}: {growth:.1f} bytes an iteration, {ROUNDS} times {each:,} iterations"
         if not is_leak(growth, meter, each):
             message = f"{self.repetition.what}, again and again: no more is held than before"
-            return Shown("passed", message, examples=self.iterations, figures=figures, held=held)
+            return Reading("passed", message, examples=self.iterations, figures=figures, held=held)
         message = f"{self.repetition.what}, again and again: every iteration leaves memory behind"
-        return Shown("wrong", message, self.program(meter), None, self.iterations, figures, None, held, GROWTH)
+        return Reading("wrong", message, self.program(meter), None, self.iterations, figures, None, held, GROWTH)
 
     def readings(self, meter: Meter, each: int) -> Sequence[int]:
         """Return the bytes that are held after each round, after a few iterations that are not evaluated."""

@@ -12,7 +12,7 @@ from refgrad.native.library import Library
 
 
 @dataclass(frozen=True, slots=True)
-class Repetition:
+class RepeatedAction:
     """A repeated action on the leaf ``x`` and ``function``: the lines ``before`` all iterations, and those of each."""
 
     what: str
@@ -75,17 +75,17 @@ def _hooking(library: Library) -> list[str]:
     return [f"handle = {hook}", library.template(library.tape.unhook, handle="handle")]
 
 
-REPETITIONS: Final[Mapping[str, Repetition]] = MappingProxyType({
-    "training": Repetition("build, differentiate, reset", _training, _training, features=("zero_grad",)),
-    "abandoned": Repetition("build a graph, and build the next one", _abandoning, _abandoning),
-    "calls": Repetition(
+REPETITIONS: Final[Mapping[str, RepeatedAction]] = MappingProxyType({
+    "training": RepeatedAction("build, differentiate, reset", _training, _training, features=("zero_grad",)),
+    "abandoned": RepeatedAction("build a graph, and build the next one", _abandoning, _abandoning),
+    "calls": RepeatedAction(
         "differentiate a graph that is kept", _calling, _calling, _kept_graph, features=("retain_graph",)
     ),
-    "detached_total": Repetition("add a detached loss to a total", _totalling, None, _zero, features=("detach",)),
-    "failures": Repetition(
+    "detached_total": RepeatedAction("add a detached loss to a total", _totalling, None, _zero, features=("detach",)),
+    "failures": RepeatedAction(
         "differentiate a graph that is freed, which fails", _failing, None, _freed, features=("error:freed-graph",)
     ),
-    "recorded_gradients": Repetition("record a gradient, and drop it", _recording, features=("double_backward",)),
-    "hooks": Repetition("put a hook on a leaf, and take it away", _hooking, features=("hooks", "unhook")),
+    "recorded_gradients": RepeatedAction("record a gradient, and drop it", _recording, features=("double_backward",)),
+    "hooks": RepeatedAction("put a hook on a leaf, and take it away", _hooking, features=("hooks", "unhook")),
 })
 """Repetitions by the name that rows use."""

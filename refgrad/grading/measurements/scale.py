@@ -14,7 +14,7 @@ from refgrad.grading.judging.evidence import Error, Measured
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth, measure
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS, LargeGraph
-from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.result import Reading
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.native.observation import Raised
@@ -30,7 +30,7 @@ SMALLEST: Final = 2
 """Size of a graph that is not large."""
 
 
-class _OddNumbersError(Exception):
+class _UnexpectedNumbersError(Exception):
     """Raised if the numbers that a graph gives are not the expected ones."""
 
     def __init__(self, outcome: Outcome, message: str) -> None:
@@ -61,11 +61,11 @@ class _Trial:
         value, gradients = seen.data
         allowed = _allowed(self.graph, size, self.engine.adapter.dtype)
         _compare("the value", value, self.graph.value(size), allowed)
-        wanted = self.graph.gradients(size)
-        if gradients is None or len(gradients) != len(wanted):
-            raise _OddNumbersError("missing", "the gradients are missing")
-        for number, (gradient, due) in enumerate(zip(gradients, wanted, strict=True), 1):
-            _compare(f"the gradient of leaf {number}", gradient, due, allowed)
+        expected = self.graph.gradients(size)
+        if gradients is None or len(gradients) != len(expected):
+            raise _UnexpectedNumbersError("missing", "the gradients are missing")
+        for number, (gradient, right) in enumerate(zip(gradients, expected, strict=True), 1):
+            _compare(f"the gradient of leaf {number}", gradient, right, allowed)
         self.reached.append(size)
         return seen.seconds
 
@@ -135,26 +135,26 @@ def _allowed(graph: LargeGraph, size: int, dtype: str) -> float:
     return 0.0 if 2 * largest <= 2.0**bits else size * 2.0**-bits
 
 
-def _compare(what: str, shown: Any, due: float, allowed: float) -> None:
-    if shown is None:
-        raise _OddNumbersError("missing", f"{what} is missing")
-    number = float(np.asarray(shown, dtype=np.float64).reshape(()))
-    if not abs(number - due) <= allowed * abs(due):
-        raise _OddNumbersError("wrong", f"{what} is {number!r}, but it should be {float(due)!r}")
+def _compare(what: str, array: Any, expected: float, allowed: float) -> None:
+    if array is None:
+        raise _UnexpectedNumbersError("missing", f"{what} is missing")
+    number = float(np.asarray(array, dtype=np.float64).reshape(()))
+    if not abs(number - expected) <= allowed * abs(expected):
+        raise _UnexpectedNumbersError("wrong", f"{what} is {number!r}, but it should be {float(expected)!r}")
 
 
-def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:
+def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:
     """Measure a family of graphs over growing ``sizes``, or those of ``smoke`` in that profile."""
     graph = LARGE_GRAPHS[parameters["graph"]]
     sizes = parameters["smoke" if settings.profile == "smoke" else "sizes"]
     lacking = Library(engine).lacks(graph.operators, graph.features)
     if lacking:
-        return Shown("unsupported", f"the engine has no {lacking}")
+        return Reading("unsupported", f"the engine has no {lacking}")
     if graph.swept and Library(engine).forward_only:
-        return Shown("unsupported", "the engine carries tangents forward, of one leaf at a time")
+        return Reading("unsupported", "the engine carries tangents forward, of one leaf at a time")
     text = program_text(graph, engine)
     trial = _Trial(engine, graph, text, [], ENLARGED if settings.profile == "smoke" else 1)
-    return _shown(trial, sizes, LIMITS[settings.profile])
+    return _result_of(trial, sizes, LIMITS[settings.profile])
 
 
 def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
@@ -164,11 +164,11 @@ def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
     return _Trial(engine, graph, text, []).program(parameters["sizes"])
 
 
-def _shown(trial: _Trial, sizes: Sequence[int], limit: float) -> Shown:
+def _result_of(trial: _Trial, sizes: Sequence[int], limit: float) -> Reading:
     try:
         trial.run(sizes[0])  # warm up: the first run loads and compiles
         growth = measure(trial.run, sizes, limit)
-    except (RaisedError, _OddNumbersError) as error:
+    except (RaisedError, _UnexpectedNumbersError) as error:
         return _failed(trial, sizes, error)
     return _grown(trial, growth)
 
@@ -177,40 +177,40 @@ def _fault_in_the_small(trial: _Trial) -> str:
     """Return what is wrong with the smallest graph, or an empty string: such a failure is not caused by its size."""
     try:
         trial.run(SMALLEST)
-    except _OddNumbersError as error:
+    except _UnexpectedNumbersError as error:
         return str(error)
     except RaisedError as error:
         return f"raised {error.type}"
     return ""
 
 
-def _failed(trial: _Trial, sizes: Sequence[int], error: RaisedError | _OddNumbersError) -> Shown:
+def _failed(trial: _Trial, sizes: Sequence[int], error: RaisedError | _UnexpectedNumbersError) -> Reading:
     if isinstance(error, RaisedError) and "NotImplementedError" in error.bases:
         raise error
     fault = _fault_in_the_small(trial)
     if fault:
-        return Shown("inconclusive", f"cannot be judged: {trial.graph.what}, n = {SMALLEST}: {fault}")
+        return Reading("inconclusive", f"cannot be judged: {trial.graph.what}, n = {SMALLEST}: {fault}")
     reached = max(trial.reached, default=None)
     size = next(each for each in sizes if reached is None or each > reached)
     where = f"{trial.graph.what}, n = {size:,}: "
     before = "" if reached is None else f"; {reached:,} went well"
     program, examples = trial.program([size]), len(trial.reached) + 1
-    if isinstance(error, _OddNumbersError):
-        return Shown(error.outcome, f"{where}{error}{before}", program, examples=examples)
+    if isinstance(error, _UnexpectedNumbersError):
+        return Reading(error.outcome, f"{where}{error}{before}", program, examples=examples)
     outcome: Outcome = "crashed" if {"RecursionError", "MemoryError"} & set(error.bases) else "unexpected-error"
-    told = error.type if outcome == "crashed" else f"raised {error}"
+    problem = error.type if outcome == "crashed" else f"raised {error}"
     fact = Error(error=Raised(error.type, str(error).removeprefix(f"{error.type}: "), tuple(error.bases)))
-    return Shown(outcome, f"{where}{told}{before}", program, examples=examples, fact=fact)
+    return Reading(outcome, f"{where}{problem}{before}", program, examples=examples, fact=fact)
 
 
-def _grown(trial: _Trial, growth: Growth) -> Shown:
+def _grown(trial: _Trial, growth: Growth) -> Reading:
     largest = max(growth.times)
-    told = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
-    shown = Shown("passed", told, examples=len(trial.reached), figures=growth.figures, growth=growth)
+    message = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
+    result = Reading("passed", message, examples=len(trial.reached), figures=growth.figures, growth=growth)
     if growth.steep:
         program = trial.program([trial.enlarged * size for size in growth.fitted])
-        return replace(shown, outcome="wrong", program=program, fact=Measured(quantity="time"))
+        return replace(result, outcome="wrong", program=program, fact=Measured(quantity="time"))
     if growth.left_out is not None:
-        said = told if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
-        return replace(shown, outcome="inconclusive", message=f"{said}; n = {growth.left_out:,} would take too long")
-    return shown
+        known = message if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
+        return replace(result, outcome="inconclusive", message=f"{known}; n = {growth.left_out:,} would take too long")
+    return result

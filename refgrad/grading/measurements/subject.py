@@ -41,14 +41,14 @@ def built(library: Library) -> str:
 def is_traced(library: Library, operator: str) -> bool:
     """Return True if tracemalloc traces the arrays of an engine, or the nodes of a graph of scalars."""
     if library.engine.adapter.scalars_only:
-        forward, made, leaf = forward_text(library, operator, SCALAR_STEPS), built(library), leaf_lines(library, "")
+        forward, line, leaf = forward_text(library, operator, SCALAR_STEPS), built(library), leaf_lines(library, "")
         runs, least = RUNS, SCALAR_STEPS * NODE
     else:
-        forward, made, leaf = "", f"loss = {library.apply(operator, 'x', 'x')}", leaf_lines(library, f"{MEGABYTE // 8}")
+        forward, line, leaf = "", f"loss = {library.apply(operator, 'x', 'x')}", leaf_lines(library, f"{MEGABYTE // 8}")
         runs, least = 1, MEGABYTE // 2
-    lines = [*leaf, "before = held()", made, "grown = held() - before", "return grown, loss is not None"]
-    shown = measured(library, TRACED, f"{forward}\n\n{function('attempt(_)', lines)}", *range(runs))
-    return bool(min(grown for grown, _ in shown) > least)
+    lines = [*leaf, "before = held()", line, "grown = held() - before", "return grown, loss is not None"]
+    results = measured(library, TRACED, f"{forward}\n\n{function('attempt(_)', lines)}", *range(runs))
+    return bool(min(grown for grown, _ in results) > least)
 
 
 def program_of(library: Library, meter: Meter, text: str, call: str) -> str:

@@ -46,6 +46,8 @@ def _of_two(
     return FormulaFunction(("x", "y"), derivatives, domain, definition, nature)
 
 
+ORDER = frozenset({"n"})
+
 FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
     "exp": _of_one("out"),
     "log": _of_one("1 / x", domain="x > 0"),
@@ -85,16 +87,12 @@ FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
     "erfcx": _of_one("2 * x * out - 2 / sqrt(pi)", "exp(x * x) * erfc(x)"),
     "erfinv": _of_one("sqrt(pi) / 2 * exp(out * out)", domain="x > -1 and x < 1"),
     "lgamma": _of_one("digamma(x)", domain="x > 0"),
-    "polygamma": FormulaFunction(("n", "x"), ("0", "polygamma(n + 1, x)"), "x > 0", integers=frozenset({"n"})),
+    "polygamma": FormulaFunction(("n", "x"), ("0", "polygamma(n + 1, x)"), "x > 0", integers=ORDER),
     "digamma": _of_one("polygamma(1, x)", "polygamma(0, x)", domain="x > 0"),
-    "besseli": FormulaFunction(
-        ("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), integers=frozenset({"n"})
-    ),
+    "besseli": FormulaFunction(("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), integers=ORDER),
     # The order is |n|; DLMF 10.51.2
     "sphericalj": FormulaFunction(
-        ("n", "x"),
-        ("0", "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)"),
-        integers=frozenset({"n"}),
+        ("n", "x"), ("0", "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)"), integers=ORDER
     ),
     "i0": _of_one("i1(x)", "besseli(0, x)"),
     "i1": _of_one("(i0(x) + besseli(2, x)) / 2", "besseli(1, x)"),
@@ -104,7 +102,7 @@ FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
         ("0", "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - (out if x > 0 else -out)"),
         definition="besseli(n, x) * exp(-abs(x))",
         nature="kinked",
-        integers=frozenset({"n"}),
+        integers=ORDER,
     ),
     "i1e": _of_one(
         "(i0e(x) + besselie(2, x)) / 2 - (out if x > 0 else -out)",

@@ -76,7 +76,7 @@ def searches_kept_brief() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "find_counterexample", partial(find_counterexample, shrink_limit=0))
         patch.setattr(search, "shrink", lambda scenario, _fails: scenario)
-        patch.setattr(search.Search, "_all", _first)
+        patch.setattr(search.CheckSearch, "_all", _first)
         yield
 
 
@@ -95,6 +95,6 @@ class Examined:
         return self.known[scenario, seeds]
 
 
-def _first(found: search.Search, counterexample: Any, tried: int, _rest: object = ()) -> search.Found:
+def _first(found: search.CheckSearch, counterexample: Any, tried: int, _rest: object = ()) -> search.SearchResult:
     scenario = counterexample.scenario
-    return search.Found(tried, (search.Demonstration(scenario, found.failed[scenario]),))
+    return search.SearchResult(tried, (search.Demonstration(scenario, found.failed[scenario]),))

@@ -31,9 +31,9 @@ def is_held_to(entry: Entry, adapter: AnyAdapter) -> bool:
 
 def failures(entry: Entry, engine: Engine) -> Iterator[str]:
     """Yield what the engine does otherwise than it must."""
-    due = {row["step"]: row for row in entry["due"]}
+    expected = {row["step"]: row for row in entry["due"]}
     for number, seen in enumerate(observe(scenario_of(entry), engine), 1):
-        row = due.get(number, {"shows": "success"})
+        row = expected.get(number, {"shows": "success"})
         if seen.error is not None and row["shows"] not in {"error", "anything"}:
             if number not in entry.get("may_fail", ()):
                 yield f"step {number}: {seen.error.text}"
@@ -54,11 +54,12 @@ def _problem(row: Mapping[str, Any], seen: Observation) -> str:
         case "value" | "gradient":
             return _of_array(row, seen.array, seen.dtype)
         case "calls":
-            shown = [] if seen.array is None else list(seen.array)
-            found = [
-                _of_array(call, np.asarray(array), seen.dtype) for call, array in zip(row["calls"], shown, strict=True)
+            observed = [] if seen.array is None else list(seen.array)
+            problems = [
+                _of_array(call, np.asarray(array), seen.dtype)
+                for call, array in zip(row["calls"], observed, strict=True)
             ]
-            return "".join(found)
+            return "".join(problems)
     return ""
 
 

@@ -51,8 +51,8 @@ def test_the_manifest_is_of_the_files() -> None:
 
 
 def test_a_corpus_is_written_with_its_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = CHAPTERS["edges"]
-    monkeypatch.setattr("refgrad.grading.corpus.files.CHAPTERS", {"edges": lambda: islice(whole(), 2)})
+    digest = CHAPTERS["edges"]
+    monkeypatch.setattr("refgrad.grading.corpus.files.CHAPTERS", {"edges": lambda: islice(digest(), 2)})
     write_corpus(tmp_path / "made" / "corpus")
     written = (tmp_path / "made" / "corpus" / "edges.jsonl").read_text(encoding="utf-8")
     assert written == "".join(lines("edges")[: written.count("\n")])
@@ -77,9 +77,9 @@ def test_an_id_is_the_digest_of_the_entry_without_it() -> None:
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_the_first_entries_of_each_chapter_are_made_again_byte_for_byte(name: str) -> None:
-    made = [line_of(entry) for entry in islice(chapter(name), 12)]
-    assert made == lines(name)[: len(made)], COMMAND
+def test_the_first_entries_of_each_chapter_are_reproduced_byte_for_byte(name: str) -> None:
+    produced = [line_of(entry) for entry in islice(chapter(name), 12)]
+    assert produced == lines(name)[: len(produced)], COMMAND
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -93,24 +93,24 @@ def test_entries_from_all_over_a_chapter_are_certified_again_byte_for_byte(name:
 def test_every_operator_edge_and_behaviour_has_entries() -> None:
     checks = {entry["check"] for entry in entries()}
     rows = operator_table()
-    alone = {f"{chapter}/{name}" for chapter in ("operators", "second_order", "forward_mode") for name in rows}
+    lacking = {f"{chapter}/{name}" for chapter in ("operators", "second_order", "forward_mode") for name in rows}
     edges = {f"edges/{name}" for name, row in rows.items() if row.edges}
     behaviours = {row.id for row in all_behaviours() if row.scenarios}
-    assert alone | edges | behaviours <= checks
+    assert lacking | edges | behaviours <= checks
 
 
 def test_no_array_may_be_anything() -> None:
     """Where nothing is said of any entry, the scenario says nothing."""
-    shown = [row for entry in entries() for row in entry["due"] if row.get("shape")]
-    blank = [row for row in shown if row["lower"] and set(row["lower"]) == {None}]
-    assert len(blank) < len(shown) / 100
+    kinds = [row for entry in entries() for row in entry["due"] if row.get("shape")]
+    blank = [row for row in kinds if row["lower"] and set(row["lower"]) == {None}]
+    assert len(blank) < len(kinds) / 100
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_reference_engine_passes_all(name: str, reference: Engine) -> None:
     held = [entry for entry in map(json.loads, lines(name)) if is_held_to(entry, reference.adapter)]
-    found = {entry["id"]: list(failures(entry, reference)) for entry in held}
-    assert {name: problems for name, problems in found.items() if problems} == {}
+    errors = {entry["id"]: list(failures(entry, reference)) for entry in held}
+    assert {name: problems for name, problems in errors.items() if problems} == {}
     assert len(held) > len(lines(name)) / 2
 
 

@@ -41,7 +41,7 @@ def test_a_scenario_that_each_policy_answers_alike_has_one_entry_without_a_polic
     assert "policy" not in entry
 
 
-def test_each_policy_finds_what_is_due_by_it() -> None:
+def test_each_policy_has_the_entries_that_it_expects() -> None:
     entries = list(entries_of("retain_graph/x", FREED_TWICE))
     for policy in POLICIES:
         fitting = [
@@ -50,9 +50,9 @@ def test_each_policy_finds_what_is_due_by_it() -> None:
             if all(getattr(policy, field) in values for field, values in entry.get("policy", {}).items())
         ]
         assert fitting, policy
-        due = {type(each).__name__ for each in lower(FREED_TWICE, policy).predictions}
-        shown = Counter(row["shows"] for row in fitting[0]["due"])
-        assert ("error" in shown) == ("Fails" in due)
+        expected = {type(each).__name__ for each in lower(FREED_TWICE, policy).predictions}
+        rows = Counter(row["shows"] for row in fitting[0]["due"])
+        assert ("error" in rows) == ("Fails" in expected)
 
 
 def test_ends_that_are_written_shorter_lie_outside() -> None:

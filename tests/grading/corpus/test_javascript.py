@@ -40,9 +40,9 @@ def test_the_consumer_is_short() -> None:
 
 def test_the_engine_of_the_guide_passes_what_it_is_held_to() -> None:
     status, failing, last = grade(GUIDE / "tape.js")
-    told = re.fullmatch(r"(\d+) of (\d+) entries tried, 0 fail", last)
-    assert told is not None
-    tried, total = map(int, told.groups())
+    output = re.fullmatch(r"(\d+) of (\d+) entries tried, 0 fail", last)
+    assert output is not None
+    tried, total = map(int, output.groups())
     manifest = json.loads((CORPUS / "manifest.json").read_text(encoding="utf-8"))
     assert (status, failing, total) == (0, [], sum(row["entries"] for row in manifest["files"].values()))
     assert tried > MOST_LINES

@@ -5,13 +5,18 @@ from __future__ import annotations
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.asking import read_given
+from refgrad.grading.first_adapter.asking import read_options
 
 
-def test_fields_and_spellings_are_given_one_by_one() -> None:
-    given = read_given(["leaf = T({array})", "operators.reshape={x}.reshape(*{shape})", "setup=import me", "kind=tape"])
-    assert given["leaf"] == "T({array})"
-    assert given["operators.reshape"] == "{x}.reshape(*{shape})"
+def test_fields_and_spellings_are_set_one_by_one() -> None:
+    options = read_options([
+        "leaf = T({array})",
+        "operators.reshape={x}.reshape(*{shape})",
+        "setup=import me",
+        "kind=tape",
+    ])
+    assert options["leaf"] == "T({array})"
+    assert options["operators.reshape"] == "{x}.reshape(*{shape})"
 
 
 @pytest.mark.parametrize(
@@ -29,6 +34,6 @@ def test_fields_and_spellings_are_given_one_by_one() -> None:
 )
 def test_what_is_no_field_is_refused_with_what_may_be_meant(text: str, problem: str) -> None:
     with pytest.raises(UserError) as caught:
-        read_given([text])
+        read_options([text])
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -42,16 +42,16 @@ def test_operators_of_one_operand_may_be_methods_of_it(name: str, *, method: boo
         ("abs({x})", ("", "")),
     ],
 )
-def test_a_spelling_is_looked_up_by_what_it_calls(text: str, owner: tuple[str, str]) -> None:
+def test_a_spelling_belongs_to_the_owner_of_what_it_calls(text: str, owner: tuple[str, str]) -> None:
     assert owner_of(text) == owner
 
 
-def test_leaves_are_made_by_what_there_is() -> None:
-    made = leaves({"me": ["Tensor"], "me.nn": []}, {"me": ["Dial", "Tensor"]})
-    assert made[0] == "me.Tensor({array}, requires_grad={requires_grad})"
-    assert not any("me.Dial" in text for text in made)
-    assert made[-1] == "{array}"
-    assert not any("me.nn" in text for text in made)
+def test_leaf_templates_use_existing_makers_or_classes() -> None:
+    templates = leaves({"me": ["Tensor"], "me.nn": []}, {"me": ["Dial", "Tensor"]})
+    assert templates[0] == "me.Tensor({array}, requires_grad={requires_grad})"
+    assert not any("me.Dial" in text for text in templates)
+    assert templates[-1] == "{array}"
+    assert not any("me.nn" in text for text in templates)
 
 
 def test_classes_are_makers_where_there_is_no_usual_one() -> None:
@@ -59,13 +59,13 @@ def test_classes_are_makers_where_there_is_no_usual_one() -> None:
 
 
 def test_a_backward_is_run_by_methods_and_functions_of_other_names() -> None:
-    made = backwards(["{output}.backprop", "me.sweep"])
+    templates = backwards(["{output}.backprop", "me.sweep"])
     assert {
         "{output}.backprop({seed})",
         "{output}.backprop()",
         "me.sweep({output}, {seed})",
         "me.sweep({output})",
-    } < set(made)
+    } < set(templates)
 
 
 @pytest.mark.parametrize(

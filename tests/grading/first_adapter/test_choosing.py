@@ -33,8 +33,8 @@ class HavingSome:
 def test_a_family_is_extended_where_two_fifths_of_it_are_there(*, share: float, extended: bool) -> None:
     rows = list(family_rows(FAMILIES[0]))
     others = {name for family in FAMILIES[1:] for name in family_rows(family)}
-    alone = sorted(rows, key=lambda name: name in others)[: int(share * len(rows))]
-    bench: Any = HavingSome(alone)
-    family, inherited = _family(bench, ["lib"], ["a number"])
+    single = sorted(rows, key=lambda name: name in others)[: int(share * len(rows))]
+    started: Any = HavingSome(single)
+    family, inherited = _family(started, ["lib"], ["a number"])
     assert (family == FAMILIES[0]) is extended
-    assert inherited.keys() <= set(alone)
+    assert inherited.keys() <= set(single)

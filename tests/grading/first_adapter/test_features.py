@@ -13,8 +13,8 @@ import pytest
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.choosing import choose
 from refgrad.grading.first_adapter.features import with_policy, without_what_fails
-from refgrad.grading.first_adapter.library import Library
-from refgrad.grading.first_adapter.trying import Workbench
+from refgrad.grading.first_adapter.library import LibraryModules
+from refgrad.grading.first_adapter.trying import StartedLibrary
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
@@ -44,13 +44,13 @@ FLAT = FunctionalAdapter(
 )
 
 
-def answer(_field: str, found: str | None) -> str:
-    return found or ""
+def answer(_field: str, proposed: str | None) -> str:
+    return proposed or ""
 
 
-def left(adapter: TapeAdapter | FunctionalAdapter, given: Mapping[str, str]) -> TapeAdapter | FunctionalAdapter:
-    bench = Workbench(Engine(adapter))
-    return without_what_fails(bench, Asking(answer, given)).adapter
+def left(adapter: TapeAdapter | FunctionalAdapter, options: Mapping[str, str]) -> TapeAdapter | FunctionalAdapter:
+    started = StartedLibrary(Engine(adapter))
+    return without_what_fails(started, Asking(answer, options)).adapter
 
 
 def test_a_reset_that_fails_is_left_out_and_what_needs_it_is_not_lacking() -> None:
@@ -60,7 +60,7 @@ def test_a_reset_that_fails_is_left_out_and_what_needs_it_is_not_lacking() -> No
     assert not adapter.lacks & {"zero_grad", "retain_graph"}
 
 
-def test_a_reset_that_is_given_stays_and_is_lacking() -> None:
+def test_a_reset_of_the_users_own_stays_and_is_lacking() -> None:
     adapter = left(TAPE, {"zero_grad": str(TAPE.zero_grad)})
     assert isinstance(adapter, TapeAdapter)
     assert adapter.zero_grad == TAPE.zero_grad
@@ -68,15 +68,15 @@ def test_a_reset_that_is_given_stays_and_is_lacking() -> None:
     assert "retain_graph" not in adapter.lacks
 
 
-def test_a_pullback_that_does_not_nest_is_not_said_to() -> None:
+def test_a_pullback_that_does_not_nest_is_not_declared_to() -> None:
     adapter = left(FLAT, {})
     assert isinstance(adapter, FunctionalAdapter)
     assert not adapter.nests
     assert "double_backward" not in adapter.lacks
 
 
-def test_a_library_without_seeds_is_found_to_be_one() -> None:
-    adapter = choose(Library("plain", (MODULE,), sys.executable), Asking(answer, {})).bench.adapter
+def test_a_library_without_seeds_is_recognized() -> None:
+    adapter = choose(LibraryModules("plain", (MODULE,), sys.executable), Asking(answer, {})).started.adapter
     assert isinstance(adapter, TapeAdapter)
     assert adapter.backward == "{output}.backward()"
     assert adapter.zero_grad == "setattr({leaf}, 'grad', 0)"
@@ -84,7 +84,7 @@ def test_a_library_without_seeds_is_found_to_be_one() -> None:
     assert adapter.lacks == {"error:no-graph"}
 
 
-def test_a_kept_graph_that_gives_wrong_numbers_is_for_a_report_to_tell() -> None:
+def test_wrong_numbers_of_a_kept_graph_are_left_to_the_report() -> None:
     again = "def again(x):\n    x.times = getattr(x, 'times', 0) + 1\n    for _ in range(x.times): x.backward()\n"
     setup, tape = f"import {MODULE}\n{again}", replace(TAPE, backward="again({output})", zero_grad=None)
     wrong = left(replace(tape, setup=setup), {})
@@ -107,7 +107,7 @@ def test_a_kept_graph_that_gives_wrong_numbers_is_for_a_report_to_tell() -> None
 )
 def test_no_policy_is_inferred_from_a_wrong_gradient(setup: str, policy: Policy) -> None:
     adapter = replace(TAPE, setup=setup, leaf="Value({scalar})", zero_grad=None, scalars_only=True, policy=Policy())
-    known = with_policy(Workbench(Engine(adapter))).adapter
+    known = with_policy(StartedLibrary(Engine(adapter))).adapter
     assert isinstance(known, TapeAdapter)
     assert known.policy == policy
 
@@ -116,7 +116,7 @@ def test_no_policy_is_inferred_from_a_wrong_gradient(setup: str, policy: Policy)
 def test_a_reset_works_with_every_operator(setup: str) -> None:
     adapter = replace(TAPE, setup=setup, leaf="Value({scalar})", scalars_only=True)
     resets = [f"setattr({{leaf}}, 'grad', {to})" for to in (None, 0)]
-    by_none, by_zero = (Workbench(Engine(replace(adapter, zero_grad=reset))) for reset in resets)
+    by_none, by_zero = (StartedLibrary(Engine(replace(adapter, zero_grad=reset))) for reset in resets)
     assert by_none.kinds_differentiated(["a number"], reset=True) == []
     assert by_zero.kinds_differentiated(["a number"], reset=True) == ["a number", "a number without a seed"]
 
@@ -125,12 +125,12 @@ def test_a_reset_works_with_every_operator(setup: str) -> None:
     ("setup", "scalars_only"),
     [(scalar_tape.SOURCE, True), (scalar_tape.ARRAYS, False)],
 )
-def test_an_engine_of_python_floats_has_scalars_of_float64_alone(
+def test_an_engine_of_python_floats_has_only_scalars_of_float64(
     setup: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, scalars_only: bool
 ) -> None:
     (tmp_path / "floats.py").write_text(setup)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    adapter = choose(Library("floats", ("floats",), sys.executable), Asking(answer, {})).bench.adapter
+    adapter = choose(LibraryModules("floats", ("floats",), sys.executable), Asking(answer, {})).started.adapter
     assert adapter.scalars_only is scalars_only
     assert ("{scalar}" in adapter.leaf) is scalars_only
     assert (adapter.dtype, adapter.dtypes == ("float64",)) == ("float64", scalars_only)

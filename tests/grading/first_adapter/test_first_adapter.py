@@ -9,7 +9,7 @@ import pytest
 from refgrad.errors import UserError
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
-from refgrad.grading.first_adapter.library import Library
+from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.grading.first_adapter.writing import engine_file
 from refgrad.native.adapter import TapeAdapter, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch
@@ -18,7 +18,7 @@ from tests.grading.first_adapter import small_tape
 MODULE = "tests.grading.first_adapter.small_tape"
 
 
-def found(field: str, text: str | None) -> str:
+def proposed(field: str, text: str | None) -> str:
     """Take what was found, as ``--yes`` does."""
     if text is None:
         raise UserError(field)
@@ -27,7 +27,7 @@ def found(field: str, text: str | None) -> str:
 
 @pytest.fixture(scope="module")
 def chosen() -> Chosen:
-    return choose(Library("small", (MODULE,), sys.executable), Asking(found, {}))
+    return choose(LibraryModules("small", (MODULE,), sys.executable), Asking(proposed, {}))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def engine(text: str, tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return launch(read_adapter(path), Isolation())
 
 
-def test_tensors_are_made_and_read_and_differentiated_as_the_library_does(engine: Engine) -> None:
+def test_tensors_are_created_read_and_differentiated_as_the_library_does(engine: Engine) -> None:
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
     assert (adapter.leaf, adapter.value) == (f"{MODULE}.Node({{array}})", "{x}.data")
@@ -52,7 +52,7 @@ def test_tensors_are_made_and_read_and_differentiated_as_the_library_does(engine
 
 def test_a_library_that_keeps_gradients_in_single_precision_is_one_of_float32() -> None:
     module = "tests.grading.first_adapter.narrow_tape"
-    adapter = choose(Library("narrow", (module,), sys.executable), Asking(found, {})).bench.adapter
+    adapter = choose(LibraryModules("narrow", (module,), sys.executable), Asking(proposed, {})).started.adapter
     assert isinstance(adapter, TapeAdapter)
     assert (adapter.dtype, adapter.leaf) == ("float32", f"{module}.Tensor({{array}}.astype(np.float32))")
     assert {"add": "{x} + {y}", "exp": "{x}.exp()"}.items() <= adapter.operators.items()
@@ -79,11 +79,13 @@ def test_a_name_that_means_something_else_is_left_out(engine: Engine) -> None:
     assert not {"sign", "add", "log", "max"} & set(engine.spellings)
 
 
-def test_what_means_something_else_is_told_by_how_it_is_called(chosen: Chosen) -> None:
+def test_a_function_with_another_meaning_is_reported_by_its_call(chosen: Chosen) -> None:
     assert dict(chosen.unlike) == {"sign": f"{MODULE}.sign({{x}})"}
 
 
-def test_what_has_a_wrong_gradient_stays_for_a_report_and_what_has_none_is_told(engine: Engine, chosen: Chosen) -> None:
+def test_an_operator_with_a_wrong_gradient_stays_and_one_without_any_is_reported(
+    engine: Engine, chosen: Chosen
+) -> None:
     assert "tanh" in engine.spellings
     assert "floor" not in engine.spellings
     assert chosen.untaught == ("floor",)
@@ -91,27 +93,30 @@ def test_what_has_a_wrong_gradient_stays_for_a_report_and_what_has_none_is_told(
 
 
 def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: str) -> None:
-    assert set(engine.spellings) == set(chosen.bench.engine.operators)
-    assert engine.adapter.features == chosen.bench.adapter.features
+    assert set(engine.spellings) == set(chosen.started.engine.operators)
+    assert engine.adapter.features == chosen.started.adapter.features
     assert len(text.splitlines()) < 40
     assert not any(line.startswith("dtype = ") for line in text.splitlines())
 
 
-def test_a_library_of_which_nothing_is_found_says_which_field() -> None:
+def test_for_a_library_without_any_tensor_the_missing_field_is_named() -> None:
     with pytest.raises(UserError, match="value"):
-        choose(Library("textwrap", ("textwrap",), sys.executable), Asking(found, {"kind": "tape", "leaf": "[{array}]"}))
+        choose(
+            LibraryModules("textwrap", ("textwrap",), sys.executable),
+            Asking(proposed, {"kind": "tape", "leaf": "[{array}]"}),
+        )
 
 
-def test_tensors_that_do_not_come_back_are_told_with_what_the_library_said() -> None:
-    given = {"leaf": f"{MODULE}.Node({{array}})", "value": "{x}.lost"}
+def test_tensors_that_cannot_be_read_are_reported_with_the_message_of_the_library() -> None:
+    options = {"leaf": f"{MODULE}.Node({{array}})", "value": "{x}.lost"}
     with pytest.raises(UserError, match=r"no tensor comes back with leaf = .* and value = \{x\}\.lost: .*'lost'"):
-        choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
+        choose(LibraryModules("small", (MODULE,), sys.executable), Asking(proposed, options))
 
 
-def test_what_is_given_is_written_as_it_was_given_and_not_tried() -> None:
+def test_fields_of_the_user_are_written_unchanged_and_not_tried() -> None:
     spelled = f"({MODULE}.exp({{x}}), {{x}})[1]"
-    given = {"operators.sinh": spelled, "zero_grad": "print({leaf})", "is_leaf": "not {x}.parents"}
-    chosen = choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
+    options = {"operators.sinh": spelled, "zero_grad": "print({leaf})", "is_leaf": "not {x}.parents"}
+    chosen = choose(LibraryModules("small", (MODULE,), sys.executable), Asking(proposed, options))
     lines = engine_file(chosen).splitlines()
     assert f'sinh = ["{spelled}"]' in lines
     assert 'zero_grad = "print({leaf})"' in lines
@@ -119,6 +124,6 @@ def test_what_is_given_is_written_as_it_was_given_and_not_tried() -> None:
 
 
 def test_a_template_of_another_kind_of_adapter_is_refused() -> None:
-    given = {"kind": "tape", "vjp": "pulled({function}, {primals})", "backward": "0", "gradient": "0"}
+    options = {"kind": "tape", "vjp": "pulled({function}, {primals})", "backward": "0", "gradient": "0"}
     with pytest.raises(UserError, match="'vjp' is given, which an adapter of the kind 'tape' does not have"):
-        choose(Library("small", (MODULE,), sys.executable), Asking(found, given))
+        choose(LibraryModules("small", (MODULE,), sys.executable), Asking(proposed, options))

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.library import Library
+from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.native.engine_names import is_importable
 
 
 @pytest.mark.parametrize(
-    ("given", "imports"),
+    ("code", "imports"),
     [
         ("", ["import me", "import me.nn"]),
         ("def leaf(x): ...", ["import me", "import me.nn"]),
@@ -23,9 +23,9 @@ from refgrad.native.engine_names import is_importable
         ("no Python", ["import me", "import me.nn"]),
     ],
 )
-def test_what_is_given_stands_behind_the_imports_that_it_lacks(given: str, imports: list[str]) -> None:
-    setup = Library("me", ("me", "me.nn"), "python").setup(given)
-    assert setup.splitlines() == [*imports, *given.splitlines()]
+def test_setup_code_of_the_user_follows_the_imports_that_it_lacks(code: str, imports: list[str]) -> None:
+    setup = LibraryModules("me", ("me", "me.nn"), "python").setup(code)
+    assert setup.splitlines() == [*imports, *code.splitlines()]
 
 
 @pytest.fixture
@@ -60,24 +60,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_file_is_imported_from_its_folder_and_names_its_engine(
     folder: Path, source: str, name: str, setup: str
 ) -> None:
-    library = Library.of([source.format(folder=folder)], None, "python")
+    library = LibraryModules.of([source.format(folder=folder)], None, "python")
     assert (library.name, library.setup()) == (name, setup.format(folder=folder))
 
 
-def test_a_name_that_is_given_names_the_engine(folder: Path) -> None:
-    assert Library.of([str(folder / "mine.py")], "hers", "python").name == "hers"
+def test_a_name_of_the_users_own_names_the_engine(folder: Path) -> None:
+    assert LibraryModules.of([str(folder / "mine.py")], "hers", "python").name == "hers"
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_file_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match=r"^nothing\.py: there is no such file$"):
-        Library.of(["nothing.py"], None, "python")
+        LibraryModules.of(["nothing.py"], None, "python")
 
 
 @pytest.mark.parametrize(
-    ("module", "found"),
+    ("module", "exists"),
     [("mine", True), ("mine.part", True), ("textwrap", True), ("my-engine", False), ("no_such", False)],
 )
 @pytest.mark.usefixtures("folder")
-def test_a_module_is_looked_for_in_the_current_folder_too(module: str, *, found: bool) -> None:
-    assert is_importable(module) is found
+def test_a_module_is_searched_in_the_current_folder_too(module: str, *, exists: bool) -> None:
+    assert is_importable(module) is exists

@@ -10,12 +10,12 @@ import pytest
 
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
-from refgrad.grading.first_adapter.library import Library
+from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.native.adapter import TapeAdapter
 from tests.grading import scalar_tape
 from tests.grading.first_adapter import freeing_tape
 
-Made = Callable[[str], tuple[TapeAdapter, Chosen]]
+ChooseFrom = Callable[[str], tuple[TapeAdapter, Chosen]]
 
 WITH_MAXIMUM = (
     scalar_tape.SOURCE
@@ -75,21 +75,21 @@ PLAIN_SUM = scalar_tape.ARRAYS + scalar_tape.SUM.replace(", axis=None, keepdims=
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+def choose_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChooseFrom:
     monkeypatch.chdir(tmp_path)
 
     def make(source: str) -> tuple[TapeAdapter, Chosen]:
         (tmp_path / "mine.py").write_text(source, encoding="utf-8")
-        library = Library.of(["./mine.py"], None, sys.executable)
-        chosen = choose(library, Asking(lambda _, found: found or pytest.fail("nothing is found"), {}))
-        assert isinstance(chosen.bench.adapter, TapeAdapter)
-        return chosen.bench.adapter, chosen
+        library = LibraryModules.of(["./mine.py"], None, sys.executable)
+        chosen = choose(library, Asking(lambda _, proposed: proposed or pytest.fail("nothing is found"), {}))
+        assert isinstance(chosen.started.adapter, TapeAdapter)
+        return chosen.started.adapter, chosen
 
     return make
 
 
-def test_names_of_ones_own_are_found(made: Made) -> None:
-    adapter, _ = made(BY_OTHER_NAMES)
+def test_names_of_the_librarys_own_are_discovered(choose_from: ChooseFrom) -> None:
+    adapter, _ = choose_from(BY_OTHER_NAMES)
     assert (adapter.leaf, adapter.value) == ("mine.Dial({scalar})", "{x}.number")
     assert (adapter.backward, adapter.gradient) == ("{output}.propagate()", "{leaf}.slope")
     assert adapter.zero_grad == "setattr({leaf}, 'slope', 0)"
@@ -103,51 +103,51 @@ def test_names_of_ones_own_are_found(made: Made) -> None:
         ("free", "True", "free=not {retain_graph}"),
     ],
 )
-def test_the_keyword_that_keeps_a_graph_is_found_by_trying(
-    made: Made, keyword: str, default: str, spelled: str
+def test_the_keyword_that_keeps_a_graph_is_determined_by_trials(
+    choose_from: ChooseFrom, keyword: str, default: str, spelled: str
 ) -> None:
-    adapter, _ = made(freeing_tape.source(keyword, default))
+    adapter, _ = choose_from(freeing_tape.source(keyword, default))
     assert adapter.backward == f"{{output}}.backward({spelled})"
     assert {"retain_graph", "error:freed-graph"} <= adapter.features
 
 
-def test_a_graph_whose_results_keep_their_gradients_is_not_walked_again(made: Made) -> None:
-    kept, _ = made(scalar_tape.SOURCE)
+def test_a_graph_whose_results_keep_their_gradients_is_not_differentiated_again(choose_from: ChooseFrom) -> None:
+    kept, _ = choose_from(scalar_tape.SOURCE)
     assert "retain_graph" in kept.lacks
-    forgotten, _ = made(scalar_tape.FORGETS)
+    forgotten, _ = choose_from(scalar_tape.FORGETS)
     assert "retain_graph" in forgotten.features
 
 
-def test_a_spelling_must_be_right_in_either_order_of_operands(made: Made) -> None:
-    adapter, chosen = made(WITH_MAXIMUM)
+def test_a_spelling_must_be_right_in_either_order_of_operands(choose_from: ChooseFrom) -> None:
+    adapter, chosen = choose_from(WITH_MAXIMUM)
     assert "maximum" not in adapter.operators
     assert chosen.unlike == {"maximum": "mine.maximum({x}, {y})"}
 
 
-def test_a_wrong_value_of_a_python_operator_is_a_fault_that_is_graded(made: Made) -> None:
-    adapter, chosen = made(WITH_QUOTIENT)
+def test_a_wrong_value_of_a_python_operator_is_a_fault_that_is_graded(choose_from: ChooseFrom) -> None:
+    adapter, chosen = choose_from(WITH_QUOTIENT)
     assert adapter.operators["divide"] == "{x} / {y}"
     assert chosen.unlike == {"divide": "{x} / {y}"}
 
 
-def test_a_reset_of_the_engines_own_that_resets_nothing_is_graded(made: Made) -> None:
-    adapter, _ = made(WITH_IDLE_RESET)
+def test_a_reset_of_the_engines_own_that_resets_nothing_is_graded(choose_from: ChooseFrom) -> None:
+    adapter, _ = choose_from(WITH_IDLE_RESET)
     assert adapter.zero_grad == "{leaf}.zero_grad()"
     assert "zero_grad" in adapter.features
 
 
-def test_functions_that_take_no_vector_make_an_engine_of_numbers(made: Made) -> None:
-    adapter, _ = made(OF_A_SEED)
+def test_functions_that_take_no_vector_make_an_engine_of_numbers(choose_from: ChooseFrom) -> None:
+    adapter, _ = choose_from(OF_A_SEED)
     assert (adapter.scalars_only, adapter.dtypes) == (True, ("float64",))
     assert "{seed}" in adapter.backward
 
 
-def test_what_an_engine_refuses_with_a_message_is_no_error(made: Made) -> None:
-    adapter, _ = made(STRICT)
+def test_an_operand_that_an_engine_rejects_with_a_message_is_no_error(choose_from: ChooseFrom) -> None:
+    adapter, _ = choose_from(STRICT)
     assert adapter.refusals == ("ValueError: no negatives of shape .*",)
     assert adapter.refuses("ValueError: no negatives of shape (7, 3, 2)")
 
 
-def test_a_sum_without_keywords_is_one_of_all_entries(made: Made) -> None:
-    adapter, _ = made(PLAIN_SUM)
+def test_a_sum_without_keywords_is_one_of_all_entries(choose_from: ChooseFrom) -> None:
+    adapter, _ = choose_from(PLAIN_SUM)
     assert adapter.operators["sum"].startswith("{x}.sum() if ({axis}, {keepdims}) == (None, False) else ")

@@ -13,27 +13,27 @@ from refgrad.engine.graph.sweep import by_number, reachable
 
 def by_recursion(roots: Collection[GraphNode]) -> list[GraphNode]:
     """Visit by a function that calls itself."""
-    found: set[GraphNode] = set()
+    gradients: set[GraphNode] = set()
 
     def visit(node: GraphNode) -> None:
-        if node not in found:
-            found.add(node)
+        if node not in gradients:
+            gradients.add(node)
             for parent in node.parents:
                 visit(parent)
 
     for root in roots:
         visit(root)
-    return sorted(found, key=by_number)
+    return sorted(gradients, key=by_number)
 
 
 def by_lookup_in_a_list(roots: Collection[GraphNode]) -> list[GraphNode]:
     """Look in a list, from its beginning, whether a node was met before."""
-    found = list(roots)
-    for node in found:
+    gradients = list(roots)
+    for node in gradients:
         for parent in node.parents:
-            if all(parent is not other for other in found):
-                found.append(parent)
-    return sorted(found, key=by_number)
+            if all(parent is not other for other in gradients):
+                gradients.append(parent)
+    return sorted(gradients, key=by_number)
 
 
 def by_every_path(roots: Collection[GraphNode]) -> list[GraphNode]:
@@ -56,7 +56,7 @@ class WithALog:
         (output,) = roots
         if output is not self.output:
             self.output, self.log = output, []
-        found = reachable(roots)
-        self.log.append(found)
+        gradients = reachable(roots)
+        self.log.append(gradients)
         assert sum(1 for walked in self.log for node in walked if node.number >= 0)
-        return found
+        return gradients

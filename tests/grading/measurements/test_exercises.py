@@ -12,7 +12,7 @@ import pytest
 from refgrad.engine.graph import sweep
 from refgrad.engine.graph.modes import RECORDING
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import Shown
+from refgrad.grading.measurements import Reading
 from refgrad.grading.measurements.exercises.measuring import EXERCISES, exercises_script, measure_exercises
 from refgrad.grading.measurements.exercises.regions import REGIONS
 from refgrad.native.adapter import find_adapter
@@ -20,7 +20,7 @@ from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
 from tests.native.reference import ADAPTER
 
-LATE_SETUP: Final = """
+DELAYED_SETUP: Final = """
 import numpy as np
 reads, products = [0], [0]
 
@@ -137,15 +137,15 @@ def within(function):
 """
 
 GRADS: Final = "torch.grad({outputs}, {leaves}, {seeds}, allow_unused=True)"
-LATE: Final[Any] = (LATE_SETUP, {"gradient": "late({leaf}.grad)"})
+DELAYED_FAULTS: Final[Any] = (DELAYED_SETUP, {"gradient": "late({leaf}.grad)"})
 NEVER: Final[Any] = (REGION_SETUP, {"no_grad": "Region(never)"})
-NOT_BEHIND_ERRORS: Final[Any] = (REGION_SETUP, {"no_grad": "Region(without_error)"})
+NOT_AFTER_ERRORS: Final[Any] = (REGION_SETUP, {"no_grad": "Region(without_error)"})
 BY_HAND: Final[Any] = (REGION_SETUP, {"no_grad_around": "by_hand({function})"})
 ONE_REGION: Final[Any] = (REGION_SETUP, {"no_grad_around": "Region(always)({function})"})
 
 BROKEN: Final[dict[str, tuple[str, dict[str, Any]]]] = {
-    "again": (LATE_SETUP, {"operators": {**ADAPTER.operators, "multiply": "seldom({x}, {y})"}}),
-    **dict.fromkeys(("graphs", "accumulations", "calls", "resets", "alive"), LATE),
+    "again": (DELAYED_SETUP, {"operators": {**ADAPTER.operators, "multiply": "seldom({x}, {y})"}}),
+    **dict.fromkeys(("graphs", "accumulations", "calls", "resets", "alive"), DELAYED_FAULTS),
     "several_leaves": ("", {"grads": GRADS + "[::-1]"}),
     "several_outputs": (LISTS, {"grads": "first_alone({outputs}, {leaves}, {seeds})"}),
     "leaves_in_another_order": ("", {"grads": GRADS + "[::-1]"}),
@@ -172,9 +172,9 @@ BROKEN: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         (HOOK_SETUP, {"backward": "alone({output}, {seed}, {retain_graph})"}),
     ),
     "left_by_return": NEVER,
-    "left_by_error_many_times": NOT_BEHIND_ERRORS,
+    "left_by_error_many_times": NOT_AFTER_ERRORS,
     "exhausted_generator": NEVER,
-    "closed_generator": NOT_BEHIND_ERRORS,
+    "closed_generator": NOT_AFTER_ERRORS,
     "decorated": (REGION_SETUP, {"no_grad_around": "Region(never)({function})"}),
     "decorated_error": BY_HAND,
     "decorated_recursion": ONE_REGION,
@@ -187,7 +187,7 @@ BROKEN: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 IN_THE_SWEEP: Final = ("computed_tensor", "output_by_itself")
 
 
-def shown(case: str, setup: str = "", changes: dict[str, Any] | None = None) -> Shown:
+def measured(case: str, setup: str = "", changes: dict[str, Any] | None = None) -> Reading:
     adapter = replace(ADAPTER, setup=f"{ADAPTER.setup}\n{setup}", **(changes or {}))
     return measure_exercises(Engine(adapter), {"cases": [case]}, Settings("smoke"))
 
@@ -204,36 +204,36 @@ def recording() -> Any:
 @pytest.mark.parametrize("name", ["refgrad", "autograd", pytest.param("torch", marks=pytest.mark.engines)])
 def test_engines_do_every_exercise_that_they_have_all_for(name: str, case: str) -> None:
     pytest.importorskip(name, reason=f"needs {name}")
-    found = measure_exercises(start(find_adapter(name)), {"cases": [case]}, Settings("smoke"))
+    results = measure_exercises(start(find_adapter(name)), {"cases": [case]}, Settings("smoke"))
     offered = name != "autograd" or case in {"again", "graphs", "calls", "alive"}
-    assert found.outcome == ("passed" if offered else "unsupported")
+    assert results.outcome == ("passed" if offered else "unsupported")
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_each_exercise_is_failed_by_an_engine_that_does_it_wrong(case: str) -> None:
-    found = shown(case, *BROKEN[case])
-    assert found.outcome in {"wrong", "missing", "unexpected-error"}
-    assert found.message.startswith(EXERCISES[case].what)
-    assert found.program
+    result = measured(case, *BROKEN[case])
+    assert result.outcome in {"wrong", "missing", "unexpected-error"}
+    assert result.message.startswith(EXERCISES[case].what)
+    assert result.program
 
 
 @pytest.mark.parametrize("case", IN_THE_SWEEP)
-def test_a_sweep_that_ends_at_what_is_asked_for_misses_what_lies_behind(
+def test_a_sweep_that_ends_at_the_requested_tensor_misses_what_comes_after_it(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = sweep.leading_to
-    monkeypatch.setattr(sweep, "leading_to", lambda targets, order: (whole(targets, order)[0], set(targets)))
-    assert shown(case).outcome in {"wrong", "missing"}
+    complete = sweep.leading_to
+    monkeypatch.setattr(sweep, "leading_to", lambda targets, order: (complete(targets, order)[0], set(targets)))
+    assert measured(case).outcome in {"wrong", "missing"}
 
 
 def test_every_exercise_has_an_engine_that_fails_it() -> None:
     assert {*BROKEN, *IN_THE_SWEEP} == EXERCISES.keys()
 
 
-def test_what_is_wrong_by_chance_is_told_with_how_often() -> None:
-    found = shown("again", *BROKEN["again"])
-    assert found.outcome == "wrong"
-    assert found.message.endswith("in 9 of 900 runs")
+def test_a_number_that_is_wrong_at_random_is_reported_with_its_frequency() -> None:
+    result = measured("again", *BROKEN["again"])
+    assert result.outcome == "wrong"
+    assert result.message.endswith("in 9 of 900 runs")
 
 
 LEGAL: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
@@ -269,12 +269,12 @@ LEGAL: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
 @pytest.mark.parametrize("choice", LEGAL)
 def test_a_legal_choice_is_no_fault(choice: str) -> None:
     case, setup, changes = LEGAL[choice]
-    assert shown(case, setup, changes).outcome == "passed"
+    assert measured(case, setup, changes).outcome == "passed"
 
 
-def test_what_an_engine_lacks_is_said() -> None:
-    assert shown("unused_leaf", "", {"grads": None}) == Shown("unsupported", "the engine has no grads")
-    assert shown("threads", "", {"threads": False}) == Shown("unsupported", "the engine has no threads")
+def test_a_missing_feature_is_reported() -> None:
+    assert measured("unused_leaf", "", {"grads": None}) == Reading("unsupported", "the engine has no grads")
+    assert measured("threads", "", {"threads": False}) == Reading("unsupported", "the engine has no threads")
 
 
 def test_several_exercises_are_as_bad_as_the_worst_and_without_those_that_the_engine_lacks() -> None:
@@ -282,9 +282,9 @@ def test_several_exercises_are_as_bad_as_the_worst_and_without_those_that_the_en
         ADAPTER, setup=ADAPTER.setup + LISTS, grads="first_alone({outputs}, {leaves}, {seeds})", backwards=None
     )
     cases = ["several_leaves", "several_outputs", "backward_from_several"]
-    found = measure_exercises(Engine(adapter), {"cases": cases}, Settings("smoke"))
-    assert (found.outcome, found.examples) == ("wrong", 2)
-    assert found.message == ("gradients of two outputs by two leaves: gradient 1 is 3.0, but it should be 123.0")
+    result = measure_exercises(Engine(adapter), {"cases": cases}, Settings("smoke"))
+    assert (result.outcome, result.examples) == ("wrong", 2)
+    assert result.message == ("gradients of two outputs by two leaves: gradient 1 is 3.0, but it should be 123.0")
 
 
 def test_the_program_prints_what_was_noted_and_needs_nothing_of_the_suite() -> None:

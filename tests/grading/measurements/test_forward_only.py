@@ -9,7 +9,7 @@ import pytest
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.measurements.registry import take_measurement
-from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.result import Reading
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Isolation, launch
 
@@ -50,7 +50,7 @@ ADAPTER = FunctionalAdapter(
 )
 
 
-def shown(behaviour_id: str, *, forward_only: bool) -> Shown:
+def measured(behaviour_id: str, *, forward_only: bool) -> Reading:
     (behaviour,) = (each for each in all_behaviours() if each.id == behaviour_id)
     assert behaviour.measurement is not None
     engine = launch(replace(ADAPTER, forward_only=forward_only), Isolation())
@@ -65,9 +65,9 @@ def shown(behaviour_id: str, *, forward_only: bool) -> Shown:
     ],
 )
 def test_graphs_that_are_not_recorded_are_not_weighed(behaviour: str, reason: str) -> None:
-    assert shown(behaviour, forward_only=True) == Shown("unsupported", reason)
-    assert shown(behaviour, forward_only=False).outcome != "unsupported"
+    assert measured(behaviour, forward_only=True) == Reading("unsupported", reason)
+    assert measured(behaviour, forward_only=False).outcome != "unsupported"
 
 
 def test_a_function_of_the_setup_may_be_called_value() -> None:
-    assert shown("repetition/same_programs_give_the_same", forward_only=True).outcome == "passed"
+    assert measured("repetition/same_programs_give_the_same", forward_only=True).outcome == "passed"

@@ -16,19 +16,19 @@ def test_what_is_nearer_to_quadratic_than_to_linear_is_steep(exponent: float, *,
 
 
 @pytest.mark.parametrize(("shortest", "known"), [(0.0021, True), (0.0019, False)])
-def test_times_of_two_milliseconds_tell(shortest: float, *, known: bool) -> None:
+def test_times_of_two_milliseconds_count(shortest: float, *, known: bool) -> None:
     times = growth(2.0, seconds=16 * shortest, sizes=(2000, 4000, 8000))
     assert (times.exponent is not None) is known
 
 
-def test_the_four_largest_sizes_tell() -> None:
+def test_the_four_largest_sizes_count() -> None:
     flat = dict.fromkeys((10, 20, 40, 80), 0.01)
     assert Growth(flat | growth(2.0).times).exponent == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
-    ("exponent", "told"),
+    ("exponent", "description"),
     [(2.9, "time grows about as n^3"), (3.6, "time grows faster than n^3"), (1.0, "time grows no faster than about n")],
 )
-def test_exponents_are_told_apart_up_to_three(exponent: float, told: str) -> None:
-    assert growth(exponent).described == told
+def test_exponents_are_distinguished_up_to_three(exponent: float, description: str) -> None:
+    assert growth(exponent).described == description

@@ -9,7 +9,7 @@ import pytest
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
-from refgrad.grading.measurements import Shown, take_measurement
+from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
 from tests.grading.measurements.broken_graphs import GRAPH_FAULTS, GraphFault
@@ -18,7 +18,7 @@ BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter =
 LONGEST = 8
 
 
-def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
+def measured(engine: Engine, behaviour: str, profile: str = "smoke") -> Reading:
     measurement = BEHAVIOURS[behaviour].measurement
     assert measurement is not None
     return take_measurement(engine, measurement, Settings(profile))
@@ -28,38 +28,38 @@ def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
 @pytest.mark.parametrize("engine", ["refgrad", pytest.param("torch", marks=pytest.mark.engines)])
 def test_two_engines_record_what_they_must(engine: str, name: str) -> None:
     pytest.importorskip(engine, reason=f"needs {engine}")
-    assert shown(start(find_adapter(engine)), name).outcome == "passed"
+    assert measured(start(find_adapter(engine)), name).outcome == "passed"
 
 
 @pytest.mark.parametrize("fault", GRAPH_FAULTS, ids=lambda fault: fault.name)
-def test_a_wrong_graph_is_found_by_the_behaviours_that_it_breaks_and_no_other(fault: GraphFault) -> None:
+def test_a_wrong_graph_fails_the_behaviours_that_it_breaks_and_no_other(fault: GraphFault) -> None:
     engine = fault.start()
-    found = {name: shown(engine, name) for name in BEHAVIOURS}
-    wrong = {name for name, each in found.items() if each.outcome == "wrong"}
+    result = {name: measured(engine, name) for name in BEHAVIOURS}
+    wrong = {name for name, each in result.items() if each.outcome == "wrong"}
     assert fault.breaks <= wrong <= fault.breaks | fault.chance
-    assert {each.outcome for each in found.values()} <= {"passed", "wrong"}
+    assert {each.outcome for each in result.values()} <= {"passed", "wrong"}
 
 
 def test_every_behaviour_is_broken_by_one_of_these() -> None:
     assert frozenset().union(*(fault.breaks for fault in GRAPH_FAULTS)) == set(BEHAVIOURS)
 
 
-def test_a_random_graph_that_is_wrong_is_shown_small() -> None:
-    found = shown(GRAPH_FAULTS[-1].start(), "leaves_are_reached", "standard")
-    assert found.outcome == "wrong"
-    assert found.scenario is not None
-    assert len(found.scenario.steps) <= LONGEST
-    assert found.message.startswith("the leaf ")
+def test_a_wrong_random_graph_is_shrunk() -> None:
+    result = measured(GRAPH_FAULTS[-1].start(), "leaves_are_reached", "standard")
+    assert result.outcome == "wrong"
+    assert result.scenario is not None
+    assert len(result.scenario.steps) <= LONGEST
+    assert result.message.startswith("the leaf ")
 
 
 @pytest.mark.engines
-def test_the_program_that_is_shown_prints_where_nodes_lead() -> None:
+def test_the_printed_program_prints_the_parents_of_nodes() -> None:
     pytest.importorskip("micrograd", reason="needs micrograd")
-    found = shown(start(find_adapter("micrograd")), "each_use_is_an_edge")
-    assert (found.outcome, found.message) == ("wrong", "the node of a leads to [x], not to [x, x]")
+    result = measured(start(find_adapter("micrograd")), "each_use_is_an_edge")
+    assert (result.outcome, result.message) == ("wrong", "the node of a leads to [x], not to [x, x]")
     printed = StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(found.program, {})
+        exec(result.program, {})
     assert printed.getvalue() == "x []\na ['x']\nb ['a']\n"
 
 
@@ -67,13 +67,13 @@ def test_the_program_that_is_shown_prints_where_nodes_lead() -> None:
 @pytest.mark.parametrize("name", [name for name in BEHAVIOURS if name != "freed_graphs_can_still_be_walked"])
 def test_tensors_may_be_nodes_so_that_writes_change_them_and_unrecorded_ones_lead_nowhere(name: str) -> None:
     pytest.importorskip("mygrad", reason="needs mygrad")
-    assert shown(start(find_adapter("mygrad")), name).outcome in {"passed", "unsupported"}
+    assert measured(start(find_adapter("mygrad")), name).outcome in {"passed", "unsupported"}
 
 
 @pytest.mark.engines
 def test_an_engine_that_shows_no_graph_is_not_asked() -> None:
     pytest.importorskip("autograd", reason="needs autograd")
-    assert shown(start(find_adapter("autograd")), "operands_are_parents") == Shown(
+    assert measured(start(find_adapter("autograd")), "operands_are_parents") == Reading(
         "unsupported", "the engine has no graph"
     )
 

@@ -12,7 +12,7 @@ import pytest
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.evidence import Measured
-from refgrad.grading.measurements import Shown, repetition, take_measurement
+from refgrad.grading.measurements import Reading, repetition, take_measurement
 from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter
 from refgrad.grading.measurements.release import measure_weak_reference
 from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
@@ -29,7 +29,7 @@ BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter =
 QUICK = [name for name, b in BEHAVIOURS.items() if b.measurement is not None and b.measurement.name == "release"]
 
 
-def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
+def result_of(engine: Engine, behaviour: str, profile: str = "smoke") -> Reading:
     measurement = BEHAVIOURS[behaviour].measurement
     assert measurement is not None
     return take_measurement(engine, measurement, Settings(profile))
@@ -37,7 +37,7 @@ def shown(engine: Engine, behaviour: str, profile: str = "smoke") -> Shown:
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_the_reference_engine_lets_go_of_everything(name: str) -> None:
-    assert shown(start(find_adapter("refgrad")), name).outcome == "passed"
+    assert result_of(start(find_adapter("refgrad")), name).outcome == "passed"
 
 
 @pytest.mark.slow
@@ -45,7 +45,7 @@ def test_the_reference_engine_lets_go_of_everything(name: str) -> None:
 @pytest.mark.parametrize("engine", ["refgrad", pytest.param("torch", marks=pytest.mark.engines)])
 def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, name: str) -> None:
     pytest.importorskip(engine, reason=f"needs {engine}")
-    assert shown(start(find_adapter(engine)), name, "standard").outcome == "passed"
+    assert result_of(start(find_adapter(engine)), name, "standard").outcome == "passed"
 
 
 @pytest.mark.parametrize(
@@ -53,21 +53,21 @@ def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, nam
     [(fault, name) for fault in KEEPING_FAULTS for name in BEHAVIOURS if name in fault.breaks - set(QUICK)],
     ids=lambda each: each.name if isinstance(each, KeepingFault) else each,
 )
-def test_what_every_iteration_leaves_behind_is_found(
+def test_memory_that_every_iteration_leaves_is_reported(
     fault: KeepingFault, behaviour: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repetition, "LONGER", 1)  # takes an eighth of the time, and is as sure of what is planted
-    found = shown(fault.start(), behaviour)
-    assert found.outcome == "wrong"
-    assert found.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
+    result = result_of(fault.start(), behaviour)
+    assert result.outcome == "wrong"
+    assert result.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
 
 
 @pytest.mark.parametrize("fault", KEEPING_FAULTS, ids=lambda fault: fault.name)
-def test_what_is_kept_is_found_and_nothing_else(fault: KeepingFault) -> None:
+def test_kept_memory_is_reported_and_nothing_else(fault: KeepingFault) -> None:
     engine = fault.start()
-    found = {name: shown(engine, name).outcome for name in QUICK}
-    assert {name for name in QUICK if found[name] == "wrong"} == fault.breaks & set(QUICK)
-    assert set(found.values()) <= {"passed", "wrong"}
+    result = {name: result_of(engine, name).outcome for name in QUICK}
+    assert {name for name in QUICK if result[name] == "wrong"} == fault.breaks & set(QUICK)
+    assert set(result.values()) <= {"passed", "wrong"}
 
 
 SPOILED = """
@@ -94,10 +94,10 @@ def test_what_another_program_of_the_process_has_caused_is_no_leak(
     engine = Engine(adapter, runner)
     try:
         observe(parse("x = leaf float64[] {0x1p+0}\na = cosh x\nread value a\n"), engine)
-        found = shown(engine, "training_does_not_grow")
+        result = result_of(engine, "training_does_not_grow")
     finally:
         runner.stop()
-    assert found.outcome == outcome
+    assert result.outcome == outcome
 
 
 SCALARS = """
@@ -117,7 +117,7 @@ def test_what_is_left_of_a_graph_of_scalars_counts_if_it_grows_with_the_graph(ke
         operators={"multiply": f"loss({{x}}, {keep})"},
         scalars_only=True,
     )
-    assert shown(Engine(adapter), "graphs_die_with_their_output").outcome == outcome
+    assert result_of(Engine(adapter), "graphs_die_with_their_output").outcome == outcome
 
 
 UNSEEN = """
@@ -131,7 +131,7 @@ def noted(x):  # what is recorded is not for Python to see, but for wrappers tha
 """
 
 
-def test_nothing_is_said_of_graphs_of_scalars_that_python_does_not_know_of() -> None:
+def test_graphs_of_scalars_that_python_does_not_trace_are_inconclusive() -> None:
     adapter = replace(
         ADAPTER,
         setup=f"{ADAPTER.setup}{UNSEEN}",
@@ -139,8 +139,8 @@ def test_nothing_is_said_of_graphs_of_scalars_that_python_does_not_know_of() -> 
         operators={"multiply": "noted({x})", "add": "{x} + {y}"},
         scalars_only=True,
     )
-    found = shown(Engine(adapter), "graphs_die_with_their_output")
-    assert (found.outcome, "does not know of the graph" in found.message) == ("inconclusive", True)
+    result = result_of(Engine(adapter), "graphs_die_with_their_output")
+    assert (result.outcome, "does not know of the graph" in result.message) == ("inconclusive", True)
     assert not is_traced(Library(Engine(adapter)), "multiply")
     assert is_traced(Library(Engine(adapter)), "add")
 
@@ -149,13 +149,13 @@ def test_every_behaviour_is_broken_by_one_of_these() -> None:
     assert frozenset().union(*(fault.breaks for fault in KEEPING_FAULTS)) == set(BEHAVIOURS)
 
 
-def test_the_program_that_is_shown_prints_what_was_measured() -> None:
-    found = shown(EVERYTHING.start(), "graphs_die_with_their_output")
-    assert found.message == "once its output is dropped, 16 arrays of a graph of 16 arrays are still held"
+def test_the_printed_program_prints_what_was_measured() -> None:
+    result = result_of(EVERYTHING.start(), "graphs_die_with_their_output")
+    assert result.message == "once its output is dropped, 16 arrays of a graph of 16 arrays are still held"
     printed = StringIO()
     try:
         with contextlib.redirect_stdout(printed):
-            exec(found.program, {})
+            exec(result.program, {})
     finally:
         tracemalloc.stop()  # which the program, that ends with its process, leaves out
     graph, left = eval(printed.getvalue())
@@ -173,9 +173,9 @@ def test_numpys_memory_is_traced_and_pytorchs_is_not() -> None:
 @pytest.mark.parametrize("behaviour", ["graphs_die_with_their_output", "abandoned_graphs_do_not_add_up"])
 def test_memory_that_python_does_not_know_of_is_seen_too(behaviour: str) -> None:
     pytest.importorskip("torch", reason="needs torch")
-    found = shown(EVERYTHING.start("torch"), behaviour)
-    assert found.outcome == "wrong"
-    assert "attempt" in found.program
+    result = result_of(EVERYTHING.start("torch"), behaviour)
+    assert result.outcome == "wrong"
+    assert "attempt" in result.program
 
 
 def test_a_slow_engine_does_fewer_iterations_and_never_none() -> None:
@@ -189,8 +189,8 @@ def test_a_leak_grows_in_every_round() -> None:
     assert least_growth([0, 99_000, 198_000, 297_000], 100) == 990
 
 
-def test_a_cache_that_fills_is_no_leak_however_long_a_first_look_takes() -> None:
-    assert shown(FILLS_A_CACHE.start(), "training_does_not_grow").outcome == "passed"
+def test_a_cache_that_fills_is_no_leak_however_long_the_first_reading_takes() -> None:
+    assert result_of(FILLS_A_CACHE.start(), "training_does_not_grow").outcome == "passed"
 
 
 def test_noise_is_no_leak() -> None:
@@ -205,15 +205,15 @@ def test_noise_is_no_leak() -> None:
 def test_tensors_that_cannot_be_referred_to_weakly_are_nothing_to_measure() -> None:
     changes = {"multiply": "float({x}) * float({y})"}
     numbers = Engine(replace(ADAPTER, operators={**ADAPTER.operators, **changes}))
-    found = measure_weak_reference(numbers, {}, Settings("smoke"))
-    assert (found.outcome, found.message) == ("unsupported", "there are no weak references to the engine's tensors")
+    result = measure_weak_reference(numbers, {}, Settings("smoke"))
+    assert (result.outcome, result.message) == ("unsupported", "there are no weak references to the engine's tensors")
 
 
 @pytest.mark.parametrize(("meter", "times", "outcome"), [
     (TRACED, 0, "passed"), (TRACED, 1, "passed"), (TRACED, 2, "wrong"),
     (RESIDENT, 0, "passed"), (RESIDENT, 3, "passed"), (RESIDENT, 4, "wrong"),
 ])  # fmt: skip
-def test_memory_that_stops_growing_when_it_is_looked_at_again_is_no_leak(
+def test_memory_that_stops_growing_when_it_is_measured_again_is_no_leak(
     meter: Meter, times: int, outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     growing = iter([True] * times)
@@ -224,4 +224,4 @@ def test_memory_that_stops_growing_when_it_is_looked_at_again_is_no_leak(
 
     monkeypatch.setattr(repetition, "measured", measured)
     monkeypatch.setattr(repetition, "is_traced", lambda *_: False)
-    assert shown(start(ADAPTER), "training_does_not_grow").outcome == outcome
+    assert result_of(start(ADAPTER), "training_does_not_grow").outcome == outcome

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from refgrad.engine.graph import sweep
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
-from refgrad.grading.measurements import Shown, scale, take_measurement
+from refgrad.grading.measurements import Reading, scale, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
 from refgrad.native.adapter import TapeAdapter, find_adapter
@@ -33,7 +33,7 @@ PATIENCE = 2.0
 BEHAVIOURS = {b.id: b for b in all_behaviours() if b.chapter == "scale"}
 
 
-def shown(behaviour: str) -> Shown:
+def result_of(behaviour: str) -> Reading:
     measurement = BEHAVIOURS[f"scale/{behaviour}"].measurement
     assert measurement is not None
     return take_measurement(start(find_adapter("refgrad")), measurement, SMOKE)
@@ -41,7 +41,7 @@ def shown(behaviour: str) -> Shown:
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_the_reference_engine_copes_with_everything(name: str) -> None:
-    assert shown(name.removeprefix("scale/")).outcome == "passed"
+    assert result_of(name.removeprefix("scale/")).outcome == "passed"
 
 
 @pytest.mark.slow
@@ -60,18 +60,18 @@ def test_an_engine_that_lacks_what_a_graph_needs_is_not_asked() -> None:
     adapter = find_adapter("refgrad")
     assert isinstance(adapter, TapeAdapter)
     engine = Engine(replace(adapter, grad=None))
-    assert take_measurement(engine, measurement, SMOKE) == Shown("unsupported", "the engine has no double_backward")
+    assert take_measurement(engine, measurement, SMOKE) == Reading("unsupported", "the engine has no double_backward")
 
 
-def test_recursion_is_told_with_the_size_that_it_fails_at_and_a_program_that_fails_so(
+def test_recursion_is_reported_with_the_failing_size_and_a_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sweep, "reachable", by_recursion)
-    found = shown("long_chain")
-    assert found.outcome == "crashed"
-    assert found.message == "a chain of n operators, n = 1,562: RecursionError; 390 went well"
+    result = result_of("long_chain")
+    assert result.outcome == "crashed"
+    assert result.message == "a chain of n operators, n = 1,562: RecursionError; 390 went well"
     with pytest.raises(RecursionError):
-        exec(found.program, {})
+        exec(result.program, {})
 
 
 BROKEN = [
@@ -84,17 +84,17 @@ BROKEN = [
 
 @pytest.mark.benchmark_run
 @pytest.mark.parametrize(("reachable", "behaviour"), BROKEN)
-def test_what_grows_faster_than_linearly_is_found(
+def test_growth_that_is_faster_than_linear_is_reported(
     monkeypatch: pytest.MonkeyPatch, reachable: Callable[..., Any], behaviour: str
 ) -> None:
     monkeypatch.setattr(sweep, "reachable", reachable)
     monkeypatch.setattr(scale, "LIMITS", {"smoke": PATIENCE})
-    found = shown(behaviour)
-    assert found.outcome == "wrong", found
-    assert "time grows" in found.message
-    assert "process_time" in found.program
-    tried = re.search(r"up to n = ([\d,]+)", found.message)
-    enlarged = re.search(r"for n in \(.*?(\d+)\):", found.program)
+    result = result_of(behaviour)
+    assert result.outcome == "wrong", result
+    assert "time grows" in result.message
+    assert "process_time" in result.program
+    tried = re.search(r"up to n = ([\d,]+)", result.message)
+    enlarged = re.search(r"for n in \(.*?(\d+)\):", result.program)
     assert tried is not None
     assert enlarged is not None
     assert int(enlarged[1]) == 4 * int(tried[1].replace(",", ""))  # there it is plain
@@ -105,9 +105,9 @@ def test_every_behaviour_is_broken_by_one_of_these() -> None:
 
 
 @pytest.mark.parametrize("behaviour", ["long_chain", "many_leaves", "fan_out"])
-def test_where_no_path_is_double_a_walk_of_paths_is_no_fault(monkeypatch: pytest.MonkeyPatch, behaviour: str) -> None:
+def test_a_traversal_by_paths_is_no_fault_if_no_path_is_double(monkeypatch: pytest.MonkeyPatch, behaviour: str) -> None:
     monkeypatch.setattr(sweep, "reachable", by_every_path)
-    assert shown(behaviour).outcome == "passed"
+    assert result_of(behaviour).outcome == "passed"
 
 
 def arriving(change: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -118,18 +118,20 @@ def arriving(change: Callable[[Any], Any]) -> Callable[..., Any]:
 
 def test_what_is_wrong_in_the_small_is_not_blamed_on_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep.Sweep, "arrival", arriving(lambda cotangent: 2 * cotangent))
-    found = shown("long_chain")
-    assert found.outcome == "inconclusive"
-    assert found.message.endswith("n = 2: the gradient of leaf 1 is 2.0, but it should be 1.0")
+    result = result_of("long_chain")
+    assert result.outcome == "inconclusive"
+    assert result.message.endswith("n = 2: the gradient of leaf 1 is 2.0, but it should be 1.0")
 
 
-def test_numbers_that_are_wrong_for_large_graphs_only_are_told_with_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_that_are_wrong_only_for_large_graphs_are_reported_with_the_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     count = itertools.count(1)
     monkeypatch.setattr(sweep.Sweep, "arrival", arriving(lambda cotangent: cotangent * (next(count) % 1000 != 0)))
-    found = shown("many_leaves")
-    assert found.outcome == "wrong"
-    assert "n leaves, n = " in found.message
-    assert found.program.endswith("))\n")
+    result = result_of("many_leaves")
+    assert result.outcome == "wrong"
+    assert "n leaves, n = " in result.message
+    assert result.program.endswith("))\n")
 
 
 @pytest.mark.parametrize("graph", [name for name, g in LARGE_GRAPHS.items() if not g.calls and g.order == 1])
@@ -140,7 +142,7 @@ def test_the_closed_forms_are_those_of_small_graphs_by_finite_differences(graph:
     for n in (2, 3, 5):
         leaves = eval(family.leaves, {"n": n})
         body = "\n".join(family.body(Library(engine)))
-        for at, due in enumerate(family.gradients(n)):
+        for at, expected in enumerate(family.gradients(n)):
             values = []
             for step in (1e-4, -1e-4):
                 moved = [engine.make(Constant.of(np.array(v)), requires_grad=False) for v in leaves]
@@ -148,7 +150,7 @@ def test_the_closed_forms_are_those_of_small_graphs_by_finite_differences(graph:
                 scope = {**engine.namespace, "n": n, "leaves": tuple(moved)}
                 exec(body, scope)
                 values.append(scope["y"].item())
-            assert (values[0] - values[1]) / 2e-4 == pytest.approx(due, rel=1e-6)
+            assert (values[0] - values[1]) / 2e-4 == pytest.approx(expected, rel=1e-6)
 
 
 # Growth ---------------------------------------------------------------------------------------------------------------
@@ -189,28 +191,28 @@ def test_linear_times_pass(seconds: Callable[[int], float]) -> None:
 
 @pytest.mark.parametrize("seconds", [lambda n: 1e-9 * n * n, lambda n: 1e-5 * n + 1e-9 * n * n, lambda n: 1e-13 * n**3])
 def test_steeper_times_do_not(seconds: Callable[[int], float]) -> None:
-    found = measured(seconds, steady())
-    assert found.steep
-    assert found.described in {"time grows about as n^2", "time grows about as n^3"}
+    result = measured(seconds, steady())
+    assert result.steep
+    assert result.described in {"time grows about as n^2", "time grows about as n^3"}
 
 
 def test_a_disturbance_that_does_not_last_accuses_nobody() -> None:
-    disturbed = iter([1, 1, 1, 1, 1, 3, 8, *[1.0] * 100])
-    assert not measured(lambda n: 1e-6 * n, disturbed).steep
+    slowed = iter([1, 1, 1, 1, 1, 3, 8, *[1.0] * 100])
+    assert not measured(lambda n: 1e-6 * n, slowed).steep
 
 
 def test_a_disturbance_of_the_second_measurements_does_not_either() -> None:
-    disturbed = iter([1, 1, 1, 1, 1, 3, 8, 1, 1, 4, 9, *[1.0] * 100])
-    assert not measured(lambda n: 1e-6 * n, disturbed).steep
+    slowed = iter([1, 1, 1, 1, 1, 3, 8, 1, 1, 4, 9, *[1.0] * 100])
+    assert not measured(lambda n: 1e-6 * n, slowed).steep
 
 
-def test_what_would_take_too_long_is_left_out_and_growth_told_from_the_rest() -> None:
-    found = measured(lambda n: 1e-8 * n * n, steady(), limit=20.0)
-    assert found.left_out == 50_000
-    assert found.steep
+def test_sizes_that_would_take_too_long_are_left_out_of_the_growth() -> None:
+    result = measured(lambda n: 1e-8 * n * n, steady(), limit=20.0)
+    assert result.left_out == 50_000
+    assert result.steep
 
 
 def test_a_slow_engine_is_no_steep_one() -> None:
-    found = measured(lambda n: 1e-3 * n, steady(), limit=20.0)
-    assert found.left_out == 25_000
-    assert not found.steep
+    result = measured(lambda n: 1e-3 * n, steady(), limit=20.0)
+    assert result.left_out == 25_000
+    assert not result.steep

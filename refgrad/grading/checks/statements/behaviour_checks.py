@@ -123,7 +123,7 @@ class _Trial:
             return cls(scenario, Finding("passed"))
         wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of([v]).allows(scenario)]
         of_gradients = (each.id for each in wrong if each.chapter == SecondOrderCheck.CHAPTER)
-        alone = bench.reliance.wrong_alone(scenario, [each.operator for each in wrong])
+        alone = bench.reliance.wrong_in_isolation(scenario, [each.operator for each in wrong])
         return cls(scenario, finding, f"operators/{alone}" if alone else next(of_gradients, ""))
 
 

@@ -14,12 +14,12 @@ Lines = Callable[[Library], list[str]]
 class Exercise:
     """A program that notes numbers under labels, and the expected number of each label.
 
-    ``due`` has an integer for each label, or None if no gradient is expected, in which case zero is right as well. Each
-    label may be noted many times. ``fields`` are the fields of an adapter that the program needs.
+    ``expected`` has an integer for each label, or None if no gradient is expected, in which case zero is right as well.
+    Each label may be noted many times. ``fields`` are the fields of an adapter that the program needs.
     """
 
     what: str
-    due: Mapping[str, float | None]
+    expected: Mapping[str, float | None]
     tape: Lines
     functional: Lines | None = None
     operators: tuple[str, ...] = ("add", "multiply")
@@ -37,9 +37,9 @@ def note(label: str, number: str) -> str:
     return f"note({label!r}, {number})"
 
 
-def less(array: str, due: str) -> str:
-    """Return the expression of the number in an array minus ``due``; None stays None."""
-    return f"less({array}, {due})"
+def less(array: str, expected: str) -> str:
+    """Return the expression of the number in an array minus ``expected``; None stays None."""
+    return f"less({array}, {expected})"
 
 
 def polynomial(library: Library, x: str = "x") -> str:

@@ -16,9 +16,9 @@ CALL: Final = "what a call adds"
 
 def _compared(number: str) -> list[str]:
     return [
-        f"found_value, found_slope = slope({number})",
-        note(VALUE, less("found_value", f"({number} * {number} + {number})")),
-        note(SLOPE, less("found_slope", f"(2 * {number} + 1)")),
+        f"seen_value, seen_slope = slope({number})",
+        note(VALUE, less("seen_value", f"({number} * {number} + {number})")),
+        note(SLOPE, less("seen_slope", f"(2 * {number} + 1)")),
     ]
 
 
@@ -98,7 +98,7 @@ def _alive_pullbacks(library: Library) -> list[str]:
     ]
 
 
-LATE: Final[Mapping[str, Exercise]] = MappingProxyType({
+DELAYED: Final[Mapping[str, Exercise]] = MappingProxyType({
     "again": Exercise(
         "three programs in turn, 300 times, with the garbage collector now and then",
         {VALUE: 0.0, SLOPE: 0.0},
@@ -123,7 +123,7 @@ LATE: Final[Mapping[str, Exercise]] = MappingProxyType({
         "500 resets of one leaf", {"the gradient after every reset": 7.0}, _resets, features=("zero_grad",)
     ),
     "alive": Exercise(
-        "many graphs, walked in another order than they were made", {SLOPE: 0.0}, _alive, _alive_pullbacks
+        "many graphs, differentiated in another order than they were built", {SLOPE: 0.0}, _alive, _alive_pullbacks
     ),
 })
 """Exercises by the name that rows use."""

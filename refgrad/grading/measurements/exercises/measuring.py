@@ -12,16 +12,16 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Error
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.grading.measurements.exercises.exercise import Exercise
-from refgrad.grading.measurements.exercises.late import LATE
+from refgrad.grading.measurements.exercises.late import DELAYED
 from refgrad.grading.measurements.exercises.regions import REGIONS
 from refgrad.grading.measurements.exercises.several import SEVERAL
 from refgrad.grading.measurements.exercises.threads import THREADS
-from refgrad.grading.measurements.shown import Shown
+from refgrad.grading.measurements.result import Reading
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, Library, RaisedError, function
 from refgrad.native.observation import Raised
 
-EXERCISES: Final[Mapping[str, Exercise]] = MappingProxyType({**LATE, **SEVERAL, **THREADS, **REGIONS})
+EXERCISES: Final[Mapping[str, Exercise]] = MappingProxyType({**DELAYED, **SEVERAL, **THREADS, **REGIONS})
 """Exercises by the name that rows use."""
 
 NOTES: Final = """\
@@ -29,8 +29,8 @@ def number(array):
     return None if array is None else float(np.asarray(array).reshape(()))
 
 
-def less(array, due):
-    return None if array is None else number(array) - due
+def less(array, subtrahend):
+    return None if array is None else number(array) - subtrahend
 
 
 def note(label, array):  # count how often which number came
@@ -42,11 +42,11 @@ noted = {}
 """
 
 
-def measure_exercises(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Shown:  # noqa: ARG001
+def measure_exercises(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:  # noqa: ARG001
     """Run exercises, compare all noted numbers, and return the worst result, without unsupported exercises."""
-    shown = [_shown(EXERCISES[case], Library(engine)) for case in parameters["cases"]]
-    tried = [each for each in shown if each.outcome != "unsupported"]
-    worst = min(tried or shown, key=lambda each: OUTCOMES.index(each.outcome))
+    results = [_result_of(EXERCISES[case], Library(engine)) for case in parameters["cases"]]
+    tried = [each for each in results if each.outcome != "unsupported"]
+    worst = min(tried or results, key=lambda each: OUTCOMES.index(each.outcome))
     return replace(worst, examples=max(1, len(tried)))
 
 
@@ -57,23 +57,23 @@ def exercises_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
     return _program(_text(offered[0], library), library) if offered else ""
 
 
-def _shown(exercise: Exercise, library: Library) -> Shown:
+def _result_of(exercise: Exercise, library: Library) -> Reading:
     lacking = _lacking(exercise, library)
     if lacking:
-        return Shown("unsupported", f"the engine has no {lacking}")
+        return Reading("unsupported", f"the engine has no {lacking}")
     text = _text(exercise, library)
     try:
         (seen,) = library.run(text, timed=False)
     except RaisedError as error:
         return _raised(exercise, error, _program(text, library))
     except EndingError as error:
-        told = f"{exercise.what}: {error.ending.detail}"
-        return Shown(error.ending.outcome, told, _program(text, library))
+        message = f"{exercise.what}: {error.ending.detail}"
+        return Reading(error.ending.outcome, message, _program(text, library))
     faults = list(_faults(exercise, {label: [tuple(each) for each in counts] for label, counts in seen.data}))
     if not faults:
-        return Shown("passed", f"{exercise.what}: all numbers are right")
-    outcome, told = min(faults, key=lambda fault: OUTCOMES.index(fault[0]))
-    return Shown(outcome, f"{exercise.what}: {told}", _program(text, library), operators=exercise.operators)
+        return Reading("passed", f"{exercise.what}: all numbers are right")
+    outcome, message = min(faults, key=lambda fault: OUTCOMES.index(fault[0]))
+    return Reading(outcome, f"{exercise.what}: {message}", _program(text, library), operators=exercise.operators)
 
 
 def _program(text: str, library: Library) -> str:
@@ -96,12 +96,12 @@ def _text(exercise: Exercise, library: Library) -> str:
     return "\n\n".join(["import gc\nimport threading\n", NOTES, function("attempt()", lines)])
 
 
-def _raised(exercise: Exercise, error: RaisedError, program: str) -> Shown:
+def _raised(exercise: Exercise, error: RaisedError, program: str) -> Reading:
     if "NotImplementedError" in error.bases:
         raise error
     fact = Error(error=Raised(error.type, str(error).removeprefix(f"{error.type}: "), tuple(error.bases)))
-    told = f"{exercise.what}: raised {error}"
-    return Shown("unexpected-error", told, program, fact=fact, operators=exercise.operators)
+    message = f"{exercise.what}: raised {error}"
+    return Reading("unexpected-error", message, program, fact=fact, operators=exercise.operators)
 
 
 Counts = Sequence[tuple[float | None, int]]
@@ -109,12 +109,12 @@ Counts = Sequence[tuple[float | None, int]]
 
 def _faults(exercise: Exercise, noted: Mapping[str, Counts]) -> Iterator[tuple[Outcome, str]]:
     """Yield the failures of each label, as outcome and message."""
-    return chain.from_iterable(_of_label(label, due, noted.get(label, [])) for label, due in exercise.due.items())
+    return chain.from_iterable(_of_label(label, n, noted.get(label, [])) for label, n in exercise.expected.items())
 
 
-def _of_label(label: str, due: float | None, counts: Counts) -> Iterator[tuple[Outcome, str]]:
+def _of_label(label: str, expected: float | None, counts: Counts) -> Iterator[tuple[Outcome, str]]:
     runs = sum(count for _, count in counts)
-    wrong = [(number, count) for number, count in counts if not _is_right(number, due)]
+    wrong = [(number, count) for number, count in counts if not _is_right(number, expected)]
     if not counts:
         yield "missing", f"{label} was never noted"
     for number, _ in wrong[:1]:
@@ -122,8 +122,8 @@ def _of_label(label: str, due: float | None, counts: Counts) -> Iterator[tuple[O
         if number is None:
             yield "missing", f"{label} is missing{often}"
         else:
-            yield "wrong", f"{label} is {number!r}, but it should be {due or 0.0!r}{often}"
+            yield "wrong", f"{label} is {number!r}, but it should be {expected or 0.0!r}{often}"
 
 
-def _is_right(number: float | None, due: float | None) -> bool:
-    return number in {None, 0.0} if due is None else number == due
+def _is_right(number: float | None, expected: float | None) -> bool:
+    return number in {None, 0.0} if expected is None else number == expected

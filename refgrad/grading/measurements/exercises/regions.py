@@ -19,22 +19,22 @@ def _backward_in_hook(tensor: str) -> Lines:
         return [
             *slope(library).splitlines(),
             "",
-            "found = []",
+            "received = []",
             "",
             f"w = {leaf(library, '5.0')}",
             f"inner = {polynomial(library, 'w')}",
             "",
             "def inside(gradient):",
             f"    {library.backward('inner')}",
-            f"    found.append({library.gradient('w')})",
+            f"    received.append({library.gradient('w')})",
             "",
             f"x = {leaf(library, '3.0')}",
             f"y = {library.apply('multiply', 'x', 'x')}",
             f"handle = {hook}",
             f"z = {library.apply('multiply', 'y', 'x')}",
             library.backward("z"),
-            note("how often the hook ran", "len(found)"),
-            "for gradient in found:",
+            note("how often the hook ran", "len(received)"),
+            "for gradient in received:",
             f"    {note('the gradient of the inner graph', 'gradient')}",
             note("the gradient of the outer graph", library.gradient("x")),
             note("the gradient of the next graph", "slope(7)[1]"),
@@ -68,16 +68,16 @@ def _outlived(*lines: str) -> Lines:
             f"    return {polynomial(library)}",
             "",
             *(line.format(region=region, around=around) for line in lines),
-            note("the gradient of what was made inside", "gradient_of(y)"),
-            note("the gradient of what was made behind", "gradient_of(forward())"),
+            note("the gradient of what was computed inside the region", "gradient_of(y)"),
+            note("the gradient of what was computed after the region", "gradient_of(forward())"),
         ]
 
     return written
 
 
-DUE: Final[Mapping[str, float | None]] = MappingProxyType({
-    "the gradient of what was made inside": None,
-    "the gradient of what was made behind": 7.0,
+EXPECTED: Final[Mapping[str, float | None]] = MappingProxyType({
+    "the gradient of what was computed inside the region": None,
+    "the gradient of what was computed after the region": 7.0,
 })
 
 GENERATOR: Final = ("def work():", "    y = forward()", "    yield y", "    yield forward()", "")
@@ -86,17 +86,17 @@ REGION_IN_GENERATOR: Final = ("def work():", "    with {region}:", *(f"    {line
 
 def _of_region(what: str, *lines: str, around: bool = False) -> Exercise:
     fields = ("no_grad_around",) if around else ()
-    return Exercise(what, DUE, _outlived(*lines), features=("no_grad",), fields=fields)
+    return Exercise(what, EXPECTED, _outlived(*lines), features=("no_grad",), fields=fields)
 
 
 def _of_hook(what: str, tensor: str) -> Exercise:
-    due = {
+    expected = {
         "how often the hook ran": 1.0,
         "the gradient of the inner graph": 11.0,
         "the gradient of the outer graph": 27.0,
         "the gradient of the next graph": 15.0,
     }
-    return Exercise(what, due, _backward_in_hook(tensor), features=("hooks",))
+    return Exercise(what, expected, _backward_in_hook(tensor), features=("hooks",))
 
 
 REGIONS: Final[Mapping[str, Exercise]] = MappingProxyType({
@@ -125,8 +125,8 @@ REGIONS: Final[Mapping[str, Exercise]] = MappingProxyType({
     ),
     "decorated_error": _of_region(
         "a function in which nothing is recorded, and that raises",
-        *("def work():", "    made.append(forward())", "    raise KeyError", "", "made = []"),
-        *("try:", "    ({around})()", "except KeyError:", "    pass", "y = made[0]"),
+        *("def work():", "    results.append(forward())", "    raise KeyError", "", "results = []"),
+        *("try:", "    ({around})()", "except KeyError:", "    pass", "y = results[0]"),
         around=True,
     ),
     "decorated_recursion": _of_region(
@@ -146,7 +146,7 @@ REGIONS: Final[Mapping[str, Exercise]] = MappingProxyType({
         around=True,
     ),
     "suspended_generator": _of_region(
-        "a graph beside a generator in which nothing is recorded",
+        "a graph next to a generator in which nothing is recorded",
         *(*GENERATOR, "generator = ({around})()", "y = next(generator)"),
         around=True,
     ),

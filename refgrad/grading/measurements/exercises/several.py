@@ -46,26 +46,24 @@ def _asked(outputs: str, tensors: str) -> Lines:
             f"gradients = list({library.template(library.tape.grads, **fields)})",
             note("how many gradients there are", "len(gradients)"),
             "gradients += [None] * 3",
-            *_shown(library, len(tensors.split())),
+            *_noted(library, len(tensors.split())),
             *_left(library),
         ]
 
     return lines
 
 
-def _shown(library: Library, count: int) -> list[str]:
+def _noted(library: Library, count: int) -> list[str]:
     """Return the lines that note gradients, which are tensors or None."""
-    lines = []
-    for place in range(count):
-        lines += [f"each = gradients[{place}]"]
-        lines += [note(f"gradient {place + 1}", f"None if each is None else {library.value('each')}")]
-    return lines
+    number = f"None if each is None else {library.value('each')}"
+    pairs = [[f"each = gradients[{index}]", note(f"gradient {index + 1}", number)] for index in range(count)]
+    return [line for pair in pairs for line in pair]
 
 
-def _due(*gradients: float | None) -> dict[str, float | None]:
-    due: dict[str, float | None] = {"how many gradients there are": float(len(gradients))}
-    due |= {f"gradient {place}": gradient for place, gradient in enumerate(gradients, 1)}
-    return due | dict.fromkeys((f"what is left in {name}" for name in LEAVES), None)
+def _expected(*gradients: float | None) -> dict[str, float | None]:
+    expected: dict[str, float | None] = {"how many gradients there are": float(len(gradients))}
+    expected |= {f"gradient {index}": gradient for index, gradient in enumerate(gradients, 1)}
+    return expected | dict.fromkeys((f"what is left in {name}" for name in LEAVES), None)
 
 
 def _sent(outputs: str) -> Lines:
@@ -85,7 +83,7 @@ def _received(x: float, y: float) -> dict[str, float | None]:
 
 def _of_asking(what: str, outputs: str, tensors: str, *gradients: float | None) -> Exercise:
     asked = _asked(outputs, tensors)
-    return Exercise(what, _due(*gradients), asked, operators=("multiply",), fields=("grads",))
+    return Exercise(what, _expected(*gradients), asked, operators=("multiply",), fields=("grads",))
 
 
 def _of_sending(what: str, outputs: str, x: float, y: float) -> Exercise:
@@ -99,7 +97,7 @@ SEVERAL: Final[Mapping[str, Exercise]] = MappingProxyType({
     "unused_leaf": _of_asking("gradients by two leaves, and one that nothing uses", "q", "x z y", 12.0, None, 4.0),
     "repeated_leaf": _of_asking("gradients by one leaf that is asked for twice", "q", "x y x", 12.0, 4.0, 12.0),
     "repeated_output": _of_asking("gradients of one output that is given twice", "p p", "x y", 33.0, 22.0),
-    "computed_tensor": _of_asking("gradients by a computed tensor and by a leaf behind it", "q", "p x", 2.0, 12.0),
+    "computed_tensor": _of_asking("gradients by a computed tensor and by a leaf of it", "q", "p x", 2.0, 12.0),
     "output_by_itself": _of_asking("gradients of two outputs by one of them", "p q", "p y", 21.0, 42.0),
     "backward_from_several": _of_sending("a backward from two outputs, one made of the other", "p q", 123.0, 42.0),
     "backward_in_another_order": _of_sending("a backward from two outputs, the later one first", "q p", 42.0, 24.0),

@@ -37,9 +37,9 @@ def _work(lines: Sequence[str]) -> list[str]:
 
 
 def _own_graphs(library: Library) -> list[str]:
-    lines = ["for _ in range(100):", "    found.append((k, slope(k)[1]))"]
-    after = ["for k, gradient in found:", f"    {note(SLOPE, less('gradient', '(2 * k + 1)'))}"]
-    return [*slope(library).splitlines(), "", "found = []", *_work(lines), *_in_threads("work", 4), *after]
+    lines = ["for _ in range(100):", "    received.append((k, slope(k)[1]))"]
+    after = ["for k, gradient in received:", f"    {note(SLOPE, less('gradient', '(2 * k + 1)'))}"]
+    return [*slope(library).splitlines(), "", "received = []", *_work(lines), *_in_threads("work", 4), *after]
 
 
 def _shared_leaf(library: Library) -> list[str]:
@@ -52,23 +52,23 @@ def _shared_leaf(library: Library) -> list[str]:
         "for _ in range(100):",
         f"    y = {polynomial(library)}",
         f"    gradient = {asked}[0]",
-        f"    found.append({library.value('gradient')})",
+        f"    received.append({library.value('gradient')})",
     ]
-    after = ["for gradient in found:", f"    {note('every gradient', 'gradient')}"]
-    return [f"x = {leaf(library, '3.0')}", "found = []", *_work(lines), *_in_threads("work", 4), *after]
+    after = ["for gradient in received:", f"    {note('every gradient', 'gradient')}"]
+    return [f"x = {leaf(library, '3.0')}", "received = []", *_work(lines), *_in_threads("work", 4), *after]
 
 
 def _modes(library: Library) -> list[str]:
     """Return the lines that run a thread while the main thread is inside of a region without recording."""
     assert library.tape is not None
     region = library.template(library.tape.no_grad)
-    lines = ["found.append(slope(k)[1])"]
+    lines = ["received.append(slope(k)[1])"]
     held = [
         f"with {region}:",
         *(f"    {line}".rstrip() for line in _in_threads("work", 1)),
-        note("the gradient of a thread beside the region", "found[0]"),
+        note("the gradient of a thread next to the region", "received[0]"),
     ]
-    return [*slope(library).splitlines(), "", "found = []", *_work(lines), *held]
+    return [*slope(library).splitlines(), "", "received = []", *_work(lines), *held]
 
 
 def _mode_of_another(library: Library) -> list[str]:
@@ -93,7 +93,7 @@ def _mode_of_another(library: Library) -> list[str]:
         "finally:",
         "    done.set()",
         "    thread.join()",
-        note("the gradient beside the region of a thread", "gradient"),
+        note("the gradient next to the region of a thread", "gradient"),
     ]
 
 
@@ -113,14 +113,14 @@ THREADS: Final[Mapping[str, Exercise]] = MappingProxyType({
     ),
     "region_around_a_thread": Exercise(
         "a thread that is started inside of a region",
-        {"the gradient of a thread beside the region": 3.0},
+        {"the gradient of a thread next to the region": 3.0},
         _modes,
         features=("no_grad",),
         fields=("threads",),
     ),
     "region_in_a_thread": Exercise(
-        "a graph beside a thread that is inside of a region",
-        {"the gradient beside the region of a thread": 3.0},
+        "a graph next to a thread that is inside of a region",
+        {"the gradient next to the region of a thread": 3.0},
         _mode_of_another,
         features=("no_grad",),
         fields=("threads",),

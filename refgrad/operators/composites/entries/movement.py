@@ -25,15 +25,16 @@ from refgrad.operators.composites.entries.rearrangement import (
 from refgrad.operators.structure import refuse_size
 
 Pair = tuple[int, int]
+Widths = tuple[Pair, ...]
 
 
-def pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: float) -> Any:
+def pad(ops: Operators, x: Any, *, pad_width: Widths, value: float) -> Any:
     """Pad each axis with ``value`` before and after its entries. Raises ValueError for a scalar."""
     required(len(x.shape) > 0, "a scalar has nothing around it")
     return constant_pad(ops, x, pad_width=pad_width, value=value)
 
 
-def constant_pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: float) -> Any:
+def constant_pad(ops: Operators, x: Any, *, pad_width: Widths, value: float) -> Any:
     """Pad each axis with ``value`` before and after its entries; a negative width cuts entries off."""
     (positions,) = positions_of(x.shape)
     required(len(pad_width) == len(x.shape), "pad_width needs a pair of widths for each axis")
@@ -44,9 +45,7 @@ def constant_pad(ops: Operators, x: Any, *, pad_width: tuple[Pair, ...], value: 
     return filled(ops, [x], np.pad(cut, widths, constant_values=BLANK) if widths else cut, value)
 
 
-def pad_by_copies(
-    positions: Positions, *, pad_width: tuple[Pair, ...], mode: Literal["reflect", "edge", "wrap"]
-) -> Positions:
+def pad_by_copies(positions: Positions, *, pad_width: Widths, mode: Literal["reflect", "edge", "wrap"]) -> Positions:
     """Pad each axis with copies of entries: mirrored without the border, of the border, or from the other side."""
     required(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
     room = {"reflect": -1, "edge": 1 << 30, "wrap": 0}[mode]

@@ -12,7 +12,7 @@ from refgrad.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Reading:
     """The result of a measurement, the program of the engine's own library that shows it, and how much was tried.
 
     ``message`` does not depend on the speed or load of the machine. The measured ``figures``, ``growth`` and ``held``
