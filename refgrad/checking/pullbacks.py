@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError
-from refgrad.checking.libraries.nearness import NEARBY_TOLERANCE, near
-from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given, as_real
+from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
@@ -20,40 +19,39 @@ from refgrad.native.statements import Name
 from refgrad.scenario.formats import least_precise
 
 REUSABLE = frozenset({"retain_graph", "accumulate", "zero_grad", "seed"})
-"""What an engine needs for several backward calls through one recorded graph."""
+"""Features that several backward calls through one recorded graph need."""
 
 Seeds = Sequence[Array | None]
-"""The cotangent of each output; None where an output takes no part."""
+"""The cotangent of each output; None for an output that takes no part."""
 
 Gradients = tuple[Array | None, ...]
 
-
 Watching = Callable[[Sequence[Any]], AbstractContextManager[Any]]
-"""What surrounds the run of a function, of which it is told the checked inputs."""
+"""Function that takes the checked inputs and returns a context in which the function under test runs."""
 
 
 def unwatched(leaves: Sequence[Any]) -> AbstractContextManager[None]:
-    """Let the function run by itself."""
+    """Return a context that does nothing."""
     del leaves
     return nullcontext()
 
 
 class SideEffectError(Exception):
-    """The function or its backward does what it must not beside its numbers; the message says what.
+    """The function or its backward has a forbidden side effect, which the message names.
 
-    It writes to what it was given, or gives another value when it is differentiated.
+    It writes to an input or a seed, or has another value when it is differentiated.
     """
 
 
 class Runnable(Protocol):
-    """What is needed of a subject."""
+    """The part of a subject that a pullback needs."""
 
     engine: Engine
     library: Library
     positions: tuple[int, ...]
 
     def name_of(self, position: int) -> str:
-        """Name an input."""
+        """Return the name of an input."""
 
     def arguments(self, point: Arrays, make: Callable[[int, Array], Any] | None = None) -> list[Any]:
         """Return the leaves of the arguments at a point."""
@@ -62,14 +60,14 @@ class Runnable(Protocol):
         """Return the outputs."""
 
     def applied(self, *primals: Any) -> tuple[Any, ...]:
-        """Return the outputs as a function of the checked inputs alone."""
+        """Return the outputs for other checked inputs."""
 
 
 class Pullback:
     """The function run forward once, and its gradients under any seeds."""
 
     runs_by_itself = False
-    """Whether a backward runs the function anew: nothing of one run is left to the next."""
+    """True if a backward runs the function anew, so that no state is left to the next one."""
 
     outputs: Arrays
     kinds: tuple[Kind, ...]
@@ -86,9 +84,9 @@ class Pullback:
 
     @cached_property
     def active(self) -> tuple[bool, ...]:
-        """Which outputs can be run backward from.
+        """Mask of the outputs that can be run backward.
 
-        Those are the floating ones; of an engine that says which of these were recorded those alone, if there are any.
+        Those are the floating ones; if the engine says which of these were recorded, only those, if there are any.
         """
         floating = tuple(kind.floating for kind in self.kinds)
         recorded = tuple(
@@ -99,7 +97,7 @@ class Pullback:
 
     @cached_property
     def precision(self) -> str:
-        """The coarsest dtype on the way."""
+        """Coarsest dtype of the inputs, the outputs and the values between them."""
         dtypes = {self.library.kind(leaf).part for leaf in self.leaves} | {kind.part for kind in self.kinds}
         dtypes.update(self.library.inner_dtypes(self.subject, self.tensors))
         return least_precise(dtypes)
@@ -113,21 +111,21 @@ class Pullback:
         self.refuse_writes("the function")
 
     def gradients(self, seeds: Seeds) -> Gradients:
-        """Return the gradient of each checked input; None where none arrives.
+        """Return the gradient of each checked input, None if there is none.
 
-        Raises SubjectError where the backward raises, and SideEffectError where it writes to an input or a seed.
+        Raises SubjectError if the backward raises, and SideEffectError if it writes to an input or a seed.
         """
         raise NotImplementedError
 
     def seeded(self, seeds: Seeds) -> Iterator[tuple[int, Array, Any]]:
-        """Yield the outputs that take part, each with its seed as an array and as a tensor."""
+        """Yield the outputs with a seed, each with its seed as an array and as a tensor."""
         for k, seed in enumerate(seeds):
             if seed is not None and getattr(self.tensors[k], "requires_grad", True):
                 yield k, seed, self.library.seed(seed, self.kinds[k])
 
     @contextmanager
     def backward_from(self, output: int) -> Iterator[None]:
-        """Say of an exception that the backward raised it; what is not there at all is unsupported."""
+        """Convert exceptions of the backward. If there is no backward at all, it is unsupported."""
         try:
             yield
         except (SubjectError, UnsupportedError):
@@ -139,23 +137,23 @@ class Pullback:
             raise SubjectError(f"the backward from output {output} raised {raised.text}", backward=True) from error
 
     def refuse_writes(self, who: str) -> None:
-        """Raise SideEffectError where an input is no longer what it was."""
+        """Raise SideEffectError if an input has changed."""
         for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
             if not _unchanged(self.library.values(leaf), array):
                 raise SideEffectError(f"{who} writes to input {self.subject.name_of(i)}")
 
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
-        """Raise SideEffectError where a seed is no longer what it was."""
-        wanted = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
-        if not _same(wanted, self.library.values(tensor)):
+        """Raise SideEffectError if a seed has changed."""
+        expected = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
+        if not _same(expected, self.library.values(tensor)):
             raise SideEffectError(f"the backward writes to the seed of output {output}")
 
 
 class DirectPullback(Pullback):
-    """Asks a library for the gradients by some leaves, which leaves all others as they are."""
+    """Pullback of a library that returns gradients without storing them in the leaves."""
 
     def __init__(self, subject: Runnable, point: Arrays, watching: Watching = unwatched) -> None:
-        """Record the function at a point; no gradient has been returned yet."""
+        """Record the function at a point."""
         super().__init__(subject, point, watching)
         self.returned: list[tuple[int, Any, Array]] = []
 
@@ -164,14 +162,14 @@ class DirectPullback(Pullback):
         taking_part = list(self.seeded(seeds))
         if not taking_part:
             return (None,) * len(self.leaves)
-        places, arrays, tensors = zip(*taking_part, strict=True)
-        with self.backward_from(places[0]):
-            found = self.library.gradients([self.tensors[k] for k in places], self.leaves, tensors)
+        outputs, arrays, tensors = zip(*taking_part, strict=True)
+        with self.backward_from(outputs[0]):
+            found = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
         for i, earlier, array in self.returned:
             if not _same(self.library.read_gradient(earlier), array):
-                told = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
-                raise SideEffectError(f"the backward writes to {told}")
-        for k, array, tensor in zip(places, arrays, tensors, strict=True):
+                what = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
+                raise SideEffectError(f"the backward writes to {what}")
+        for k, array, tensor in zip(outputs, arrays, tensors, strict=True):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the backward")
         result = tuple(None if each is None else self.library.read_gradient(each) for each in found)
@@ -181,10 +179,10 @@ class DirectPullback(Pullback):
 
 
 class TapePullback(Pullback):
-    """Runs the outputs backward one by one, and reads what arrived in the leaves."""
+    """Pullback of an engine that runs the outputs backward one by one and stores gradients in the leaves."""
 
     def gradients(self, seeds: Seeds) -> Gradients:
-        """Return the gradients, from one recording where the engine can do so."""
+        """Return the gradients, from one recorded graph if the engine can reuse it."""
         adapter = self.subject.engine.adapter
         assert isinstance(adapter, TapeAdapter)
         totals: list[Array | None] = [None] * len(self.leaves)
@@ -220,12 +218,12 @@ class TapePullback(Pullback):
 
 
 class FunctionalPullback(Pullback):
-    """Asks the engine for the pullback of each output as a function of the checked inputs."""
+    """Pullback of an engine that differentiates each output as a function of the checked inputs."""
 
     runs_by_itself = True
 
     def __init__(self, subject: Runnable, point: Arrays, watching: Watching = unwatched) -> None:
-        """Run the function at a point; nothing has been pulled back yet."""
+        """Run the function at a point."""
         super().__init__(subject, point, watching)
         self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
 
@@ -257,7 +255,7 @@ class FunctionalPullback(Pullback):
 
 
 def pullback_of(subject: Runnable, point: Arrays, watching: Watching = unwatched) -> Pullback:
-    """Return the pullback in the way of the engine."""
+    """Return the pullback for the kind of the engine."""
     if isinstance(subject.engine.adapter, FunctionalAdapter):
         return FunctionalPullback(subject, point, watching)
     way = DirectPullback if subject.library.direct else TapePullback
@@ -265,13 +263,13 @@ def pullback_of(subject: Runnable, point: Arrays, watching: Watching = unwatched
 
 
 def refuse_other_value(plain: Array, value: Array, output: int, precision: str) -> None:
-    """Raise SideEffectError where an output is another one, beyond rounding, when the function is differentiated."""
+    """Raise SideEffectError if an output differs by more than rounding when the function is differentiated."""
     if value.shape != plain.shape or not near(plain, value, NEARBY_TOLERANCE[precision]):
         raise SideEffectError(f"output {output} is another value when the function is differentiated")
 
 
 def _unchanged(values: Array, array: Array) -> bool:
-    """Whether the values of a tensor are still these, which are real numbers."""
+    """Return True if the values of a tensor are still those of a real array."""
     return _same(as_real(values) if values.dtype.kind == "c" else values, array)
 
 

@@ -19,18 +19,17 @@ from refgrad.checking.pullbacks import Pullback, Watching, pullback_of, unwatche
 from refgrad.native.engine import Engine
 
 Make = Callable[[int, Array], Any]
-"""What makes a tensor of a checked input, whose number comes first."""
-
+"""Function that makes the tensor of a checked input from its number and its array."""
 
 NO_KIND = Kind("object")
-"""That of what is no tensor."""
+"""Kind of inputs that are no tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A leaf of the arguments: a tensor with its values, or anything else, which is handed on as it is.
+    """A leaf of the arguments: a tensor with its values, or another object, which is passed on unchanged.
 
-    ``name`` is what it is called: ``0``, ``0['w']``, or ``the parameter 'weight'``.
+    ``name`` is ``0``, ``0['w']``, or ``the parameter 'weight'``, for example.
     """
 
     given: Any
@@ -44,7 +43,7 @@ class Subject:
     """A function under test, an engine, and the point at which it is tested."""
 
     def __init__(self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
-        """Take copies of the inputs. Raises UnsupportedError where there is nothing to differentiate by."""
+        """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by."""
         self.engine = engine
         self.library: Library = library_of(engine)
         parameters = self.library.parameters(function)
@@ -62,13 +61,13 @@ class Subject:
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
         self.program: Any = None
-        """What the library writes down of the function, once it has been asked to."""
+        """The library's own program of the function, once it is needed."""
         self.chance = Chance(self.library)
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")
 
     def name_of(self, position: int) -> str:
-        """Name an input as its user would."""
+        """Return the name of an input."""
         return self.inputs[position].name
 
     def at(self, point: Arrays) -> Subject:
@@ -82,7 +81,7 @@ class Subject:
         return other
 
     def raised(self) -> Subject | None:
-        """Return the same function computed in float64 all the way; None where that cannot be."""
+        """Return the same function with all operations in float64, or None if that is impossible."""
         function = self.library.raised(self.function)
         if function is None:
             return None
@@ -92,11 +91,11 @@ class Subject:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the leaves are the arguments themselves."""
+        """Return True if the leaves are the arguments themselves."""
         return all(place.count("[") == 1 and "." not in place for place in self.tree.places)
 
     def spelled(self, names: Sequence[str]) -> str:
-        """Return the call of the function as a program has it, with names for the leaves."""
+        """Return code for the call of the function, with names for the leaves."""
         count = len(names) - len(self.parameters)
         arguments = ", ".join(self.arguments_tree.spell(names[:count]))
         if not self.parameters:
@@ -105,7 +104,7 @@ class Subject:
         return self.library.module_call(pairs, arguments)
 
     def make(self, position: int, array: Array) -> Any:
-        """Return a new tensor for a checked input, in the precision that the array has if that is a finer one."""
+        """Return a new tensor for a checked input, in float64 if the array is, else in the dtype of the input."""
         kind = self.inputs[position].kind
         if array.dtype == np.float64 and kind.part != "float64":
             kind = Kind("complex128" if kind.is_complex else "float64", kind.strides)
@@ -120,7 +119,7 @@ class Subject:
         return self.library.read(tensor)
 
     def arguments(self, point: Arrays, make: Make | None = None) -> list[Any]:
-        """Return the leaves of the arguments at a point: new tensors for what is checked, the rest as it was given."""
+        """Return the leaves of the arguments at a point: new tensors for checked inputs, the others as given."""
         make = make or self.make
         checked = dict(zip(self.positions, point, strict=True))
         return [
@@ -133,20 +132,20 @@ class Subject:
         ]
 
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the outputs that are tensors. Raises SubjectError where the function raises or returns none."""
+        """Return the outputs that are tensors. Raises SubjectError if the function raises or returns none."""
         self.chance.again()
         given = self.tree.build([self._passed(i, argument) for i, argument in enumerate(arguments)])
         try:
             outputs = self.function(*given)
         except Exception as error:
-            if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, as to any other tensor
+            if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, which are leaves here
                 self.copied = True
                 return self.call(arguments)
             raise SubjectError(f"the function raised {type(error).__name__}: {error}") from error
         return self._tensors(outputs)
 
     def applied(self, *primals: Any) -> tuple[Any, ...]:
-        """Return the outputs as a function of the checked inputs alone; the rest is as it was given."""
+        """Return the outputs for other checked inputs; the other inputs are as given."""
         given = dict(zip(self.positions, primals, strict=True))
         return self.call(self.arguments(self.point, lambda position, _: given[position]))
 
@@ -172,23 +171,23 @@ class Subject:
         return found
 
     def values(self, point: Arrays) -> Arrays:
-        """Return the outputs at a point, as arrays."""
+        """Return the outputs at a point as arrays."""
         return tuple(map(self.read, self.call(self.arguments(point))))
 
     def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
-        """Run the function forward, so that its outputs can be run backward."""
+        """Run the function forward, and return its pullback."""
         return pullback_of(self, point, watching)
 
 
 def _name(leaf: Any) -> str:
-    """Say what a leaf is that is no tensor of numbers."""
+    """Return the type of a leaf that is no tensor of numbers, and its dtype if it has one."""
     name, dtype = type(leaf).__name__, getattr(leaf, "dtype", None)
     return name if dtype is None else f"{name} of dtype {dtype}"
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Let neither the function nor the check warn: once for all calls, each of which would take as long as this."""
+    """Suppress the warnings of the function and of the check, once for all calls, as it takes as long as a call."""
     with np.errstate(all="ignore"), catch_warnings(action="ignore"):
         yield
 
@@ -203,15 +202,15 @@ def _read_inputs(library: Library, tree: Any, parameters: dict[str, Any]) -> tup
 
 
 def _checked(library: Library, leaves: Sequence[Any], names: Sequence[str]) -> list[Input]:
-    """Read the leaves; what is of floating point is checked, but only what requires a gradient if some does."""
+    """Read the leaves. Floating-point leaves are checked; if some require a gradient, only those."""
     tensors = [library.is_tensor(leaf) for leaf in leaves]
     floats = [library.counts_floats and isinstance(leaf, float) and not any(tensors) for leaf in leaves]
     read = [
         _input(library, leaf, name, checked=True) if is_tensor or is_float else Input(leaf, name)
         for leaf, name, is_tensor, is_float in zip(leaves, names, tensors, floats, strict=True)
     ]
-    wanted = [x.checked and library.requires_grad(x.given) for x in read]
-    chosen = wanted if any(wanted) else [x.checked for x in read]
+    required = [x.checked and library.requires_grad(x.given) for x in read]
+    chosen = required if any(required) else [x.checked for x in read]
     return [x if x.checked == taken else replace(x, checked=taken) for x, taken in zip(read, chosen, strict=True)]
 
 

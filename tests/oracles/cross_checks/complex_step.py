@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, keywords
 from refgrad.operators import Operator, operator_table
-from refgrad.oracles.relevance import leading_to
+from refgrad.oracles.certified.ball_trace import leading_to
 from refgrad.scenario import Apply, Constant, Grad, Jvp, Leaf, Scenario
 from tests.interpreter.batched import Batch
 from tests.interpreter.complex128 import BatchedComplex128, analytic_expression

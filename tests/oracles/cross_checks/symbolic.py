@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator
+from refgrad.oracles.certified.ball_trace import leading_to
 from refgrad.oracles.judgement.limits import limits_met
-from refgrad.oracles.relevance import leading_to
 from refgrad.scenario import Constant, Leaf, Scenario
 
 Contributions = tuple[tuple[str, Constant | None], ...]

@@ -1,12 +1,15 @@
-"""What cannot be differentiated twice is said to be so, and is no wrong gradient."""
+"""Functions that cannot be differentiated twice are unsupported, not wrong; absent gradients count as zeros."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from refgrad import check_gradients
+from refgrad.checking.modes import Modes
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
@@ -73,3 +76,20 @@ def test_another_exception_is_told_as_one() -> None:
 
 def test_a_rule_that_can_be_differentiated_twice_is_right() -> None:
     assert checked(cube(plain)).outcome == "right"
+
+
+MODES = Modes(SimpleNamespace(library=None), np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (None, None, True),
+        (None, np.zeros(2), True),
+        (np.zeros(2), None, True),
+        (None, np.array([0.0, 1.0]), False),
+        (np.array([0.0, 1.0]), None, False),
+    ],
+)
+def test_no_gradient_is_as_good_as_zeros(one: Any, other: Any, *, same: bool) -> None:
+    assert MODES.same(one, other) is same

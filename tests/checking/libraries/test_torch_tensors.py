@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.checking.libraries.torch_raised import raised_mode
+from refgrad.checking.libraries.torch_tensors import raised_mode
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
