@@ -10,8 +10,7 @@ import numpy as np
 
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Arrays
-from refgrad.checking.pullbacks import Seeds, SideEffectError
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Seeds, SideEffectError, Subject
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement.judgement import ALLOWANCE

@@ -13,9 +13,8 @@ import numpy as np
 from refgrad.checking.certified import CertifiedJudge
 from refgrad.checking.differences import UserFunction
 from refgrad.checking.libraries.numbers import Array, Arrays
-from refgrad.checking.pullbacks import Pullback, Seeds
 from refgrad.checking.report import GradientReport
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Pullback, Seeds, Subject
 from refgrad.checking.tracing import Recorder, Untraceable, trace
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge

@@ -9,8 +9,7 @@ import numpy as np
 
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Arrays
-from refgrad.checking.pullbacks import Seeds, SideEffectError
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Seeds, SideEffectError, Subject
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.oracles.slopes.directions import flattened, split
 from refgrad.oracles.slopes.slopes import SCALES, Scale

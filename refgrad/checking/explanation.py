@@ -15,9 +15,8 @@ from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.messages import Sighting, Symptoms, simpler_points, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
-from refgrad.checking.pullbacks import Seeds, SideEffectError
 from refgrad.checking.report import Explanation, GradientReport
-from refgrad.checking.subject import quiet
+from refgrad.checking.subject import Seeds, SideEffectError, quiet
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import DifferencesJudge, halved

@@ -13,10 +13,9 @@ from refgrad.checking import explanation
 from refgrad.checking.check import Check, Deadline, Method
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
-from refgrad.checking.pullbacks import SideEffectError
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
 from refgrad.checking.search import is_strategy, search
-from refgrad.checking.subject import Subject, quiet
+from refgrad.checking.subject import SideEffectError, Subject, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start

@@ -10,9 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
-from refgrad.checking.pullbacks import Seeds
 from refgrad.checking.report import entry_text
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Seeds, Subject
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python

@@ -13,9 +13,8 @@ from refgrad.checking import explanation
 from refgrad.checking.check import Check, Deadline
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Array
-from refgrad.checking.pullbacks import Gradients, Pullback, Seeds, SideEffectError, refuse_other_value
 from refgrad.checking.report import GradientReport, unsupported
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Gradients, Pullback, Seeds, SideEffectError, Subject, refuse_other_value
 from refgrad.scenario.formats import FORMATS
 
 BATCH = 3

@@ -162,7 +162,7 @@ class TorchTensors(Library):
             try:
                 outputs = function(*duals)
             except NotImplementedError as error:
-                raise UnsupportedError(_first_line(error)) from error
+                raise UnsupportedError(str(error).partition("\n")[0]) from error
             parts = [forward.unpack_dual(output) for output in outputs]
         return tuple(part.primal for part in parts), tuple(part.tangent for part in parts)
 
@@ -208,10 +208,6 @@ class TorchTensors(Library):
     def batch(self, seeds: Sequence[Any]) -> Any:
         """Return seeds stacked along a first axis."""
         return self.torch.stack(list(seeds))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 @cache

@@ -68,7 +68,7 @@ SINGLE = 2.0**4
 """Largest factor between a noise and the unit roundoff of float32 that makes the noise look like float32."""
 
 
-class Function(Protocol):
+class Sampled(Protocol):
     """A function at a point, of which values and claimed gradients can be computed at other points, too."""
 
     arrays: Arrays
@@ -91,10 +91,10 @@ class Function(Protocol):
     def gradient(self, entries: Floats, seeds: Seeds) -> Floats | None:
         """Return the flattened gradient at a flattened point, or None if it cannot be computed there."""
 
-    def moved(self, entries: Floats) -> Function | None:
+    def moved(self, entries: Floats) -> Sampled | None:
         """Return the function at another point, or None if it cannot be computed there."""
 
-    def coarser(self) -> Function:
+    def coarser(self) -> Sampled:
         """Return the function as one that computes in float32."""
 
 
@@ -110,7 +110,7 @@ class Directions:
     """The slopes of a function at a point along any direction, and the noise of its values."""
 
     def __init__(
-        self, function: Function, choices: np.random.Generator, is_over: Callable[[], bool] = lambda: False
+        self, function: Sampled, choices: np.random.Generator, is_over: Callable[[], bool] = lambda: False
     ) -> None:
         """Start with an estimate of the noise. Nothing is begun once ``is_over`` returns True."""
         self.function = function
