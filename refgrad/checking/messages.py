@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
+from refgrad.checking.patterns import NEAR
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import Seeds, Subject
 from refgrad.native import calls
@@ -25,9 +26,6 @@ PRINTED_ENTRIES = 64
 
 SHORT_SEED = 12
 """Largest number of entries of a seed that is printed in full."""
-
-NEAR = 1e-6
-"""Tolerance for a ratio that has a meaning."""
 
 KNOWN_RATIOS: Mapping[float, str] = MappingProxyType({
     -1.0: "the sign is flipped",

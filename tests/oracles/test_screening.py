@@ -8,7 +8,17 @@ import pytest
 from refgrad.generation import operator_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
-from refgrad.oracles.screening import ROUNDING, Contributions, Expanded, Sweep, missed_below, slope, weights_by_entry
+from refgrad.oracles.screening import (
+    ROUNDING,
+    Contributions,
+    Duals,
+    Expanded,
+    Sweep,
+    missed_below,
+    slope,
+    weights_by_entry,
+    weights_by_mean,
+)
 from refgrad.scenario import Constant, Scenario, parse
 from tests.benchmarks.checked_graphs import Array, Graph, generated, sized
 
@@ -126,3 +136,25 @@ def test_weights_of_entries_alike_differ_by_a_third_at_most_and_in_sign() -> Non
     sizes = np.abs(weights)
     assert 0.75 < sizes.min() / sizes.max() < 0.77
     assert set(np.sign(weights)) == {-1.0, 1.0}
+
+
+def test_by_mean_an_entry_below_the_mean_adds_as_much_less_to_the_sum() -> None:
+    gradient = np.array([8.0, 8.0, 8.0, 0.8, 0.0])
+    parts = np.abs(weights_by_mean(gradient, np.random.default_rng(0)) * gradient)
+    assert np.all((parts[:3] >= 1.5) & (parts[:3] < 2))
+    assert 0 < parts[3] < 2 * 0.8 / gradient.mean()
+    assert parts[4] == 0
+
+
+@pytest.mark.parametrize(("scale", "right"), [(1.0, True), (1 + 1e-9, False)])
+def test_zeros_widen_no_tolerance(scale: float, *, right: bool) -> None:
+    """A diagonal of two entries, among thousands, the sum of which may be small."""
+    graph = parse("x = leaf float64[2 3000] {" + " ".join(["0x1p+0"] * 6000) + "} requires_grad\ny = diagonal x\n")
+    gradient = np.eye(2, 3000) * scale
+    assert all(passes(graph, (("y", None),), {"x": gradient}, seed) == right for seed in range(20))
+
+
+def test_the_terms_of_sums_are_counted() -> None:
+    swept = Expanded(parse("x = leaf float64[4] {0x0p+0 0x0p+0 0x0p+0 0x0p+0} requires_grad\ny = exp x\nz = sum y\n"))
+    assert swept.operations == 2
+    assert swept.terms(swept.evaluated(Duals({}))) == 1 + 4

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from refgrad.generation import with_dtypes
-from refgrad.grading.judging.comparison import Due, compare_array
+from refgrad.grading.judging.comparison import Due, compare_array, uncoupled
 from refgrad.grading.judging.evidence import (
     Absent,
     Calls,
@@ -24,7 +23,6 @@ from refgrad.grading.judging.evidence import (
     Numbers,
     Silence,
     Subject,
-    Uncoupled,
     Unsent,
     Written,
 )
@@ -45,16 +43,11 @@ from refgrad.lifecycle import Flag as FlagDue
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation, Raised
-from refgrad.native.program import relevant_leaves
 from refgrad.operators import operator_table
-from refgrad.oracles import CertifiedOracle, violation
-from refgrad.scenario import Apply, Backward, Constant, Grad, Scenario, ZeroGrad
+from refgrad.oracles import CertifiedOracle
+from refgrad.scenario import Apply, Backward, Grad, Scenario
 from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.formats import FLOAT64, FORMATS
-
-_Contributions = tuple[tuple[str, Constant | None], ...]
-_Read = tuple[int, Gradient, npt.NDArray[np.float64]]
-"""The number of a step that read a gradient, the expected gradient, and the observed one."""
 
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
 """Outcomes of a step with an error after which later steps are not judged."""
@@ -146,7 +139,7 @@ def confront(
             break  # later failures follow from this one
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
-        return _uncoupled(predictions, observations, oracle) or finding
+        return uncoupled(predictions, observations, oracle) or finding
     return finding
 
 
@@ -297,57 +290,3 @@ def _compare_calls(prediction: Seen, observation: Observation, oracle: Certified
         )
         for number, (array, call) in enumerate(zip(shown, prediction.calls, strict=True), 1)
     )
-
-
-def _uncoupled(
-    predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], oracle: CertifiedOracle
-) -> Finding | None:
-    """Return the finding for inconsistent subgradients, which are legal one by one but not together, or None.
-
-    Scenarios with recorded gradients, hooks or retained gradients are not checked.
-    """
-    scenario = oracle.given
-    if any(isinstance(step, Grad) for step in scenario.steps):
-        return None
-    for moment in _moments(predictions, observations, scenario):
-        if any(len(c) > 2 for _, prediction, _ in moment for c in prediction.contributions):  # noqa: PLR2004
-            return None  # a contribution with hooks or retained gradients
-        contributions, together = _together(moment, scenario)
-        arrays = {prediction.leaf: array for _, prediction, array in together}
-        truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
-        found = violation(scenario, contributions, arrays, truths)
-        if found is not None:
-            fact = Uncoupled(
-                gradients=tuple(Numbers.of(array, name) for name, array in arrays.items()),
-                direction=tuple(Numbers.of(np.asarray(array), name) for name, array in found.direction.items()),
-                rate=repr(float(found.rate)),
-                lower=repr(float(found.lower)),
-                upper=repr(float(found.upper)),
-            )
-            return Finding("wrong", fact, together[0][0])
-    return None
-
-
-def _moments(
-    predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], scenario: Scenario
-) -> Iterator[list[_Read]]:
-    """Yield the gradients that were read between two steps that change any gradient."""
-    moment: list[_Read] = []
-    for number, (step, prediction, seen) in enumerate(zip(scenario.steps, predictions, observations, strict=True), 1):
-        if isinstance(step, Backward | ZeroGrad) and moment:
-            yield moment
-            moment = []
-        if isinstance(prediction, Gradient) and seen.array is not None:
-            moment.append((number, prediction, seen.array.astype(np.float64)))
-    if moment:
-        yield moment
-
-
-def _together(moment: list[_Read], scenario: Scenario) -> tuple[_Contributions, list[_Read]]:
-    """Return the longest tuple of contributions, and the gradients that are the sums of those that reach their leaf."""
-    every = (tuple((c[0], c[1]) for c in prediction.contributions) for _, prediction, _ in moment)
-    longest = max(every, key=len)
-    reached = {output: set(relevant_leaves(scenario, output)) for output, _ in longest}
-    return longest, [
-        seen for seen in moment if seen[1].contributions == tuple(c for c in longest if seen[1].leaf in reached[c[0]])
-    ]

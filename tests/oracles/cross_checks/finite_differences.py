@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.interpreter import evaluate, expanded
+from refgrad.oracles.certified.ball_trace import leading_to
 from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     BoundedSlopes,
@@ -162,7 +163,9 @@ class _Function:
             np.zeros(0),
             *(leaf.value.to_numpy().astype(np.float64).ravel() for leaf in self.leaves),
         ])
-        self.path: tuple[Apply, ...] = _path(scenario, {output for output, _ in contributions})
+        self.path: tuple[Apply, ...] = leading_to(
+            scenario, {output for output, _ in contributions}
+        ).applications  # a kink elsewhere is no obstacle
 
     def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
         """Return the function at every column of ``points``, and the branches that were taken there."""
@@ -200,17 +203,6 @@ class _Function:
             leaf.name: array[end - leaf.value.size : end].reshape((*leaf.value.shape, *array.shape[1:]))
             for leaf, end in zip(self.leaves, ends, strict=True)
         }
-
-
-def _path(scenario: Scenario, outputs: set[str]) -> tuple[Apply, ...]:
-    """Return the applications that the outputs depend on: a kink elsewhere is no obstacle."""
-    needed = set(outputs)
-    path = []
-    for step in reversed(scenario.applications):
-        if step.name in needed:
-            needed.update(step.arguments)
-            path.append(step)
-    return tuple(path)
 
 
 def _magnitude(numbers: Floats) -> Floats:
