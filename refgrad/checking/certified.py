@@ -58,7 +58,6 @@ class CertifiedJudge:
         self.choices = choices
         self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
         self.rates: Floats | None = None
-        self.missed: float | None = None
 
     @cached_property
     def oracle(self) -> CertifiedOracle:
@@ -148,9 +147,7 @@ class CertifiedJudge:
 
     def missed_below(self, count: int) -> float:
         """Return the least relative error that a screen of so many entries never misses."""
-        if self.missed is None:
-            self.missed = screening.missed_below(self.trace.operations, count, self.rounding)
-        return self.missed
+        return screening.missed_below(self.trace.operations, count, self.rounding)
 
     def sees_from(self, count: int) -> float | None:
         """Return the least error of one entry of so many that is never missed, or None if it is not known."""

@@ -23,7 +23,7 @@ from refgrad.oracles.slopes.curves import (
     BoundedSlopes,
     Curves,
     Floats,
-    Places,
+    Indices,
     Samples,
     finite,
     table_noise_at_kinks,
@@ -80,12 +80,12 @@ def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes
     """
     found = known or BoundedSlopes.unknown(len(curves.here))
     for steps in tries:
-        for places in _batches(promising(curves.deviation, steps, found), curves.batch):
-            found = found.improved(places, _central(curves, places, steps[places]))
+        for indices in _batches(promising(curves.deviation, steps, found), curves.batch):
+            found = found.improved(indices, _central(curves, indices, steps[indices]))
     return found
 
 
-def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Places:
+def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Indices:
     """Return the indices of the curves for which the rounding error at these steps is less than the error so far."""
     return np.flatnonzero(found.error > _rounding(deviation, steps))
 
@@ -98,26 +98,26 @@ def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlop
     found = known
     for steps in tries:
         wanted = unknown & np.isfinite(steps) & (found.error > 2 * found.rounding)
-        for places in _batches(np.flatnonzero(wanted), curves.batch):
-            found = found.improved(places, one_sided(curves, places, steps[places]))
+        for indices in _batches(np.flatnonzero(wanted), curves.batch):
+            found = found.improved(indices, one_sided(curves, indices, steps[indices]))
     return found
 
 
-def _batches(places: Places, length: int) -> Iterator[Places]:
-    yield from (places[start : start + length] for start in range(0, len(places), length))
+def _batches(indices: Indices, length: int) -> Iterator[Indices]:
+    yield from (indices[start : start + length] for start in range(0, len(indices), length))
 
 
-def _central(curves: Curves, places: Places, steps: Floats) -> BoundedSlopes:
+def _central(curves: Curves, indices: Indices, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves by central differences."""
-    samples = curves.sample(places, np.multiply.outer(SHIFTS, steps))
+    samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
-        return _extrapolated(samples, curves.here[places], _rounding(_largest(curves, places, samples), steps), steps)
+        return _extrapolated(samples, curves.here[indices], _rounding(_largest(curves, indices, samples), steps), steps)
 
 
-def _largest(curves: Curves, places: Places, samples: Samples) -> Floats:
+def _largest(curves: Curves, indices: Indices, samples: Samples) -> Floats:
     """Return the noise at the points of a stencil, at which the function may be larger than in the middle."""
     largest = finite(np.abs(samples.values)).max(axis=0)
-    return np.asarray(np.maximum(curves.deviation[places], curves.unit * largest))
+    return np.asarray(np.maximum(curves.deviation[indices], curves.unit * largest))
 
 
 def _rounding(deviation: Floats, steps: Floats) -> Floats:
@@ -193,11 +193,11 @@ class _Line:
         self.along, self.here, self.deviation, self.unit = along, here, deviation, unit
         self.batch = max(1, here.size)
 
-    def sample(self, places: Places, distances: Floats) -> Samples:
+    def sample(self, indices: Indices, distances: Floats) -> Samples:
         """Return some outputs at distances that are equal for all of them."""
         values = [self.along(float(row[0])) if row[0] else self.here for row in distances]
-        return Samples(np.stack(values)[:, places], distances)
+        return Samples(np.stack(values)[:, indices], distances)
 
-    def noise(self, places: Places, samples: Samples) -> Floats:
+    def noise(self, indices: Indices, samples: Samples) -> Floats:
         """Return the noise at distance 0, or a unit roundoff of each value where that is larger."""
-        return np.maximum(self.deviation[places], self.unit * np.abs(samples.values))
+        return np.maximum(self.deviation[indices], self.unit * np.abs(samples.values))
