@@ -18,7 +18,7 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {  # oracles holds the screen and the differences that checking and grading had twice
-    "grading": 6824, "report": 4660, "checking": 3634, "generation": 4249, "native": 4104, "operators": 3089,
+    "grading": 6825, "report": 4660, "checking": 3631, "generation": 4249, "native": 4104, "operators": 3089,
     "engine": 2818, "oracles": 2241, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
     "adapters": 452, "interpreter": 375, ".": 342, "strategies": 124,
 }  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.oracles.judgement.judgement import ALLOWANCE, Discrepancy
-from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats, Indices
+from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats, Positions
 from refgrad.oracles.slopes.directions import (
     DIRECTIONS,
     FULL_INPUTS,
@@ -243,7 +243,7 @@ class Claim:
         apart = close.lower - close.allowed > far.upper or close.upper + close.allowed < far.lower
         return bool(np.isfinite(close.lower + close.upper) and apart)
 
-    def seen_along(self, direction: Direction) -> Indices:
+    def seen_along(self, direction: Direction) -> Positions:
         """Return the entries that a direction moves and whose errors would have shown along it."""
         members = np.flatnonzero(direction.vector)
         return np.setdiff1d(members, self.unseen(members, [direction]))
@@ -284,7 +284,7 @@ class Claim:
             judge.looked_at.add(int(flat))
             yield from self.settled(judge.axis_direction(int(flat)))
 
-    def resolved(self, members: Indices) -> Iterator[Discrepancy]:
+    def resolved(self, members: Positions) -> Iterator[Discrepancy]:
         """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
         judge = self.judge
         if len(members) == 1:
@@ -303,7 +303,7 @@ class Claim:
             for half in halves(members):
                 yield from self.resolved(half)
 
-    def unseen(self, members: Indices, directions: list[Direction]) -> Indices:
+    def unseen(self, members: Positions, directions: list[Direction]) -> Positions:
         """Return the entries whose contribution is so small that an error in one of them would not have shown."""
         if len(members) == 1:
             return members[:0]
@@ -433,7 +433,7 @@ class Claim:
     def narrowed(self, vector: Floats, jitter: float, whole: Discrepancy) -> Discrepancy | None:
         """Return what is wrong in one of the entries that a direction moves, or ``whole`` if it is in no single one."""
 
-        def failing(half: Indices) -> Discrepancy | None:
+        def failing(half: Positions) -> Discrepancy | None:
             part = np.zeros(vector.size)
             part[half] = vector[half]
             direction = self.judge.direction(part)

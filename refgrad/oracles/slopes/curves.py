@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp]
+Positions = npt.NDArray[np.intp]
 Pattern = npt.NDArray[Any]
 Number = TypeVar("Number", np.float64, np.bool_)
 
@@ -57,10 +57,10 @@ class Curves(Protocol):
     batch: int
     """Number of functions that are sampled at once."""
 
-    def sample(self, indices: Indices, distances: Floats) -> Samples:
+    def sample(self, indices: Positions, distances: Floats) -> Samples:
         """Return samples of some curves, each at its own distances. The actual distances may differ a little."""
 
-    def noise(self, indices: Indices, samples: Samples) -> Floats:
+    def noise(self, indices: Positions, samples: Samples) -> Floats:
         """Return the standard deviation of the rounding errors of each sample."""
 
 
@@ -82,7 +82,7 @@ class BoundedSlopes:
         """Return unknown slopes, with infinite error bounds."""
         return cls(np.zeros(count), np.full(count, np.inf), np.zeros(count), np.zeros(count, dtype=bool))
 
-    def improved(self, indices: Indices, other: BoundedSlopes) -> BoundedSlopes:
+    def improved(self, indices: Positions, other: BoundedSlopes) -> BoundedSlopes:
         """Return the slopes with those of another attempt, with smaller steps, where its error is smaller.
 
         A slope that changes with the steps by more than its error plus rounding contradicts that error, which is then
@@ -106,7 +106,7 @@ class BoundedSlopes:
         )
 
 
-def _replaced(array: npt.NDArray[Number], indices: Indices, entries: npt.NDArray[Number]) -> npt.NDArray[Number]:
+def _replaced(array: npt.NDArray[Number], indices: Positions, entries: npt.NDArray[Number]) -> npt.NDArray[Number]:
     result = array.copy()
     result[indices] = entries
     return result

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.oracles.judgement.judgement import vague_above
-from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Indices
+from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Positions
 from refgrad.oracles.slopes.slopes import SCALES, Along, Scale, noise_along, slopes_along, slopes_around
 from refgrad.scenario.formats import FORMATS
 
@@ -241,13 +241,13 @@ class Directions:
         """Return a direction with its slopes by all steps, each multiplied by ``shrink``."""
         return Direction(vector, slopes_along(self.along(vector), self.here, self.deviation, self.scale, shrink))
 
-    def random_direction(self, members: Indices) -> Direction:
+    def random_direction(self, members: Positions) -> Direction:
         """Return a direction that moves some entries by random parts of their magnitudes."""
         return (
             self.axis_direction(int(members[0])) if len(members) == 1 else self.direction(self.random_vector(members))
         )
 
-    def random_vector(self, members: Indices) -> Floats:
+    def random_vector(self, members: Positions) -> Floats:
         """Return a vector that moves some entries by random parts of their magnitudes."""
         vector = np.zeros(self.flat.size)
         sizes = self.choices.uniform(0.5, 1.0, len(members)) if len(members) > 1 else np.ones(1)
@@ -299,11 +299,11 @@ class Directions:
         return int(self.ends[k] - array.size + (np.ravel_multi_index(entry, array.shape) if array.shape else 0))
 
 
-def _alike(contributions: Floats) -> list[Indices]:
+def _alike(contributions: Floats) -> list[Positions]:
     """Return groups of entries that contribute alike, the last of which contributes nothing."""
     order = np.argsort(-contributions, kind="stable")
     order, nothing = order[contributions[order] > 0], order[contributions[order] == 0]
-    groups: list[Indices] = []
+    groups: list[Positions] = []
     while order.size and len(groups) < GROUPS - 1:
         near = contributions[order] >= SPREAD * contributions[order[0]]
         groups.append(order[near])

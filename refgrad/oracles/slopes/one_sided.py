@@ -17,8 +17,8 @@ from refgrad.oracles.slopes.curves import (
     BoundedSlopes,
     Curves,
     Floats,
-    Indices,
     Pattern,
+    Positions,
     Samples,
 )
 
@@ -38,7 +38,7 @@ ROUGHLY = 2.0**-8
 TRUNCATION_SAFETY = 8.0
 
 
-def one_sided(curves: Curves, indices: Indices, steps: Floats) -> BoundedSlopes:
+def one_sided(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves. The error is infinite where two sides disagree or no slope can be found."""
     samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
@@ -50,7 +50,7 @@ def one_sided(curves: Curves, indices: Indices, steps: Floats) -> BoundedSlopes:
         return found.improved(kept, _chosen(samples, curves.noise(indices[kept], samples)))
 
 
-def _only(samples: Samples, kept: Indices) -> Samples:
+def _only(samples: Samples, kept: Positions) -> Samples:
     branches = tuple(taken[..., kept] for taken in samples.branches)
     return Samples(samples.values[:, kept], samples.distances[:, kept], branches)
 

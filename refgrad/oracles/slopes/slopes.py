@@ -23,7 +23,7 @@ from refgrad.oracles.slopes.curves import (
     BoundedSlopes,
     Curves,
     Floats,
-    Indices,
+    Positions,
     Samples,
     finite,
     table_noise_at_kinks,
@@ -85,7 +85,7 @@ def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes
     return found
 
 
-def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Indices:
+def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Positions:
     """Return the indices of the curves for which the rounding error at these steps is less than the error so far."""
     return np.flatnonzero(found.error > _rounding(deviation, steps))
 
@@ -103,18 +103,18 @@ def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlop
     return found
 
 
-def _batches(indices: Indices, length: int) -> Iterator[Indices]:
+def _batches(indices: Positions, length: int) -> Iterator[Positions]:
     yield from (indices[start : start + length] for start in range(0, len(indices), length))
 
 
-def _central(curves: Curves, indices: Indices, steps: Floats) -> BoundedSlopes:
+def _central(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves by central differences."""
     samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
         return _extrapolated(samples, curves.here[indices], _rounding(_largest(curves, indices, samples), steps), steps)
 
 
-def _largest(curves: Curves, indices: Indices, samples: Samples) -> Floats:
+def _largest(curves: Curves, indices: Positions, samples: Samples) -> Floats:
     """Return the noise at the points of a stencil, at which the function may be larger than in the middle."""
     largest = finite(np.abs(samples.values)).max(axis=0)
     return np.asarray(np.maximum(curves.deviation[indices], curves.unit * largest))
@@ -193,11 +193,11 @@ class _Line:
         self.along, self.here, self.deviation, self.unit = along, here, deviation, unit
         self.batch = max(1, here.size)
 
-    def sample(self, indices: Indices, distances: Floats) -> Samples:
+    def sample(self, indices: Positions, distances: Floats) -> Samples:
         """Return some outputs at distances that are equal for all of them."""
         values = [self.along(float(row[0])) if row[0] else self.here for row in distances]
         return Samples(np.stack(values)[:, indices], distances)
 
-    def noise(self, indices: Indices, samples: Samples) -> Floats:
+    def noise(self, indices: Positions, samples: Samples) -> Floats:
         """Return the noise at distance 0, or a unit roundoff of each value where that is larger."""
         return np.maximum(self.deviation[indices], self.unit * np.abs(samples.values))

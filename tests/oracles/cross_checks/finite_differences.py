@@ -19,8 +19,8 @@ from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     BoundedSlopes,
     Floats,
-    Indices,
     Pattern,
+    Positions,
     Samples,
     finite,
     table_noise,
@@ -130,7 +130,7 @@ class _Entries:
         deviation = typical + 2 * self.unit * np.abs(self.here)
         self.deviation = np.where(np.isfinite(deviation), deviation, np.inf)
 
-    def sample(self, places: Indices, distances: Floats) -> Samples:
+    def sample(self, places: Positions, distances: Floats) -> Samples:
         """Return the function with one entry moved at a time."""
         points = self._points(places, distances)
         moved = points[places, :, np.arange(len(places))].T - self.function.base[places]
@@ -138,14 +138,14 @@ class _Entries:
         codes = tuple(pattern.reshape(-1, *distances.shape) for pattern in taken)
         return Samples(totals.reshape(distances.shape), moved, codes)
 
-    def noise(self, places: Indices, samples: Samples) -> Floats:
+    def noise(self, places: Positions, samples: Samples) -> Floats:
         """Return the noise of each sample by shaking every operation."""
         points = self._points(places, samples.distances).reshape(self.here.size, -1)
         moves = self.function.shaken(points, SHAKINGS_OF_SAMPLES).reshape(-1, *samples.values.shape) - samples.values
         deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * self.unit * np.abs(samples.values)
         return np.where(np.isfinite(deviations), deviations, np.inf)
 
-    def _points(self, places: Indices, distances: Floats) -> Floats:
+    def _points(self, places: Positions, distances: Floats) -> Floats:
         base = self.function.base
         points = np.repeat(base[:, None], distances.size, axis=1).reshape(-1, *distances.shape)
         points[places, :, np.arange(len(places))] += distances.T
