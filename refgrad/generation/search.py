@@ -83,7 +83,7 @@ def _made(
                     ready[number] = make(number)
             prepare(list(ready.values()))
         for number in batch:
-            yield number, ready.pop(number, None) or make(number)
+            yield number, ready[number] if number in ready else make(number)
 
 
 def mixed(number: int, seed: int, key: str) -> int:

@@ -190,21 +190,6 @@ class _Lines:
         return index if "positive" in self.options else spelled(self.choices, index, self.length)
 
 
-def rows(choices: Choices, count: int, length: int, options: Sequence[str]) -> AttributeValue:
-    """Return ``count`` indices into an axis of ``length``, at most ``length`` if they must be ``distinct``."""
-    return places(choices, [(length,), (count,)], 0, options)
-
-
-def flat_places(choices: Choices, size: int, count: int, *, distinct: bool) -> AttributeValue:
-    """Return ``count`` indices into ``size`` entries in row-major order, at most ``size`` if they must be distinct."""
-    if size == 0:
-        return ()
-    free = list(range(size))
-    drawn = [free.pop(choices.integer(0, len(free) - 1)) for _ in range(min(count, size))] if distinct else None
-    indices = [choices.integer(0, size - 1) for _ in range(count)] if drawn is None else drawn
-    return tuple(spelled(choices, i, size) for i in indices)
-
-
 def nested(shape: Shape, draw: Callable[[], bool | int]) -> AttributeValue:
     """Return a nested tuple of this shape, with entries that are drawn in order."""
     return tuple(nested(shape[1:], draw) for _ in range(shape[0])) if shape else draw()

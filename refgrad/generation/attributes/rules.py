@@ -16,13 +16,11 @@ from refgrad.generation.attributes.placement import (
     choose_index,
     choose_indices,
     choose_inverse,
-    flat_places,
     kept_lengths,
     nested,
     one_axis,
     places,
     points,
-    rows,
     shifts,
     shuffled,
     some_axes,
@@ -169,11 +167,19 @@ def _float(choices: Choices, site: Site, attribute: Attribute) -> float:
 
 def _shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
     """Return a factorization of the number of entries, one factor of which may be left to be inferred."""
-    size = math.prod(site.shape)
-    factors = list(_factorization(choices, size, site.profile.max_rank))
-    if factors and size and choices.boolean(NEGATIVE):
-        factors[choices.integer(0, len(factors) - 1)] = -1
-    return tuple(factors)
+    return _perhaps_inferred(choices, _factorization(choices, math.prod(site.shape), site.profile.max_rank))
+
+
+def _factors(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+    return _perhaps_inferred(choices, _factorization(choices, site.length, 3) or (1,))
+
+
+def _perhaps_inferred(choices: Choices, lengths: Shape) -> Shape:
+    """Return the lengths, perhaps with -1 for one of them, which is then inferred from the others."""
+    if not lengths or 0 in lengths or not choices.boolean(NEGATIVE):
+        return lengths
+    place = choices.integer(0, len(lengths) - 1)
+    return (*lengths[:place], -1, *lengths[place + 1 :])
 
 
 def _factorization(choices: Choices, size: int, max_rank: int) -> Shape:
@@ -188,10 +194,6 @@ def _factorization(choices: Choices, size: int, max_rank: int) -> Shape:
     if size == 1 and (len(factors) == max_rank or not choices.boolean(0.3)):
         return tuple(factors)
     return (*factors, size)
-
-
-def _broadcast_shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
-    return stretched(choices, site.shape, site.profile)
 
 
 def _permutation(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
@@ -245,13 +247,6 @@ def _has_classes(shape: Shape) -> bool:
     return len(shape) > 0 and shape[min(1, len(shape) - 1)] > 0
 
 
-def _factors(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    factors = list(_factorization(choices, site.length, 3)) or [1]
-    if math.prod(factors) and choices.boolean(NEGATIVE):
-        factors[choices.integer(0, len(factors) - 1)] = -1
-    return tuple(factors)
-
-
 def _flat_axis(choices: Choices, site: Site, _attribute: Attribute) -> int | None:
     return None if not site.shape or choices.boolean(NEGATIVE) else one_axis(choices, len(site.shape))
 
@@ -268,10 +263,6 @@ def _matching_axes(choices: Choices, site: Site, _attribute: Attribute) -> Attri
     return one_axis(choices, len(site.shape))
 
 
-def _counts(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    return amounts(choices, site.length)
-
-
 def _position(choices: Choices, site: Site, _attribute: Attribute) -> int:
     return choices.integer(-site.length, site.length - 1) if site.length else 0
 
@@ -283,12 +274,20 @@ def _places(choices: Choices, site: Site, attribute: Attribute) -> AttributeValu
 def _rows(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
     axis, shapes = site.chosen["axis"], [shape or (1,) for shape in site.shapes]
     count = shapes[1][axis] if len(shapes) > 1 else choices.integer(min(1, site.length), MOST)
-    return rows(choices, count, shapes[0][axis], attribute.options)
+    return places(choices, [(shapes[0][axis],), (count,)], 0, attribute.options)
 
 
 def _flat_places(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    count = math.prod(site.shapes[-1])
-    return flat_places(choices, math.prod(site.shape), count, distinct=not site.chosen.get("accumulate", True))
+    """Return an index into all entries for each entry of the last operand, distinct ones unless they accumulate."""
+    size, count = math.prod(site.shape), math.prod(site.shapes[-1])
+    if not size:
+        return ()
+    if site.chosen.get("accumulate", True):
+        indices = [choices.integer(0, size - 1) for _ in range(count)]
+    else:
+        free = list(range(size))
+        indices = [free.pop(choices.integer(0, len(free) - 1)) for _ in range(min(count, size))]
+    return tuple(spelled(choices, i, size) for i in indices)
 
 
 def _mask(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
@@ -320,7 +319,7 @@ ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType
     "bool": AttributeRule(_bool),
     "float": AttributeRule(_float),
     "shape": AttributeRule(_shape),
-    "broadcast_shape": AttributeRule(_broadcast_shape),
+    "broadcast_shape": AttributeRule(lambda choices, site, _attribute: stretched(choices, site.shape, site.profile)),
     "any_shape": AttributeRule(_any_shape),
     "permutation": AttributeRule(_permutation),
     "index": AttributeRule(_index, _has_axis, _with_axis),
@@ -350,7 +349,7 @@ ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType
     "repeats": AttributeRule(
         lambda choices, site, _attribute: amounts(choices, choices.integer(0, site.profile.max_rank))
     ),
-    "counts": AttributeRule(_counts),
+    "counts": AttributeRule(lambda choices, site, _attribute: amounts(choices, site.length)),
     "points": AttributeRule(lambda choices, site, _attribute: points(choices, site.length)),
     "position": AttributeRule(_position),
     "places": AttributeRule(_places),

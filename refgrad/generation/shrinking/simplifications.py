@@ -1,8 +1,8 @@
-"""Simplifications: scenarios that are slightly simpler than a given one, one function for each kind, boldest first."""
+"""Simplifications: scenarios that are slightly simpler than a given one, one row for each kind, boldest first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -95,15 +95,6 @@ def rewired(current: Evaluated) -> Iterator[Steps]:
             yield substituted(current.scenario.steps, step, operand)
 
 
-def fewer_operands(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario with one operand less. A candidate whose operator needs it is rejected later."""
-    for at, step in enumerate(current.scenario.steps):
-        if isinstance(step, Apply) and len(step.arguments) > 1:
-            for place in range(len(step.arguments)):
-                arguments = (*step.arguments[:place], *step.arguments[place + 1 :])
-                yield spliced(current.scenario.steps, at, replace(step, arguments=arguments))
-
-
 def merged_leaves(current: Evaluated) -> Iterator[Steps]:
     """Yield the scenario with one leaf in place of another of the same shape and dtype.
 
@@ -150,39 +141,6 @@ def fewer_axes(current: Evaluated) -> Iterator[Steps]:
         for axis, length in enumerate(leaf.value.shape):
             if length:
                 yield from _both_ways(current, _only(leaf, (*(slice(None),) * axis, 0)), {})
-
-
-def plainer_attributes(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario with a default, or a simpler value, for an attribute."""
-    for at, step in enumerate(current.scenario.steps):
-        if isinstance(step, Apply):
-            for attributes in simpler_attributes(step):
-                yield spliced(current.scenario.steps, at, replace(step, attributes=attributes))
-
-
-def plainer_seeds(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario without a seed, or with one of simpler numbers."""
-    for at, start in enumerate(current.scenario.steps):
-        if isinstance(start, Backward | Grad) and start.seed is not None:
-            for seed in (None, *simpler_constants(start.seed)):
-                yield spliced(current.scenario.steps, at, replace(start, seed=seed))
-
-
-def plainer_tangents(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario with fewer tangents, or with tangents of simpler numbers."""
-    for at, step in enumerate(current.scenario.steps):
-        if isinstance(step, Jvp):
-            for tangents in _simpler_tangents(step.tangents):
-                yield spliced(current.scenario.steps, at, replace(step, tangents=tangents))
-
-
-def _simpler_tangents(tangents: Tangents) -> Iterator[Tangents]:
-    """Yield the tangents without one of them, or with one of simpler numbers."""
-    for place, (leaf, tangent) in enumerate(tangents):
-        before, after = tangents[:place], tangents[place + 1 :]
-        if len(tangents) > 1:
-            yield (*before, *after)
-        yield from ((*before, (leaf, simpler), *after) for simpler in simpler_constants(tangent))
 
 
 def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
@@ -259,6 +217,40 @@ def consistent(steps: Steps) -> list[Step]:
     return [step for at, step in enumerate(kept) if at not in entered]
 
 
+def _plainer(kinds: Any, field: str, simpler: Callable[[Any], Iterable[Any]]) -> Simplification:
+    """Return the simplification that gives a field of one step of these kinds each of the simpler values."""
+
+    def plainer(current: Evaluated) -> Iterator[Steps]:
+        steps: Sequence[Any] = current.scenario.steps
+        for at, step in enumerate(steps):
+            for value in simpler(step) if isinstance(step, kinds) else ():
+                yield spliced(steps, at, replace(step, **{field: value}))
+
+    return plainer
+
+
+def _fewer_arguments(step: Apply) -> list[tuple[str, ...]]:
+    """Return the arguments without one of them. A candidate whose operator needs it is rejected later."""
+    names = step.arguments
+    return [(*names[:place], *names[place + 1 :]) for place in range(len(names)) if len(names) > 1]
+
+
+def _simpler_seeds(start: Backward | Grad) -> Iterator[Constant | None]:
+    """Yield no seed, then seeds of simpler numbers."""
+    if start.seed is not None:
+        yield None
+        yield from simpler_constants(start.seed)
+
+
+def _simpler_tangents(step: Jvp) -> Iterator[Tangents]:
+    """Yield the tangents without one of them, or with one of simpler numbers."""
+    for place, (leaf, tangent) in enumerate(step.tangents):
+        before, after = step.tangents[:place], step.tangents[place + 1 :]
+        if before or after:
+            yield (*before, *after)
+        yield from ((*before, (leaf, simpler), *after) for simpler in simpler_constants(tangent))
+
+
 SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
     single_application,
     shorter_lives,
@@ -267,15 +259,15 @@ SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
     other_outputs,
     cut_graph,
     rewired,
-    fewer_operands,
+    _plainer(Apply, "arguments", _fewer_arguments),
     merged_leaves,
     fewer_reads,
     without_one_change,
     fewer_axes,
     shorter_axes,
-    plainer_attributes,
-    plainer_seeds,
-    plainer_tangents,
+    _plainer(Apply, "attributes", simpler_attributes),
+    _plainer(Backward | Grad, "seed", _simpler_seeds),
+    _plainer(Jvp, "tangents", _simpler_tangents),
     plainer_leaves,
     plainer_dtypes,
 )
