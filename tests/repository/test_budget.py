@@ -18,15 +18,15 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 6837, "report": 4660, "checking": 4493, "generation": 4249, "native": 4104, "operators": 3089,
+    "grading": 6781, "report": 4660, "checking": 4493, "generation": 3694, "native": 4104, "operators": 3089,
     "engine": 2818, "oracles": 1565, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
-    "adapters": 452, "interpreter": 375, ".": 342, "strategies": 124,
+    "adapters": 452, "interpreter": 372, ".": 342, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
-MODULES = 501
-CHOSEN_NUMBERS = 768
-SHARED_CLASS_NAMES = 37
+MODULES = 452
+CHOSEN_NUMBERS = 765
+SHARED_CLASS_NAMES = 36
 REPEATED_STRETCHES = 18
 
 STRETCH = 6

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation import period_of, with_constants
+from refgrad.generation import period_of
 from refgrad.grading.judging.comparison import Due
 from refgrad.interpreter import Float64, evaluate
 from refgrad.lifecycle import Gradient, Value, lower
@@ -26,6 +26,7 @@ from refgrad.native.observation import Observation
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Constant, Leaf, Read, Scenario
 from refgrad.scenario.formats import FLOAT64, coarsest
+from refgrad.scenario.rewrite import with_constants
 
 Floats = npt.NDArray[Any]
 Shown = Mapping[Read, Floats | None]
