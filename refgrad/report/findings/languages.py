@@ -121,6 +121,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         ),
         along="{shown} * {direction[0]}",
     ),
+    "none": Written(".txt", "#"),
 })
 
 
@@ -132,7 +133,7 @@ def asserting(verdict: Verdict, language: str) -> str | None:
     if isinstance(fact, Error) and not fact.expected:  # the program ends with it
         return "\n".join(line for line in lines if not written.look.match(line)) + "\n"
     looks = [(number, match) for number, line in enumerate(lines) if (match := written.look.match(line))]
-    if isinstance(fact, Uncoupled):
+    if isinstance(fact, Uncoupled) and looks:
         return _ended(lines, looks[-1][0], written, _movement(fact, dict(_shown(looks)), written))
     if not isinstance(fact, Entry) or fact.subject.of == "hook":
         return None

@@ -52,6 +52,7 @@ FORMS: Final[Mapping[str, Forms]] = MappingProxyType({
         helper=re.compile(r"(?P<name>\w+) <- function\(.*\{$"),
         result=re.compile(r" *(?P<name>\w+) <- (?!.*\{$)"),
     ),
+    "none": Forms(),
 })
 
 
