@@ -325,7 +325,7 @@ class _FunctionalWriter(_Writer):
         yield from made
         syntax = self.adapter.syntax
         first = syntax.element.format(syntax.first)
-        fields = {"pullback": Name(pullback), "seed": self.seed(step)}
+        fields: dict[str, Argument] = {"pullback": Name(pullback), "seed": self.seed(step)}
         yield Call(syntax.pull + first, fields, (step.name,), unpack=not first)
 
     def step(self, step: Step) -> Iterator[Statement]:

@@ -203,8 +203,8 @@ class ProcessRunner:
         except EndedError as error:
             raise EngineStartError(f"engine {self.adapter.name!r}: {error.detail} while its names were read") from error
         if "members" not in answer:
-            said = plain_line(read_answer(answer).error_text)
-            raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {said}")
+            problem = plain_line(read_answer(answer).error_text)
+            raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {problem}")
         found: Mapping[str, Mapping[str, int]] = answer["members"]
         return found
 
@@ -285,12 +285,12 @@ class ProcessRunner:
         self.forks = self.forks if self._process.forks else False
 
     def _cannot_start(self, detail: str) -> EngineStartError:
-        """Return the error for a runner that does not start. For one from outside, it says what a runner must do."""
-        said = plain_line(f"engine {self.adapter.name!r} cannot be started: {detail}")
-        if self.adapter.runner is None:
-            return EngineStartError(said)
-        command = shlex.join(self.command)
-        return EngineStartError(f"{said}; `{command}` is its runner.command, which must answer as {PAGE} describes")
+        """Return the error for a runner that does not start. For one from outside, it names what describes a runner."""
+        message = plain_line(f"engine {self.adapter.name!r} cannot be started: {detail}")
+        if self.adapter.runner is not None:
+            command = shlex.join(self.command)
+            message += f"; `{command}` is its runner.command, which must answer as {PAGE} describes"
+        return EngineStartError(message)
 
 
 def _about(answer: Mapping[str, Any]) -> Mapping[str, Any] | Raised:

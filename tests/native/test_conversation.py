@@ -17,7 +17,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.native.adapter import AdapterError, AnyAdapter, adapter_data, adapter_of, read_adapter
-from refgrad.native.engine import Engine, reproduce, start
+from refgrad.native.engine import Engine, Isolation, launch, reproduce, start
 from refgrad.native.languages import LANGUAGES
 from refgrad.native.process import Limits, RunnerProcess
 from refgrad.native.runner import ProcessRunner
@@ -168,9 +168,10 @@ def test_its_program_lists_the_templates(engine: Engine) -> None:
     ]
 
 
-def test_it_is_started_in_a_process_of_its_own_and_measured_by_nothing(stacks: AnyAdapter) -> None:
+def test_it_is_started_in_a_process_of_its_own(stacks: AnyAdapter) -> None:
     assert isinstance(start(stacks).runner, ProcessRunner)
-    assert not stacks.runs_here
+    with pytest.raises(EngineStartError, match="leave out --in-process"):
+        launch(stacks, Isolation(in_process=True))
 
 
 def test_it_stays_what_it_is_as_data(stacks: AnyAdapter) -> None:
@@ -192,9 +193,9 @@ def test_a_path_is_seen_from_the_engine_file(stacks: AnyAdapter, tmp_path: Path)
         "setup",
         'extends = ["../family.toml"]\nsetup',
     )
-    found = read_adapter(path).runner
-    assert found is not None
-    assert found.command == (str(tmp_path / ".." / "run"), "-x", "run")
+    runner = read_adapter(path).runner
+    assert runner is not None
+    assert runner.command == (str(tmp_path / ".." / "run"), "-x", "run")
 
 
 @pytest.mark.parametrize(
@@ -209,20 +210,20 @@ def test_a_path_is_seen_from_the_engine_file(stacks: AnyAdapter, tmp_path: Path)
         ('["{python}", "-c", "input(); print({old})"]', "the runner answered {'id': 1, 'hello': {'protocol': 0}} to"),
     ],
 )
-def test_a_runner_that_does_not_start_is_told_what_it_must_do(command: str, message: str, tmp_path: Path) -> None:
+def test_the_error_of_a_runner_that_fails_names_the_protocol(command: str, message: str, tmp_path: Path) -> None:
     answers = {"one": {"id": 1}, "bad": {"id": 1, "error": "no"}, "old": {"id": 1, "hello": {"protocol": 0}}}
     texts = {name: repr(json.dumps(answer)).replace('"', '\\"') for name, answer in answers.items()}
-    given = command.format(python=sys.executable, **texts)
-    adapter = read_adapter(written(tmp_path, '["python3", "./stack_runner.py"]', given))
+    changed = command.format(python=sys.executable, **texts)
+    adapter = read_adapter(written(tmp_path, '["python3", "./stack_runner.py"]', changed))
     with pytest.raises(EngineStartError) as caught:
         ProcessRunner(adapter, limits=Limits(start=20.0))
-    said = str(caught.value)
-    assert said.startswith("engine 'stacks' cannot be started: ")
-    assert message in said
-    assert said.endswith("is its runner.command, which must answer as docs/reference/runner-protocol.md describes")
+    error = str(caught.value)
+    assert error.startswith("engine 'stacks' cannot be started: ")
+    assert message in error
+    assert error.endswith("is its runner.command, which must answer as docs/reference/runner-protocol.md describes")
 
 
-def test_a_runner_that_says_nothing_is_told_what_it_must_do(tmp_path: Path) -> None:
+def test_the_error_of_a_runner_that_never_answers_names_the_protocol(tmp_path: Path) -> None:
     waiting = json.dumps([sys.executable, "-c", "import time; time.sleep(60)"])
     adapter = read_adapter(written(tmp_path, '["python3", "./stack_runner.py"]', waiting))
     with pytest.raises(EngineStartError, match=r"gave no answer within 1 s.* must answer as docs"):

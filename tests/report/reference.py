@@ -63,7 +63,9 @@ def adapter_fields_page() -> str:
 
 def _defaults(kind: type) -> Mapping[str, str]:
     """Return what a field is if it is not given, for those where it is a text or has to be given."""
-    texts = {found.name: f"`{found.default}`" for found in fields(kind) if found.default and isinstance(found.default, str)}
+    texts = {
+        found.name: f"`{found.default}`" for found in fields(kind) if found.default and isinstance(found.default, str)
+    }
     return texts | dict.fromkeys(required(kind), "required")
 
 

@@ -1,7 +1,7 @@
 """Adapters of engines: the table of their fields, engine files, spellings, and the registry of engines."""
 
 from refgrad.errors import EngineStartError
-from refgrad.native.adapter.adapter import Adapter, AdapterError, OutsideRunner
+from refgrad.native.adapter.adapter import Adapter, AdapterError
 from refgrad.native.adapter.fields import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import family_rows, read_adapter
 from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
@@ -29,7 +29,6 @@ __all__ = [
     "EngineStartError",
     "FunctionalAdapter",
     "Inventory",
-    "OutsideRunner",
     "TapeAdapter",
     "Template",
     "TemplateError",

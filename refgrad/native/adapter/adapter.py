@@ -229,7 +229,6 @@ class Adapter:
         self._check_declarations()
 
     def _check_language(self) -> None:
-        known: list[str] = values.LANGUAGE["enum"]
         if self.runner is not None:
             if self.runner.printer not in LANGUAGES:
                 raise self.error(f"runner.printer: {self.runner.printer!r} is not among {list(LANGUAGES)}")
@@ -238,8 +237,8 @@ class Adapter:
             if self.language not in (type(self).language, self.runner.printer):
                 raise self.error(f"language: {self.language!r}, but programs are printed as runner.printer says")
             object.__setattr__(self, "language", self.runner.printer)
-        elif self.language not in known:
-            raise self.error(f"language: {self.language!r} is not among {known}")
+        elif self.language not in values.LANGUAGE["enum"]:
+            raise self.error(f"language: {self.language!r} is not among {values.LANGUAGE['enum']}")
 
     def _check_spellings(self) -> None:
         table = operator_table()

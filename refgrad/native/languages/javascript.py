@@ -9,7 +9,6 @@ from typing import Final
 
 from refgrad.native.languages.language import Language, indented, literals, output_of
 from refgrad.native.statements import Call, Function
-from refgrad.scenario import Constant
 
 DEFINED: Final = re.compile(r"(function|class) (\w+)")
 
@@ -36,6 +35,7 @@ class JavaScript(Language):
     recording = "void {seen}.push(structuredClone({value}))"
     replacing = "({seen}.push(structuredClone({value})), {product})"
     binding = "var {name} = {value};"
+    deleting = "{name} = undefined;"
     showing = "console.log({shown}); // {what}"
     handler = (("try {",), ("} catch (error) { console.log(String(error)); }",))
     words = literals("null", "true", "false", "NaN", "Infinity", "-Infinity")
@@ -58,10 +58,6 @@ class JavaScript(Language):
     def function(self, parameters: str, body: str) -> str:
         """Return an anonymous function."""
         return f"({parameters}) => {body}"
-
-    def array(self, constant: Constant) -> str:
-        """Return an array as nested lists of numbers."""
-        return self.literal(constant.to_numpy().tolist())
 
     def literal(self, value: object) -> str:
         """Return a Python value as a literal of JavaScript."""

@@ -17,7 +17,19 @@ from typing import ClassVar, Final
 
 from refgrad.native import runners
 from refgrad.native.languages.template import Template
-from refgrad.native.statements import Argument, Call, Expression, Function, Lambda, Name, Names, Show, Statement, Value
+from refgrad.native.statements import (
+    Argument,
+    Call,
+    Delete,
+    Expression,
+    Function,
+    Lambda,
+    Name,
+    Names,
+    Show,
+    Statement,
+    Value,
+)
 from refgrad.scenario import Constant
 
 ATOM_BEFORE = re.compile(r"(^|[(\[,=:]\s*)$")
@@ -25,8 +37,6 @@ ATOM_BEHIND = re.compile(r"^\s*($|[)\],:])")
 
 PRINTS_VERSION: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 """Program of Python that prints the version of an installed package, whose name is its argument."""
-
-RUNNERS: Final = Path(runners.__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,8 @@ class Language:
     """End of a statement."""
     binding: ClassVar[str]
     """Statement that binds a new variable ``{name}`` to ``{value}``."""
+    deleting: ClassVar[str] = "// {name} is deleted"
+    """Statement that deletes a variable, or a comment in languages that cannot delete one."""
     showing: ClassVar[str]
     """Line that prints ``{shown}``, with the comment ``{what}``."""
     handler: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
@@ -82,7 +94,7 @@ class Language:
 
     def command(self, python: str = sys.executable) -> list[str]:
         """Return the command that starts the runner; ``python`` is the interpreter for engines in Python."""
-        return [part.format(python=python, runners=RUNNERS) for part in self.runner]
+        return [part.format(python=python, runners=Path(runners.__file__).parent) for part in self.runner]
 
     def version(self, package: str, python: str) -> str:
         """Return the version of an engine's package, or ``unknown``: of the system's package, or else of Python's."""
@@ -104,6 +116,8 @@ class Language:
                 yield self.showing.format(shown=self.called(statement.call), what=statement.what)
             case Function():
                 yield from self.defined(statement)
+            case Delete(name=name):
+                yield self.deleting.format(name=name)
             case _:
                 raise TypeError(f"{type(statement).__name__} is no statement of the runner of {type(self).__name__}")
 
@@ -133,8 +147,8 @@ class Language:
         return self.words.get(repr(value), repr(value))
 
     def array(self, constant: Constant) -> str:
-        """Return code for an array, exact to the last bit: in languages without arrays its only entry."""
-        return self.literal(constant.to_numpy().item())
+        """Return code for an array, exact to the last bit: nested lists, or the only entry of an array without axes."""
+        return self.literal(constant.to_numpy().tolist())
 
     def listed(self, items: Sequence[str]) -> str:
         """Return a list of expressions."""

@@ -15,7 +15,7 @@ from refgrad.errors import shortened
 from refgrad.native.languages.language import Language, indented, package_version
 from refgrad.native.languages.template import SHOWN, Template, TemplateError
 from refgrad.native.runners.python_runner import lambda_source
-from refgrad.native.statements import Call, Code, Delete, Function, Name, Show, Statement, Walk
+from refgrad.native.statements import Call, Code, Function, Name, Show, Statement, Walk
 from refgrad.scenario import Constant
 
 
@@ -31,6 +31,7 @@ class Python(Language):
     comment = "#"
     default_value = "np.asarray({x})"
     plus = "{x} + {y}"
+    deleting = "del {name}"
     new_list = "[]"
     recording = "{seen}.append(np.array({value}))"
     replacing = "{seen}.append(np.array({value})) or {gradient} * {factor}"
@@ -49,8 +50,6 @@ class Python(Language):
         match statement:
             case Show():
                 yield f"print({', '.join(self.looks(statement))})  # {statement.what}"
-            case Delete(name=name):
-                yield f"del {name}"
             case Code(text=text):
                 yield from text.splitlines()
             case Walk():

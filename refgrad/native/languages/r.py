@@ -22,6 +22,7 @@ class R(Language):
     first = 1
     end = ""
     binding = "{name} <- {value}"
+    deleting = "rm({name})"
     showing = "cat(format({shown}, digits = 17), fill = TRUE)  # {what}"
     handler = (("tryCatch({",), ("}, error = function(error) cat(conditionMessage(error), fill = TRUE))",))
     words = literals("NULL", "TRUE", "FALSE", "NaN", "Inf", "-Inf")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from refgrad.native.languages.language import Language, indented
 from refgrad.native.statements import Call, Function
-from refgrad.scenario import Constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,7 @@ class Unprinted(Language):
     element = ""
     end = ""
     binding = "{name} = {value}"
+    deleting = "delete {name}"
     showing = "show {shown}  # {what}"
     handler = (("try",), ("and go on after an error",))
 
@@ -34,6 +34,7 @@ class Unprinted(Language):
         yield from indented(line for each in function.body for line in self.lines(each))
         yield f"    result {function.result}"
 
-    def array(self, constant: Constant) -> str:
-        """Return an array as nested lists of numbers."""
-        return self.literal(constant.to_numpy().tolist())
+    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
+        """Yield the lines of a region."""
+        yield f"within {self.called(region)}{', which an error ends' * by_error}"
+        yield from indented(inner)

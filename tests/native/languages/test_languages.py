@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
 from refgrad.native.languages import LANGUAGES, Language
-from refgrad.native.statements import Call, Lambda, Name, Names
+from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names
+from refgrad.specification import specs_directory
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 ALL = list(LANGUAGES.values())
@@ -50,6 +53,35 @@ def test_every_language_prints_a_call_of_a_pullback_and_what_it_gives(language: 
     assert all(name in text for name in call.targets)
 
 
+def test_a_deleted_variable_is_deleted_in_print_or_named_in_a_comment() -> None:
+    lines = {name: list(language.lines(Delete("x"))) for name, language in LANGUAGES.items()}
+    assert lines == {
+        "python": ["del x"],
+        "javascript": ["x = undefined;"],
+        "cpp": ["// x is deleted"],
+        "java": ["// x is deleted"],
+        "r": ["rm(x)"],
+        "none": ["delete x"],
+    }
+
+
+def test_a_language_that_is_only_listed_lists_regions_and_functions() -> None:
+    language = LANGUAGES["none"]
+    body = (Call("{x} sin", {"x": Name("x")}, ("y",)),)
+    region = Call("quiet")
+    assert list(language.region(region, ["x = 1"], by_error=True)) == ["within quiet, which an error ends", "    x = 1"]
+    assert list(language.lines(Function("f", ("x",), body, "y"))) == [
+        "function f of x",
+        "    y = x sin",
+        "    result y",
+    ]
+    assert list(language.lines(Call("split", {}, ("a", "b"), unpack=True))) == [
+        "a_and_b_found = split",
+        "a = a_and_b_found part 1",
+        "b = a_and_b_found part 2",
+    ]
+
+
 @pytest.mark.parametrize("language", ALL, ids=by_name)
 def test_suffixes_and_names_are_of_one_language_each(language: Language) -> None:
     others = [each for each in ALL if each is not language]
@@ -76,7 +108,13 @@ def test_a_language_without_lists_of_arrays_has_no_hooks(name: str) -> None:
 
 
 def test_an_adapter_in_a_language_without_hooks_may_not_have_one() -> None:
-    fields = {"name": "mine", "setup": "", "leaf": "{array}", "backward": "{output}", "gradient": "{leaf}"}
+    fields: dict[str, Any] = {
+        "name": "mine",
+        "setup": "",
+        "leaf": "{array}",
+        "backward": "{output}",
+        "gradient": "{leaf}",
+    }
     with pytest.raises(AdapterError, match="hook: leave it out; programs in java cannot record what a hook receives"):
         TapeAdapter(**fields, language="java", hook="{x}.hook({function})")
 
@@ -89,6 +127,11 @@ def test_the_default_of_value_is_that_of_the_language() -> None:
         for language in WITH_RUNNERS
     }
     assert values == {"python": "np.asarray({x})", "javascript": "{x}", "cpp": "{x}", "java": "{x}", "r": "{x}"}
+
+
+def test_the_schema_of_reports_names_every_language() -> None:
+    schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
+    assert schema["$defs"]["engine"]["properties"]["language"]["enum"] == list(LANGUAGES)[1:]
 
 
 def test_a_package_that_is_not_installed_has_no_version() -> None:

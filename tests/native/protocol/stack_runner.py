@@ -20,7 +20,7 @@ class Tensor:
 
     def __init__(self, number: float, *parents: tuple[Tensor, float], requires_grad: bool = False) -> None:
         self.number, self.parents = number, parents
-        self.requires_grad = requires_grad or any(parent.requires_grad for parent, _ in parents)
+        self.requires_grad: bool = requires_grad or any(parent.requires_grad for parent, _ in parents)
         self.grad: float | None = None
 
 
