@@ -112,7 +112,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         self.taken |= self.scenario.definitions.keys()
-        self.nestable = nestable_results(self.scenario) if self.nests else frozenset()
+        self.nestable = nestable_results(self.scenario) if self.nests and self.adapter.syntax.nests else frozenset()
 
     def fresh(self, stem: str) -> str:
         """Return a variable that the program does not have yet."""
@@ -176,8 +176,7 @@ class _Writer:
 
     def spelled(self, operator: str, otherwise: str) -> str:
         """Return the first spelling of an operator in the adapter, or ``otherwise`` if it has none."""
-        adapter = self.adapter
-        return [*filter(None, [adapter.operators.get(operator)]), *adapter.aliases.get(operator, ()), otherwise][0]
+        return self.adapter.operators.get(operator) or next(iter(self.adapter.aliases.get(operator, ())), otherwise)
 
     def value(self, name: str) -> Show:
         """Return the statement that shows a tensor's array."""

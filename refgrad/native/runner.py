@@ -279,8 +279,7 @@ class ProcessRunner:
             self.stop()
             raise EngineStartError(adapter.cannot_start(about.type, plain_line(about.message)))
         assert self._process is not None
-        pid = about.get("pid", 0)
-        self._process.parent = pid if isinstance(pid, int) else 0
+        self._process.parent = about["pid"] if isinstance(about.get("pid"), int) else 0
         self._process.forks = bool(about.get("forks"))
         self.forks = self.forks if self._process.forks else False
 

@@ -90,7 +90,7 @@ SPELLINGS: Final = MappingProxyType({
 RUNNER: Final = MappingProxyType({
     "type": "object",
     "properties": {
-        "command": {"type": "array", "items": {**TEXT, "minLength": 1}, "minItems": 1},
+        "command": {"type": "array", "items": dict(TEXT), "minItems": 1},
         "printer": {"enum": list(LANGUAGES)},
     },
     "required": ["command"],

@@ -66,6 +66,8 @@ class Language:
     """Template of a tensor's array in adapters that have none."""
     pull: ClassVar[str] = "{pullback}({seed})"
     """Template of the cotangents that a pullback gives."""
+    nests: ClassVar[bool] = True
+    """True if an expression in parentheses can be part of another expression; otherwise none are written."""
     element: ClassVar[str] = "[{}]"
     """Element of a list: what is appended to the list, with the index in place of the braces."""
     first: ClassVar[int] = 0
@@ -186,7 +188,7 @@ class Language:
         for before, name, behind in _parts(call.template):
             text = "" if name is None else self.argument(call.fields[name])
             apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_BEHIND.search(behind))
-            loose = name is not None and not apart and not _is_atom(call.fields[name], text)
+            loose = self.nests and name is not None and not apart and not _is_atom(call.fields[name], text)
             parts += [before, f"({text})" if loose else text]
         return "".join(parts)
 

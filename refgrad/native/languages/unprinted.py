@@ -17,6 +17,7 @@ class Unprinted(Language):
     tool = ()
     suffix = ".txt"
     comment = "#"
+    nests = False
     element = ""
     end = ""
     binding = "{name} = {value}"

@@ -145,6 +145,7 @@ answer <- function(request) {
   if (!is.null(request$hello)) return(hello(request$hello))
   if (is.null(state$session)) stop("the first request must be a hello", call. = FALSE)
   if (!is.null(request$members)) return(members(request$members))
+  if (is.null(request$run)) refused("this runner has no request ", names(request)[[2]])
   list(ran = lapply(request$run, run))
 }
 

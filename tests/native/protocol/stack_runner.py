@@ -91,6 +91,8 @@ def step(statements: Sequence[Mapping[str, Any]], names: dict[str, Any]) -> Mapp
         match statement:
             case {"call": call}:
                 names.update(dict.fromkeys(call.get("targets", ()), called(call, names)))
+            case {"delete": name}:
+                del names[name]
             case {"show": show}:
                 answer = shown(show, names)
             case _:
