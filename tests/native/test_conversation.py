@@ -151,8 +151,7 @@ def test_an_engine_of_a_runner_from_outside_is_graded(engine: Engine) -> None:
     bench = Bench(engine, settings=Settings("smoke"))
     chosen = [c for c in all_checks() if c.id.split("/")[0] in {"operators", "accumulation", "sharing", "graphs"}]
     verdicts = {check.id: bench.grade(check).verdict for check in chosen}
-    wrong = {"operators/cos", "graphs/one_backward", "graphs/several_backwards"}
-    assert {name for name, verdict in verdicts.items() if verdict == "wrong"} == wrong
+    assert {name for name, verdict in verdicts.items() if verdict == "wrong"} == {"operators/cos"}
     assert {verdicts[f"operators/{name}"] for name in ("add", "multiply", "sin")} == {"passed"}
     assert verdicts["graphs/small"] == "passed"
     assert not {"crashed", "hung", "unexpected-error"} & set(verdicts.values())

@@ -24,7 +24,7 @@ CODE_LINES = {
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
-MODULES = 501
+MODULES = 497
 CHOSEN_NUMBERS = 768
 SHARED_CLASS_NAMES = 37
 REPEATED_STRETCHES = 18
