@@ -52,8 +52,8 @@ class Adapter:
         metadata=plain(
             values.RUNNER,
             "A runner of your own: `command` is the program that answers the requests of "
-            "[the protocol](runner-protocol.md), in which parts that begin with `./` or `../` are paths seen from the "
-            "engine file. `printer` is the language of the templates, in which programs are printed, in place of "
+            "[the protocol](runner-protocol.md), in which parts that begin with `./` or `../` are paths relative to "
+            "the engine file. `printer` is the language of the templates, in which programs are printed, in place of "
             '`language`; or `"none"`, if it is not among these.',
             '{ command = ["lua", "./runner.lua"], printer = "none" }',
         ),
