@@ -24,7 +24,7 @@ CODE_LINES = {
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
-MODULES = 452
+MODULES = 448
 CHOSEN_NUMBERS = 765
 SHARED_CLASS_NAMES = 36
 REPEATED_STRETCHES = 18

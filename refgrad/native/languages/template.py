@@ -7,13 +7,9 @@ so that a reproduction shows what was executed.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
-from types import CodeType
-from typing import Any, Final
-
-from refgrad.errors import shortened
+from functools import cached_property
+from typing import Final
 
 LONGEST: Final = 2_000
 """Largest number of characters of a template. The longest one in the engine files of refgrad has 214."""
@@ -51,32 +47,3 @@ class Template:
                 written = f"{name}{'!' * bool(conversion)}{conversion or ''}{':' * bool(form)}{form}"
                 raise TemplateError(f"template {self.text!r}: the placeholder {{{written}}} is not a name")
         return tuple(dict.fromkeys(name for _, name, _, _ in parsed if name))
-
-    def compile(self, namespace: Mapping[str, Any]) -> Callable[..., Any]:
-        """Return the template as a function of its placeholders, evaluated in a library's namespace.
-
-        The function takes keyword arguments, and ignores those that are not placeholders. Raises TemplateError where
-        the template is not an expression.
-        """
-        source = f"lambda *, {', '.join([*self.fields, '**_ignored'])}: {self.render({f: f for f in self.fields})}"
-        if not self.fields:
-            source = f"lambda **_ignored: {self.render({})}"
-        try:
-            code = _compiled(source, f"<template {self.text}>")
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, or nested too deep
-            problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
-            raise TemplateError(f"template {shortened(self.text, SHOWN)!r} is not an expression: {problem}") from error
-        return eval(code, namespace if isinstance(namespace, dict) else dict(namespace))  # type: ignore[no-any-return]
-
-    def of_dtype(self, dtype: str) -> Template:
-        """Return the template with ``{dtype}`` filled in: it is part of the code, as in ``torch.{dtype}``."""
-        return Template(self.text.replace("{dtype}", dtype))
-
-    def render(self, fields: Mapping[str, str]) -> str:
-        """Return the text with its placeholders filled in."""
-        return self.text.format(**fields)
-
-
-@cache  # an adapter that is derived from another one shares most of its templates
-def _compiled(source: str, filename: str) -> CodeType:
-    return compile(source, filename, "eval")
