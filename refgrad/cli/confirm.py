@@ -42,7 +42,7 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
                 click.echo(f"  the report:  {script.sentence}")
                 shown = plain_text(confirmation.shown or "ends without an error")
                 click.echo("  its program: " + shown.replace("\n", "\n               "))
-        if found and counts["could not be run"] == len(found) and found[0].language == "python":
+        if found and counts["could not be run"] == len(found) and found[0].file_name.endswith(".py"):
             click.echo(NOTHING_RUN.format(path=path), err=True)
         odd += len(found) - counts["confirmed"]
         told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))

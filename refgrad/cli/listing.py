@@ -51,7 +51,7 @@ def _checks() -> Iterator[Row]:
 
 
 def _features() -> Iterator[Row]:
-    from refgrad.native.adapter.features import FEATURES
+    from refgrad.native.adapter import FEATURES
 
     for name, meaning in FEATURES.items():
         yield name, "", meaning

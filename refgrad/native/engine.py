@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.native import calls
-from refgrad.native.adapter import AnyAdapter, chosen, is_reference_engine, spellings
+from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, is_reference_engine, spellings
 from refgrad.native.languages import language_of
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
 from refgrad.native.printing import failing_steps, printed
@@ -160,6 +160,8 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
     Raises EngineStartError if the engine cannot be started.
     """
     ours = isolation.python == sys.executable and is_reference_engine(adapter)
+    if isolation.in_process and not adapter.runs_here:
+        raise EngineStartError(f"engine {adapter.name!r} cannot be started in this process; leave out --in-process")
     if isolation.in_process or ours:
         return Engine(adapter)
     return Engine(adapter, ProcessRunner(adapter, isolation.python, isolation.limits))
@@ -168,7 +170,7 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
 @cache
 def start(adapter: AnyAdapter, python: str | None = None) -> Engine:
     """Start an engine once: in this process, or in one of another language or of the interpreter ``python``."""
-    here = python is None and adapter.language == "python"
+    here = python is None and adapter.runs_here
     return Engine(adapter) if here else launch(adapter, Isolation(python=python or sys.executable))
 
 

@@ -42,14 +42,14 @@ def document_path(directory: Path, engine: str) -> Path:
 
 def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[str, Any]:
     """Return the identity of an engine in an interpreter, and the features that its adapter declares."""
-    numpy = package_version("numpy", python) if adapter.language == "python" else "unknown"
+    numpy = package_version("numpy", python) if adapter.runs_here else "unknown"
     return {
         "name": adapter.name,
         "version": engine_version(adapter, python),
         "python": python_version(python),
         **({} if numpy == "unknown" else {"numpy": numpy}),
         "platform": f"{platform.system()} {platform.machine()}",
-        **({} if adapter.language == "python" else {"language": adapter.language}),
+        **({} if adapter.syntax.runs_here else {"language": adapter.language}),
         "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",
         "dtype": adapter.dtype,
         "features": sorted(adapter.features),

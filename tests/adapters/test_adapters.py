@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 
 from refgrad.generation import Profile, operator_scenario
-from refgrad.grading.checks.isolation.seedless import without_seeds
+from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import FAILURES
 from refgrad.native.adapter import find_adapter

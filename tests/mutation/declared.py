@@ -104,7 +104,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/slopes/directions.py::FIRST_STEPS": "how often something is tried",
     f"{ORACLES}/slopes/claim.py::JITTER_POINTS": "how often something is tried",
     f"{ORACLES}/slopes/directions.py::GROUPS": "how finely entries are told apart",
-    f"{GRADING}/checks/isolation/dtypes.py::TRIED_IN_DTYPE": "how often something is tried",
+    f"{GRADING}/checks/isolation.py::TRIED_IN_DTYPE": "how often something is tried",
     f"{GRADING}/measurements/introspection.py::TRIES": "how often something is tried",
     f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
     f"{GRADING}/measurements/release.py::STEPS": "the size of the graphs of which the memory is measured",
@@ -176,7 +176,7 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     ),
     f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
     "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
-    f"{GRADING}/checks/isolation/alone.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
+    f"{GRADING}/checks/isolation.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
         "what is copied is a number"
     ),
     f"{GRADING}/checks/operators/derivatives.py::OperatorCheck._corners::off by one::effort.corners -> "

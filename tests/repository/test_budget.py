@@ -18,15 +18,15 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {  # oracles holds the screen and the differences that checking and grading had twice
-    "grading": 6825, "report": 4660, "checking": 3631, "generation": 4249, "native": 4104, "operators": 3089,
-    "engine": 2818, "oracles": 2241, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
-    "adapters": 452, "interpreter": 375, ".": 342, "strategies": 124,
+    "grading": 6769, "report": 4660, "checking": 3631, "generation": 3694, "native": 4104, "operators": 3089,
+    "engine": 2818, "oracles": 2234, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
+    "adapters": 452, "interpreter": 372, ".": 342, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
-MODULES = 483
-CHOSEN_NUMBERS = 765
-SHARED_CLASS_NAMES = 37
+MODULES = 430
+CHOSEN_NUMBERS = 762
+SHARED_CLASS_NAMES = 36
 REPEATED_STRETCHES = 18
 
 STRETCH = 6

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation import period_of, with_constants
+from refgrad.generation import period_of
 from refgrad.grading.judging.comparison import Due
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle import Gradient, Value, lower
@@ -28,6 +28,7 @@ from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.oracles.screening import Contributions, Expanded, Rounding, Sweep, weights_by_mean
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 from refgrad.scenario.formats import FLOAT64, FORMATS, Format, least_precise
+from refgrad.scenario.rewrite import with_constants
 
 Floats = npt.NDArray[Any]
 Shown = Mapping[Read, Floats | None]

@@ -123,9 +123,7 @@ class Session:
 
     def compile(self, template: str, names: Any) -> Callable[..., Any]:
         """Return a template as a function that takes its fields as keyword arguments."""
-        head = "lambda *, %s: " % ", ".join(names) if names else "lambda: "
-        source = head + template.format(**{name: name for name in names})
-        code = compile(source, "<template %s>" % template, "eval", dont_inherit=True)
+        code = compile(lambda_source(template, names), "<template %s>" % template, "eval", dont_inherit=True)
         function: Callable[..., Any] = eval(code, self.namespace)
         return function
 
@@ -201,7 +199,7 @@ class Session:
             exec(compile(body, "<program>", "exec", dont_inherit=True), scope)
             names.update((name, value) for name, value in scope.items() if self.namespace.get(name, self) is not value)
         else:
-            raise ValueError("unknown statement %r" % kind)
+            raise NotImplementedError("this runner has no statement %r" % kind)
         return None
 
     @staticmethod
@@ -237,7 +235,7 @@ class Session:
             return self.call(body, names)
         if kind == "lambda":
             return lambda *values: self.call(body["body"], dict(names, **dict(zip(body["parameters"], values))))
-        raise ValueError("unknown argument %r" % kind)
+        raise NotImplementedError("this runner has no argument %r" % kind)
 
     def function(self, body: Json, names: Names) -> Callable[..., Any]:
         """Return a part of the program as a function of its parameters."""
@@ -345,6 +343,12 @@ class Session:
                     held.append(value)
                     found[module][name] = numbers.setdefault(id(value), len(numbers))
         return found
+
+
+def lambda_source(template: str, names: Any) -> str:
+    """Return the source of a template as a function that takes its fields as keyword arguments."""
+    head = "lambda *, %s: " % ", ".join(names) if names else "lambda: "
+    return head + template.format(**{name: name for name in names})
 
 
 def bound(name: str, names: Names) -> Any:

@@ -20,6 +20,7 @@ from refgrad.interpreter import evaluate
 from refgrad.oracles.certified.arithmetic import Arithmetic
 from refgrad.oracles.certified.ball_tape import Ball, BallTape, ObjectArray, filled
 from refgrad.scenario import Constant, Grad, Scenario
+from refgrad.scenario.rewrite import needed
 
 Contribution = tuple[str, Constant | None]
 Scales = tuple[tuple[str, float], ...]
@@ -123,7 +124,7 @@ class BallTrace:
         step = self.scenario.definitions[name]
         assert isinstance(step, Grad)
         moving = self.arithmetic.along(step.leaf, cotangent)
-        swept = BallTrace(leading_to(self.scenario, {step.output}), moving).vjp(((step.output, step.seed),))
+        swept = BallTrace(Scenario(needed(self.scenario.steps, {step.output})), moving).vjp(((step.output, step.seed),))
         return {
             leaf: filled(array.shape, [moving.slope(number) for number in array.ravel().tolist()])
             for leaf, array in swept.items()
@@ -146,14 +147,3 @@ class BallTrace:
     def _arrived(self, cotangents: list[Any], start: int, size: int) -> list[Any]:
         zero = arb(0)
         return [zero if c is None else c for c in cotangents[start : start + size]]
-
-
-def leading_to(scenario: Scenario, outputs: set[str]) -> Scenario:
-    """Return a scenario of the steps that define the outputs and everything that these depend on, in order."""
-    needed = set(outputs)
-    found = []
-    for step in reversed(scenario.steps):
-        if step.defines in needed:
-            needed.update(step.uses)
-            found.append(step)
-    return Scenario(tuple(reversed(found)))

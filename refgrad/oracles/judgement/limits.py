@@ -14,9 +14,9 @@ import numpy as np
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, expanded, keywords
 from refgrad.operators import Edge, Expression, Operator, operator_table
-from refgrad.oracles.certified.ball_trace import leading_to
 from refgrad.oracles.certified.certified import CertifiedOracle
 from refgrad.scenario import Scenario
+from refgrad.scenario.rewrite import needed
 
 
 def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
@@ -51,7 +51,7 @@ def answered_by_nan(scenario: Scenario, *, at_kink: bool) -> str:
 def undefined_between(oracle: CertifiedOracle, leaf: str, outputs: set[str]) -> str | None:
     """Return the first name between a leaf and the outputs that has an entry without a value, or None."""
     reached = {leaf}
-    for name, step in leading_to(oracle.scenario, outputs).definitions.items():
+    for name, step in Scenario(needed(oracle.scenario.steps, outputs)).definitions.items():
         if reached.isdisjoint(step.uses):
             continue
         reached.add(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 from types import MappingProxyType
@@ -47,8 +47,6 @@ SLACK: Final = 1e-6
 """How far a change may be from what is due."""
 
 CLOSE: Final = r"math\.isclose\(got, (\S+), rel_tol=(\S+)\)"
-RANGE: Final = r"^(\S+) <= got <= (\S+)$"
-INFINITY: Final = r'float\("(-?)inf"\)'
 
 
 def _conditions(is_nan: str, absolute: str, infinity: str) -> tuple[tuple[str, str], ...]:
@@ -56,9 +54,9 @@ def _conditions(is_nan: str, absolute: str, infinity: str) -> tuple[tuple[str, s
     return (
         (r"math\.isnan\(got\)", f"{is_nan}(got)"),
         (CLOSE, rf"{absolute}(got - \1) <= \2 * {absolute}(\1)"),
-        (RANGE, r"\1 <= got && got <= \2"),
+        (r"^(\S+) <= got <= (\S+)$", r"\1 <= got && got <= \2"),
         (r"^abs\(", f"{absolute}("),
-        (INFINITY, rf"\1{infinity}"),
+        (r'float\("(-?)inf"\)', rf"\1{infinity}"),
     )
 
 
@@ -121,6 +119,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         ),
         along="{shown} * {direction[0]}",
     ),
+    "none": Written(".txt", "#"),
 })
 
 
@@ -132,8 +131,9 @@ def asserting(verdict: Verdict, language: str) -> str | None:
     if isinstance(fact, Error) and not fact.expected:  # the program ends with it
         return "\n".join(line for line in lines if not written.look.match(line)) + "\n"
     looks = [(number, match) for number, line in enumerate(lines) if (match := written.look.match(line))]
-    if isinstance(fact, Uncoupled):
-        return _ended(lines, looks[-1][0], written, _movement(fact, dict(_shown(looks)), written))
+    if isinstance(fact, Uncoupled) and looks:
+        movement = _movement(fact, {match["what"]: match["shown"] for _, match in looks}, written)
+        return _ended(lines, looks[-1][0], written, movement)
     if not isinstance(fact, Entry) or fact.subject.of == "hook":
         return None
     looks = [(number, match) for number, match in looks if match["what"] == what_of(fact.subject)]
@@ -145,11 +145,6 @@ def asserting(verdict: Verdict, language: str) -> str | None:
     what = f"{name_of(fact.subject)} at {index}" if index else name_of(fact.subject)
     fields = {"shown": match["shown"] + index, "test": written.condition(test), "what": what, "right": right}
     return _ended(lines, number, written, fields)
-
-
-def _shown(looks: Sequence[tuple[int, re.Match[str]]]) -> Iterator[tuple[str, str]]:
-    """Yield what each look is called, and what it shows."""
-    yield from ((match["what"], match["shown"]) for _, match in looks)
 
 
 def _movement(fact: Uncoupled, shown: Mapping[str, str], written: Written) -> Mapping[str, str]:

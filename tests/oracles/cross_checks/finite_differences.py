@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.interpreter import evaluate, expanded
-from refgrad.oracles.certified.ball_trace import leading_to
 from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     BoundedSlopes,
@@ -28,6 +27,7 @@ from refgrad.oracles.slopes.curves import (
 )
 from refgrad.oracles.slopes.slopes import SCALES, central_slopes, crossing, one_sided_slopes, promising
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from refgrad.scenario.rewrite import needed
 from tests.interpreter.batched import Batch, BatchedFloat64
 from tests.interpreter.complex128 import BatchedComplex128
 from tests.interpreter.complex_array import ComplexArray, Shaking
@@ -163,9 +163,9 @@ class _Function:
             np.zeros(0),
             *(leaf.value.to_numpy().astype(np.float64).ravel() for leaf in self.leaves),
         ])
-        self.path: tuple[Apply, ...] = leading_to(
-            scenario, {output for output, _ in contributions}
-        ).applications  # a kink elsewhere is no obstacle
+        outputs = {output for output, _ in contributions}
+        steps = needed(scenario.steps, outputs)  # a kink elsewhere is no obstacle
+        self.path = tuple(step for step in steps if isinstance(step, Apply))
 
     def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
         """Return the function at every column of ``points``, and the branches that were taken there."""
