@@ -12,6 +12,7 @@ from refgrad.grading.first_adapter.trying import Workbench
 from refgrad.grading.trials import KINDS
 from refgrad.lifecycle import Policy
 from refgrad.native.engine import Engine, start
+from refgrad.native.runner import ProcessRunner
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.native.reference import ADAPTER
@@ -89,6 +90,7 @@ def wrong(x):
     return torch.exp(x) + 1
 """
     engine = start(replace(ADAPTER, setup=ADAPTER.setup + setup), sys.executable)
+    assert isinstance(engine.runner, ProcessRunner)
     try:
         assert Workbench(engine).computes(operator_table()["exp"], f"{function}({{x}})", list(KINDS)) is computes
     finally:
