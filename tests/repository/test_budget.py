@@ -18,17 +18,16 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 6784, "report": 4660, "checking": 4493, "generation": 3694, "native": 4106, "operators": 3089,
-    "engine": 2818, "oracles": 1565, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
+    "grading": 6784, "report": 4650, "checking": 4493, "generation": 3694, "native": 4093, "operators": 3089,
+    "engine": 2818, "oracles": 1549, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
     "adapters": 452, "interpreter": 372, ".": 342, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`).
 
-`grading` rose by 3, since a spelling that seems wrong is tried again in a fresh process, and `native` by 2, since a
-runner collects garbage before each program.
+`grading` rose by 3, since a spelling that seems wrong is tried again in a fresh process.
 """
 
-MODULES = 448
+MODULES = 447
 CHOSEN_NUMBERS = 765
 SHARED_CLASS_NAMES = 36
 REPEATED_STRETCHES = 18

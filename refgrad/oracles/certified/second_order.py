@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.oracles.certified.arithmetic import Arithmetic, SeriesArithmetic
-from refgrad.scenario import Constant, Grad, Scenario, Step
+from refgrad.scenario import Constant, Grad, Scenario
+from refgrad.scenario.rewrite import needed
 
 ObjectArray = npt.NDArray[np.object_]
 
@@ -41,19 +42,8 @@ def sent_through(
     step = scenario.definitions[name]
     assert isinstance(step, Grad)
     moving = arithmetic.along(step.leaf, cotangent)
-    swept = trace(Scenario(leading_to(scenario, step.output)), moving).vjp(((step.output, step.seed),))
+    swept = trace(Scenario(needed(scenario.steps, {step.output})), moving).vjp(((step.output, step.seed),))
     return {leaf: _slopes(array, moving) for leaf, array in swept.items()}
-
-
-def leading_to(scenario: Scenario, output: str) -> tuple[Step, ...]:
-    """Return the leaves, applications and recorded gradients that define an output and what it depends on, in order."""
-    needed = {output}
-    found: list[Step] = []
-    for step in reversed(tuple(scenario.definitions.values())):
-        if step.name in needed:
-            needed.update(step.uses)
-            found.append(step)
-    return tuple(reversed(found))
 
 
 def _slopes(array: ObjectArray, moving: SeriesArithmetic) -> ObjectArray:

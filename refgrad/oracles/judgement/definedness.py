@@ -7,13 +7,14 @@ that arrive there are multiplied by it. So even gradients that do not depend on 
 from __future__ import annotations
 
 from refgrad.oracles.certified.certified import CertifiedOracle
-from refgrad.oracles.relevance import leading_to
+from refgrad.scenario import Scenario
+from refgrad.scenario.rewrite import needed
 
 
 def undefined_between(oracle: CertifiedOracle, leaf: str, outputs: set[str]) -> str | None:
     """Return the first name between a leaf and the outputs that has an entry without a value, or None."""
     reached = {leaf}
-    for name, step in leading_to(oracle.scenario, outputs).definitions.items():
+    for name, step in Scenario(needed(oracle.scenario.steps, outputs)).definitions.items():
         if reached.isdisjoint(step.uses):
             continue
         reached.add(name)
