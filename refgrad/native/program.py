@@ -33,7 +33,6 @@ from refgrad.scenario import (
     Apply,
     Backward,
     Constant,
-    Detach,
     Grad,
     Jvp,
     Leaf,
@@ -54,6 +53,7 @@ from refgrad.scenario import Hook as HookStep
 from refgrad.scenario import Leave as LeaveStep
 from refgrad.scenario import Write as WriteStep
 from refgrad.scenario.promotion import floating_dtypes, promoted
+from refgrad.scenario.rewrite import needed
 
 Group: TypeAlias = tuple[Statement, ...]
 Spell: TypeAlias = Callable[[Apply, Scenario], str]
@@ -156,8 +156,8 @@ class _Writer:
 
     def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
         """Return the forward part up to an output as a function of some leaves."""
-        needed = needed_results(self.scenario, output)
-        return Function(name, parameters, tuple(s for step in needed for s in self.within(step)), output)
+        results = needed_results(self.scenario, output)
+        return Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
 
     def jvp(self, step: Jvp) -> Iterator[Statement]:
         name = self.fresh(f"function_of_{step.name}")
@@ -408,15 +408,9 @@ def nestable_results(scenario: Scenario) -> frozenset[str]:
     return frozenset(found)
 
 
-def needed_results(scenario: Scenario, output: str) -> list[Apply | Grad]:
+def needed_results(scenario: Scenario, output: str) -> tuple[Apply | Grad, ...]:
     """Return the applications and recorded gradients that ``output`` depends on, in order."""
-    needed = {output}
-    found: list[Apply | Grad] = []
-    for step in reversed(tuple(scenario.definitions.values())):
-        if step.name in needed and not isinstance(step, Leaf | Jvp | Detach):
-            needed.update(step.uses)
-            found.append(step)
-    return found[::-1]
+    return needed([step for step in scenario.steps if isinstance(step, Apply | Grad)], {output})
 
 
 def relevant_leaves(scenario: Scenario, output: str) -> list[str]:

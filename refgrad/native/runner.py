@@ -293,7 +293,7 @@ class ProcessRunner:
 
 
 def _about(answer: Mapping[str, Any]) -> Mapping[str, Any] | Raised:
-    """Return what an answer to the first request says of the runner, or its error. Raises ProtocolError for others."""
+    """Return the runner's description in its first answer, or the error in it. Raises ProtocolError without either."""
     about = read_answer(answer).error if "error" in answer else answer.get("hello")
     if isinstance(about, Raised) or (isinstance(about, dict) and about.get("protocol") == PROTOCOL):
         return about

@@ -24,28 +24,28 @@ S = TypeVar("S", bound=Step)
 Start = TypeVar("Start", Backward, Grad)
 
 
-def needed(steps: Sequence[Step], names: Collection[str] = (), *, actions: bool = False) -> tuple[Step, ...]:
+def needed(steps: Sequence[S], names: Collection[str] = (), *, actions: bool = False) -> tuple[S, ...]:
     """Return, in order, the steps that define these names and all that they depend on.
 
     With ``actions``, the steps that define no name are kept too, with all that they depend on.
     """
-    wanted, kept = set(names), list[Step]()
+    remaining, kept = set(names), list[S]()
     for step in reversed(steps):
         name = step.defines
-        if actions if name is None else name in wanted:
-            wanted.update(step.uses)
+        if actions if name is None else name in remaining:
+            remaining.update(step.uses)
             kept.append(step)
     return tuple(reversed(kept))
 
 
 def descendants(steps: Iterable[Step], starts: Callable[[Step], bool], kinds: Any = Step) -> frozenset[str]:
     """Return the names defined by the ``starts``, and by steps of these kinds that depend on such a name."""
-    found: set[str] = set()
+    names: set[str] = set()
     for step in steps:
         name = step.defines
-        if name is not None and (starts(step) or (isinstance(step, kinds) and not found.isdisjoint(step.uses))):
-            found.add(name)
-    return frozenset(found)
+        if name is not None and (starts(step) or (isinstance(step, kinds) and not names.isdisjoint(step.uses))):
+            names.add(name)
+    return frozenset(names)
 
 
 def mapped(steps: Iterable[Step], kind: type[S], change: Callable[[S], Step]) -> tuple[Step, ...]:
@@ -54,12 +54,12 @@ def mapped(steps: Iterable[Step], kind: type[S], change: Callable[[S], Step]) ->
 
 
 def replaced(steps: Iterable[Step], kind: type[S], change: Callable[[S], Iterable[Step]]) -> tuple[Step, ...]:
-    """Return the steps with several, or none, in place of each of one kind."""
+    """Return the steps with each of one kind replaced by any number of steps."""
     return tuple(chain.from_iterable(change(step) if isinstance(step, kind) else (step,) for step in steps))
 
 
 def spliced(steps: Sequence[Step], at: int, *new: Step) -> tuple[Step, ...]:
-    """Return the steps with others, or none, in place of the one at an index."""
+    """Return the steps with the one at an index replaced by any number of steps."""
     return (*steps[:at], *new, *steps[at + 1 :])
 
 
@@ -69,7 +69,7 @@ def renamed(steps: Iterable[Step], names: Mapping[str, str]) -> tuple[Step, ...]
 
 
 def substituted(steps: Iterable[Step], definition: Step, name: str) -> tuple[Step, ...]:
-    """Return the steps without a definition, and with another name in place of the one that it defines."""
+    """Return the steps without ``definition``, with ``name`` used wherever its result was used."""
     names = {definition.defines or "": name}
     return renamed((step for step in steps if step is not definition), names)
 
@@ -148,14 +148,14 @@ def with_fitting_tangents(steps: Iterable[Step]) -> tuple[Step, ...]:
 
     Tangents of anything else than a leaf that requires grad are dropped.
     """
-    given = tuple(steps)
-    leaves = {step.name: step.value for step in given if isinstance(step, Leaf) and step.requires_grad}
+    sequence = tuple(steps)
+    leaves = {step.name: step.value for step in sequence if isinstance(step, Leaf) and step.requires_grad}
 
     def fitted(step: Jvp) -> Jvp:
         kept = ((name, _fitted(tangent, leaves[name])) for name, tangent in step.tangents if name in leaves)
         return replace(step, tangents=tuple(dict(kept).items()))
 
-    return mapped(given, Jvp, fitted)
+    return mapped(sequence, Jvp, fitted)
 
 
 def _fitted(tangent: Constant, leaf: Constant) -> Constant:

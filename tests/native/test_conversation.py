@@ -53,7 +53,7 @@ SPELLED: Final[Mapping[str, Mapping[str, str]]] = {
     "r": {**INFIX, "$APPLY": "{f}(list({x}))"},
     "stacks": {"$SUM": "{x} {y} plus", "$LESS": "{x} {y} less", "$APPLY": "{x} {f}", "$SETUP": ""},
 }
-"""Texts in place of those of the recorded requests that depend on the language."""
+"""Replacements for the texts in the recorded requests that depend on the language."""
 
 
 def spelled(value: Any, texts: Mapping[str, str]) -> Any:

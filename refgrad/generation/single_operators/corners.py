@@ -37,10 +37,10 @@ LARGEST_CORNER: Final = 300
 """Largest number of entries of an array."""
 
 LARGEST_OF_PAIRS: Final = 40
-"""The same for an operator that compares or adds all pairs of entries, as a sort does."""
+"""Largest number of entries for an operator that compares or adds all pairs of entries, as a sort does."""
 
 LARGEST_PLAIN: Final = 36
-"""The same in the fixed cases that other scenarios are made of."""
+"""Largest number of entries of an array in the fixed cases from which other scenarios are derived."""
 
 FEW, MORE = (8,), (16,)
 """Shapes that show whether the work grows with the number of pairs of entries: to double or to four times as much."""
@@ -78,7 +78,7 @@ LONG: Final = 33
 """Such a length in some cases."""
 
 DRAWS: Final = 3
-"""Number of scenarios of each small shape if the operator has attributes, each with other attributes."""
+"""Number of scenarios for each small shape if the operator has attributes. Their attributes differ."""
 
 SMALL: Final = 2
 """Largest number of entries of a small shape."""

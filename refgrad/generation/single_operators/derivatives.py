@@ -22,7 +22,7 @@ from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step
 
 Nonlinearity: TypeAlias = Literal["none", "weights", "square"]
-"""What is added to an output before it is differentiated: nothing, a product with a leaf, or a product with itself."""
+"""How an output is changed before it is differentiated: not at all, multiplied by a leaf, or squared."""
 
 WEIGHTED: Final = 0.5
 """Probability that the output is multiplied by a leaf before it is differentiated, so that its cotangent is recorded.

@@ -232,7 +232,7 @@ def _seed(row: Operator, shape: Shape, source: Random) -> Array:
 
 
 def _operands(draft: Draft, row: Operator, source: Random) -> list[Value] | None:
-    """Return fresh leaves: of one shape and one period for an elementwise operator, else of random entries."""
+    """Return new leaves: of one shape and period for an elementwise operator, and of random entries for others."""
     rule, operands = operand_rule(row), list[Value]()
     for argument in slots(row, 2):
         if row.elementwise:

@@ -341,7 +341,7 @@ class LifecycleCheck(Check):
         return True
 
     def run(self, bench: Bench) -> Verdict:
-        """Try random lifecycles of operators that are right by themselves, with the features of the engine."""
+        """Test random lifecycles with operators that pass their own checks and the features that the engine has."""
         adapter = bench.engine.adapter
         if not isinstance(adapter, TapeAdapter):
             return bench.lacks(self, "tape")

@@ -15,7 +15,6 @@ class Cpp(Language):
 
     name = "cpp"
     runner = ("{python}", "-u", "{runners}/cpp_runner.py")
-    tool = ("g++", "-std=c++17", "-O0")
     suffix = ".cpp"
     binding = "auto {name} = {value};"
     showing = "std::cout << {shown} << std::endl;  // {what}"

@@ -25,7 +25,6 @@ class Java(Language):
         "-XX:+UseSerialGC",
         "{runners}/java_runner.java",
     )  # starts in half the time
-    tool = ("java",)
     suffix = ".java"
     pull = "{pullback}.of({seed})"
     element = ".get({})"

@@ -29,7 +29,6 @@ class JavaScript(Language):
 
     name = "javascript"
     runner = ("node", "{runners}/node_runner.js")
-    tool = ("node",)
     suffix = ".js"
     new_list = "[]"
     recording = "void {seen}.push(structuredClone({value}))"

@@ -33,7 +33,7 @@ from refgrad.native.statements import (
 from refgrad.scenario import Constant
 
 ATOM_BEFORE = re.compile(r"(^|[(\[,=:]\s*)$")
-ATOM_BEHIND = re.compile(r"^\s*($|[)\],:])")
+ATOM_AFTER = re.compile(r"^\s*($|[)\],:])")
 
 PRINTS_VERSION: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 """Program of Python that prints the version of an installed package, whose name is its argument."""
@@ -55,8 +55,6 @@ class Language:
     """Command of the runner, in which ``{runners}`` is the folder of runners and ``{python}`` an interpreter."""
     runs_here: ClassVar[bool] = False
     """True if engines can run in the process of refgrad, and measurements, which are programs of Python, on them."""
-    tool: ClassVar[tuple[str, ...]]
-    """Command that runs a standalone program, or compiles it, followed by the name of the program's file."""
     suffix: ClassVar[str]
     """Suffix of the files of standalone programs."""
     comment: ClassVar[str] = "//"
@@ -185,9 +183,9 @@ class Language:
         printed program must mean what was executed.
         """
         parts: list[str] = []
-        for before, name, behind in _parts(call.template):
+        for before, name, after in _parts(call.template):
             text = "" if name is None else self.argument(call.fields[name])
-            apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_BEHIND.search(behind))
+            apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_AFTER.search(after))
             loose = self.nests and name is not None and not apart and not _is_atom(call.fields[name], text)
             parts += [before, f"({text})" if loose else text]
         return "".join(parts)
@@ -214,9 +212,9 @@ class Language:
 def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
     """Yield the literal text before each field, the field, and the literal text after it."""
     parsed = [(before, name) for before, name, _, _ in Formatter().parse(template)]
-    for place, (before, name) in enumerate(parsed):
-        behind = parsed[place + 1][0] if place + 1 < len(parsed) else ""
-        yield before, name, behind
+    for number, (before, name) in enumerate(parsed, 1):
+        after = parsed[number][0] if number < len(parsed) else ""
+        yield before, name, after
 
 
 def _is_atom(argument: Argument, text: str) -> bool:

@@ -26,7 +26,6 @@ class Python(Language):
     name = "python"
     runner = ("{python}", "-u", "{runners}/python_runner.py")
     runs_here = True
-    tool = ("{python}",)
     suffix = ".py"
     comment = "#"
     default_value = "np.asarray({x})"

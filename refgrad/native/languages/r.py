@@ -11,11 +11,10 @@ from refgrad.native.statements import Function
 
 @dataclass(frozen=True, slots=True)
 class R(Language):
-    """R, in which whole numbers are doubles too."""
+    """R, in which integers are doubles, too."""
 
     name = "r"
     runner = ("Rscript", "--vanilla", "{runners}/r_runner.R")
-    tool = ("Rscript",)
     suffix = ".R"
     comment = "#"
     element = "[[{}]]"

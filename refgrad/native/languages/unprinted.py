@@ -14,7 +14,6 @@ class Unprinted(Language):
     """A language that refgrad does not know. Programs list the templates with their fields filled in, for readers."""
 
     name = "none"
-    tool = ()
     suffix = ".txt"
     comment = "#"
     nests = False

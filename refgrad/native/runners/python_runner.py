@@ -41,9 +41,6 @@ LONGEST_MESSAGE = 2000
 LARGEST_ARRAY = 1 << 26
 """Largest number of bytes of an array that is sent."""
 
-COLLECTED = 3
-"""Number of programs after which garbage is collected, so that addresses are reused and a cache by id goes stale."""
-
 REMEMBERED = 50
 """Number of programs after which the adapter's ``forget`` runs. JAX keeps about 10 MB of each, compiled for shapes."""
 
@@ -111,8 +108,13 @@ class Session:
         """Exempt all current objects from garbage collection, which takes 0.1 s to traverse those of PyTorch."""
         self.apart = hasattr(gc, "freeze")
         if self.apart:
-            gc.collect()
-            gc.freeze()
+            self.collect()
+
+    def collect(self) -> None:
+        """Collect garbage, so that new objects get the addresses of earlier ones, and a cache by id goes stale."""
+        gc.collect()
+        if not self.kept:
+            gc.freeze()  # what is left belongs to the library, and need not be traversed again
 
     def evaluate(self, template: str, fields: Names) -> Any:
         """Return the value of a template with these fields."""
@@ -136,8 +138,8 @@ class Session:
         regions: List[Any] = []
         collecting = gc.isenabled()
         self.programs += 1
-        if self.apart and self.programs % COLLECTED == 0:
-            gc.collect(1 if self.programs % (4 * COLLECTED) else 2)  # old objects less often: a library has many
+        if self.apart:
+            self.collect()
         try:
             if self.forget is not None and self.programs % REMEMBERED == 0:
                 self.evaluate(self.forget, {})

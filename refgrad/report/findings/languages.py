@@ -20,15 +20,13 @@ NEVER: Final = re.compile(r"(?!)")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How programs of a language are written: the ending of their files, their remarks, what runs them, and conditions.
+    """How programs of a language are run, printed values found in them, and assertions written.
 
     ``conditions`` say how those of Python are written, ``asserted`` are the lines that end a program in which ``got``
     does not meet one; behind them a program is kept from the line on that ``ends`` fits. ``along`` is what a gradient
     says of a movement.
     """
 
-    suffix: str
-    remark: str
     runs: tuple[str, ...] = ()
     look: re.Pattern[str] = NEVER
     conditions: tuple[tuple[str, str], ...] = ()
@@ -61,10 +59,8 @@ def _conditions(is_nan: str, absolute: str, infinity: str) -> tuple[tuple[str, s
 
 
 LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
-    "python": Written(".py", "#", ("{python}", "-c", "{text}")),
+    "python": Written(("{python}", "-c", "{text}")),
     "javascript": Written(
-        ".js",
-        "//",
         ("node", "{folder}/alone.js"),
         re.compile(r"^ *console\.log\((?P<shown>.*)\); // (?P<what>.*)$"),
         _conditions("Number.isNaN", "Math.abs", "Infinity"),
@@ -72,8 +68,6 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         along="[{shown}].flat(Infinity).reduce((sum, slope, i) => sum + slope * {direction}[i], 0)",
     ),
     "cpp": Written(
-        ".cpp",
-        "//",
         ("{own}", "{folder}/alone_by_tool.py", "g++"),
         re.compile(r"^ *std::cout << (?P<shown>.*) << std::endl;  // (?P<what>.*)$"),
         _conditions("std::isnan", "std::abs", "INFINITY"),
@@ -89,8 +83,6 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "{shown} * {direction[0]}",
     ),
     "java": Written(
-        ".java",
-        "//",
         ("{own}", "{folder}/alone_by_tool.py", "java"),
         re.compile(r"^ *System\.out\.println\((?P<shown>.*)\);  // (?P<what>.*)$"),
         _conditions("Double.isNaN", "Math.abs", "Double.POSITIVE_INFINITY"),
@@ -105,8 +97,6 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "{shown} * {direction[0]}",
     ),
     "r": Written(
-        ".R",
-        "#",
         ("{own}", "{folder}/alone_by_tool.py", "Rscript"),
         re.compile(r"^ *cat\(format\((?P<shown>.*), digits = 17\), fill = TRUE\)  # (?P<what>.*)$"),
         _conditions("is.nan", "abs", "Inf"),
@@ -119,7 +109,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         ),
         along="{shown} * {direction[0]}",
     ),
-    "none": Written(".txt", "#"),
+    "none": Written(),
 })
 
 

@@ -14,12 +14,12 @@ from refgrad.documents import read_bytes
 from refgrad.grading.judging.evidence import Entry, Uncoupled
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine_names import shipped_engines
+from refgrad.native.languages import LANGUAGES
 from refgrad.native.text import plain_line
 from refgrad.native.unwritten import FILLED
 from refgrad.report.document import verdicts_of
 from refgrad.report.findings import languages
 from refgrad.report.findings.assertion import asserting
-from refgrad.report.findings.languages import LANGUAGES
 from refgrad.report.findings.sentence import sentence
 from refgrad.report.findings.tidying import pieces, tidied, without_unused
 from refgrad.report.severity import At, Severity, at, severity, shapes_of
@@ -120,7 +120,7 @@ class Script:
         return UNWRITTEN if isinstance(fact, Entry) and fact.remark == "unwritten" else ""
 
     def _remarks(self) -> Iterator[str]:
-        remark = LANGUAGES[self.language].remark
+        remark = LANGUAGES[self.language].comment
         yield f"{remark}{MARKER[1:]}: {plain_line(self.verdict.id)}, {self.severity}."
         statement = f"Violated ({self.verdict.level}): {self.verdict.statement}"
         for text in filter(None, (self.sentence, self.needs, statement, f"Found on {self.environment}.")):
@@ -159,7 +159,7 @@ def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:
     """Write scripts into a folder, in place of those that were written there before."""
     for language in LANGUAGES.values():
         for path in folder.glob(f"*{language.suffix}"):
-            if read_bytes(path).startswith(f"{language.remark}{MARKER[1:]}".encode()):
+            if read_bytes(path).startswith(f"{language.comment}{MARKER[1:]}".encode()):
                 path.unlink()
     if found:
         folder.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ def backward(output: Tensor, seed: float) -> None:
             backward(parent, seed * slope)
 
 
-WORDS: dict[str, tuple[int, Callable[..., Any]]] = {  # number of operands, and what takes their place on the stack
+WORDS: dict[str, tuple[int, Callable[..., Any]]] = {  # number of operands, and the function that computes the result
     "leaf": (2, lambda number, requires_grad: Tensor(number, requires_grad=requires_grad)),
     "number": (1, lambda x: x.number),
     "gradient": (1, lambda x: x.grad),

@@ -61,9 +61,9 @@ class Claim:
 PLAIN: Final = str.maketrans(":-", "__")
 
 STATEMENTS: Final[Mapping[Kind, str]] = MappingProxyType({
-    "features": "What the adapter says of {name} is so: {said}.",
-    "policies": "What the adapter's policy says is so: {said}.",
-    "dtypes": "What the adapter says of {name} is so: tensors may be of it, and values and gradients keep it.",
+    "features": "The adapter declares {name} correctly: {said}.",
+    "policies": "The policy of the adapter is correct: {said}.",
+    "dtypes": "The adapter declares {name} correctly: tensors may have this dtype, and values and gradients keep it.",
 })
 
 
