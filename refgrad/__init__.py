@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from refgrad.lifecycle import Policy
     from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
     from refgrad.native.engine import reproduce, start
+    from refgrad.report.document import Report, ReportError, read_report
     from refgrad.scenario import Scenario, ScenarioError, parse
 
     __version__: str
@@ -25,6 +26,8 @@ __all__ = [
     "FunctionalAdapter",
     "GradientError",
     "Policy",
+    "Report",
+    "ReportError",
     "Scenario",
     "ScenarioError",
     "TapeAdapter",
@@ -34,6 +37,7 @@ __all__ = [
     "examine",
     "parse",
     "read_adapter",
+    "read_report",
     "reproduce",
     "spell",
     "start",
@@ -44,6 +48,8 @@ _HOMES: Mapping[str, str] = MappingProxyType({
     "FunctionalAdapter": "refgrad.native.adapter",
     "GradientError": "refgrad.checking",
     "Policy": "refgrad.lifecycle",
+    "Report": "refgrad.report.document",
+    "ReportError": "refgrad.report.document",
     "Scenario": "refgrad.scenario",
     "ScenarioError": "refgrad.scenario",
     "TapeAdapter": "refgrad.native.adapter",
@@ -52,6 +58,7 @@ _HOMES: Mapping[str, str] = MappingProxyType({
     "examine": "refgrad.grading.judging.examination",
     "parse": "refgrad.scenario",
     "read_adapter": "refgrad.native.adapter",
+    "read_report": "refgrad.report.document",
     "reproduce": "refgrad.native.engine",
     "spell": "refgrad.native.adapter",
     "start": "refgrad.native.engine",

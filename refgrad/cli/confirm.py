@@ -12,7 +12,7 @@ import click
 from refgrad.cli.failure import Status, told_in_one_line
 from refgrad.native.text import plain_text
 from refgrad.report.confirmation import confirm as confirm_script
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.findings import scripts
 
 CLAIMS: Final = "claims/"
@@ -30,7 +30,7 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
     odd = 0
     for path in reports:
         counts: Counter[str] = Counter()
-        found = [script for script in scripts(read_document(path)) if not script.verdict.id.startswith(CLAIMS)]
+        found = [script for script in scripts(read_report(path)) if not script.verdict.id.startswith(CLAIMS)]
         if found:
             click.echo(WARNING.format(count=len(found), path=path), err=True)
         for script in found:

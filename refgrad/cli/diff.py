@@ -12,7 +12,7 @@ import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.native.text import plain_line
-from refgrad.report.document import read_document
+from refgrad.report.document import Report, read_report
 from refgrad.report.runs.comparison import Difference, comparison_text, differences
 
 FailOn = Literal["nothing", "regression", "any"]
@@ -34,7 +34,7 @@ def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) ->
             failed |= fail_on != "nothing"
             click.echo(f"{plain_line(name)} is in {old} and not in {new}", err=True)
         for before, after in _pairs(old, new):
-            first, second = read_document(before), read_document(after)
+            first, second = read_report(before), read_report(after)
             found = differences(first, second)
             failed |= any(map(FAILS_ON[fail_on], found))
             documents.append(_document(first, second, [each.to_json() for each in found]))
@@ -62,10 +62,10 @@ def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:
     return [(old / name, new / name) for name in names]
 
 
-def _document(old: dict[str, Any], new: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
+def _document(old: Report, new: Report, found: list[dict[str, Any]]) -> dict[str, Any]:
     identity = {
-        when: {"engine": plain_line(each["engine"]["name"]), "version": plain_line(each["engine"]["version"])}
-        | {key: each[key] for key in ("refgrad", "profile", "seed")}
+        when: {"engine": plain_line(each.engine["name"]), "version": plain_line(each.engine["version"])}
+        | {"refgrad": each.refgrad, "profile": each.profile, "seed": each.seed}
         for when, each in (("old", old), ("new", new))
     }
     return identity | {"differences": found}

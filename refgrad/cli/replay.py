@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
@@ -18,7 +19,7 @@ from refgrad.native.text import plain_text
 from refgrad.pytest_plugin.conformance import EngineSession
 from refgrad.pytest_plugin.options import ITEM, GradeOptions
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.report.document import read_document, verdicts_of
+from refgrad.report.document import read_report
 from refgrad.report.narration import failure_text
 
 MOST: Final = 20_000
@@ -41,15 +42,15 @@ def replay_check(name: str, options: GradeOptions) -> Status:
 
 def replay_report(name: str, engine: str, report: Path, python: str | None, *, program: bool) -> Status:
     """Run the scenario of the check or scenario id ``name`` in a report, or the check if the report has no scenario."""
-    document = read_document(report)
-    found = _found(name.removeprefix(ITEM), verdicts_of(document), report)
+    document = read_report(report)
+    found = _found(name.removeprefix(ITEM), document.verdicts, report)
     if not found.scenario:
-        return replay_check(found.id, GradeOptions(engine, document["profile"], document["seed"], python=python))
+        return replay_check(found.id, GradeOptions(engine, document.profile, document.seed, python=python))
     click.echo(f"{found.id}, scenario {found.scenario_id}:")
     return run_scenario(found.scenario, engine, python, program=program)
 
 
-def _found(name: str, verdicts: list[Verdict], report: Path) -> Verdict:
+def _found(name: str, verdicts: Sequence[Verdict], report: Path) -> Verdict:
     for verdict in verdicts:
         if name in {verdict.id, verdict.scenario_id}:
             return verdict

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.native import calls
-from refgrad.native.adapter import AnyAdapter, chosen, is_reference_engine, spellings
+from refgrad.native.adapter import AnyAdapter, chosen, find_adapter, is_reference_engine, spellings
 from refgrad.native.languages import language_of
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
 from refgrad.native.printing import failing_steps, printed
@@ -166,8 +166,14 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
 
 
 @cache
-def start(adapter: AnyAdapter, python: str | None = None) -> Engine:
-    """Start an engine once: in this process, or in one of another language or of the interpreter ``python``."""
+def start(adapter: AnyAdapter | str, python: str | None = None) -> Engine:
+    """Start an engine: in this process, or in one of another language or of the interpreter ``python``.
+
+    ``adapter`` is an adapter or what `find_adapter` takes: the name of an engine, a path that ends in .toml, or
+    ``module:object``. Raise AdapterError if there is no such adapter, and EngineStartError if the engine cannot start.
+    """
+    if isinstance(adapter, str):
+        adapter = find_adapter(adapter)
     here = python is None and adapter.language == "python"
     return Engine(adapter) if here else launch(adapter, Isolation(python=python or sys.executable))
 

@@ -14,7 +14,7 @@ from jinja2 import Environment
 
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.native.text import plain_line
-from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
+from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
 from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
 from refgrad.report.findings.upstream import Known, read_upstream
@@ -55,13 +55,13 @@ class Graded:
     """A report, with the properties that the templates use."""
 
     file: str
-    document: Mapping[str, Any]
+    document: Report
     upstream: Sequence[Known] = ()
 
-    @cached_property
+    @property
     def verdicts(self) -> Sequence[Verdict]:
         """The verdicts, in the order of the suite."""
-        return verdicts_of(self.document)
+        return self.document.verdicts
 
     @cached_property
     def totals(self) -> Totals:
@@ -71,7 +71,7 @@ class Graded:
     @property
     def engine(self) -> Mapping[str, Any]:
         """Description of the engine that was graded."""
-        return self.document["engine"]  # type: ignore[no-any-return]
+        return self.document.engine
 
     @property
     def title(self) -> str:
@@ -82,7 +82,7 @@ class Graded:
     @property
     def outcomes(self) -> list[Outcome]:
         """The outcomes that occur, best first."""
-        return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document["summary"]["outcomes"]]
+        return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document.summary["outcomes"]]
 
     @cached_property
     def failures(self) -> Sequence[Script]:
@@ -160,7 +160,7 @@ def summary(graded: Sequence[Graded]) -> str:
 def read_folder(folder: Path) -> list[Graded]:
     """Read all reports of a folder. Raises ReportError where there is none, or where one is malformed."""
     upstream = read_upstream(folder)
-    graded = [Graded(path.stem, read_document(path), upstream) for path in sorted(folder.glob("*.json"))]
+    graded = [Graded(path.stem, read_report(path), upstream) for path in sorted(folder.glob("*.json"))]
     if not graded:
         raise ReportError(f"{folder} holds no report (*.json with the schema {SCHEMA_NAME})")
     return graded

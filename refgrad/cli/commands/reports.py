@@ -23,9 +23,9 @@ def badge(file: Path, *, svg: bool) -> None:
     and all were run.
     """
     from refgrad.report.ci.badge import Badge
-    from refgrad.report.document import read_document
+    from refgrad.report.document import read_report
 
-    found = Badge.of(read_document(file))
+    found = Badge.of(read_report(file))
     click.echo(found.picture() if svg else json.dumps(found.endpoint()), nl=not svg)
 
 

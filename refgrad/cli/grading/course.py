@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from refgrad.cli.failure import Status
 from refgrad.cli.grading.grade import STOPPED, grade_engines
 from refgrad.pytest_plugin.plan import PlanError
 from refgrad.report.course import Part, read_points, results_of
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.markdown import markdown_templates
 from refgrad.report.pages import Graded
 from refgrad.report.site import write_site
@@ -59,9 +60,8 @@ def _grade(file: Path, folder: Path, parts: Sequence[Part], **options: Any) -> t
     if status in STOPPED:
         raise SystemExit(int(status))
     if status in {Status.PASSED, Status.FAILED}:
-        document = read_document(max((folder / "report").glob("*.json"), key=lambda path: path.stat().st_mtime))
-        document["engine"]["name"] = folder.name
-        report = Graded(folder.name, document)
+        document = read_report(max((folder / "report").glob("*.json"), key=lambda path: path.stat().st_mtime))
+        report = Graded(folder.name, replace(document, engine={**document.engine, "name": folder.name}))
     results = results_of(parts, report, problem)
     (folder / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     click.echo(f"{folder.name}: {results['score']:g} of {sum(part.points for part in parts):g} points")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from refgrad.grading.judging.verdict import Totals
 from refgrad.native.text import plain_line
-from refgrad.report.document import verdicts_of
+from refgrad.report.document import Report
 
 LONGEST: Final = 60
 """Largest number of characters of a label."""
@@ -46,15 +46,15 @@ class Badge:
     color: str
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Badge:
+    def of(cls, report: Report) -> Badge:
         """Return the badge of a report: the number of applicable checks that fail at level MUST; green if none does."""
-        engine, summary = document["engine"], document["summary"]
+        engine, summary = report.engine, report.summary
         label = plain_line(f"refgrad: {engine['name']} {engine['version']}", LONGEST)
-        totals, run = Totals.of(verdicts_of(document)), len(document["verdicts"])
+        totals, run = Totals.of(report.verdicts), len(report.verdicts)
         if totals.must_failed:
             silent = any(name.startswith("wrong ") and name != "wrong error" for name in summary.get("severities", ()))
             return cls(label, f"{totals.must_failed} of {totals.apply} checks fail", "red" if silent else "orange")
-        if not document["complete"]:
+        if not report.complete:
             return cls(label, f"{run} of {summary['checks']} checks run", "lightgrey")
         return cls(label, f"{totals.apply} checks, none fails", "brightgreen")
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
 from refgrad.native.text import plain_text
-from refgrad.report.document import verdicts_of
+from refgrad.report.document import Report
 
 Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
 """Kind of a difference between two reports of a check.
@@ -65,10 +65,10 @@ class Difference:
         }  # fmt: skip
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+def differences(old: Report, new: Report) -> list[Difference]:
     """Return the checks that differ between two reports, by kind and then in the order of the suite."""
-    before = {verdict.id: verdict for verdict in verdicts_of(old)}
-    after = {verdict.id: verdict for verdict in verdicts_of(new)}
+    before = {verdict.id: verdict for verdict in old.verdicts}
+    after = {verdict.id: verdict for verdict in new.verdicts}
     found = [
         Difference(kind, before.get(name), after.get(name))
         for name in {**after, **before}
@@ -99,15 +99,15 @@ def _error(verdict: Verdict) -> float:
     return error if math.isfinite(error) and error > 0 else math.nan
 
 
-def comparison_text(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Difference]) -> str:
+def comparison_text(old: Report, new: Report, found: Sequence[Difference]) -> str:
     """Return the differences as lines of plain text, or a line which states that there are none."""
     return "\n".join(plain_text(line) for line in _lines(old, new, found))
 
 
-def _lines(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Difference]) -> Iterator[str]:
+def _lines(old: Report, new: Report, found: Sequence[Difference]) -> Iterator[str]:
     yield f"{_title(old)} -> {_title(new)}"
     if not found:
-        yield f"no difference in {len(new['verdicts'])} checks"
+        yield f"no difference in {len(new.verdicts)} checks"
         return
     counts = {kind: sum(difference.kind == kind for difference in found) for kind in KINDS}
     yield ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
@@ -122,6 +122,5 @@ def _lines(old: Mapping[str, Any], new: Mapping[str, Any], found: Sequence[Diffe
         )
 
 
-def _title(document: Mapping[str, Any]) -> str:
-    engine = document["engine"]
-    return f"{engine['name']} {engine['version']}, profile {document['profile']}, seed {document['seed']}"
+def _title(report: Report) -> str:
+    return f"{report.engine['name']} {report.engine['version']}, profile {report.profile}, seed {report.seed}"

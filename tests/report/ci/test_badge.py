@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.ci.badge import Badge
-from refgrad.report.document import build_document, read_document
+from refgrad.report.document import Report, build_report, read_report
 from tests.report.example import ADAPTER, VERDICTS, verdict
 from tests.report.site.hostile import ATTACK, write_hostile
 
@@ -20,9 +19,9 @@ CHOICES = (verdict("edges/relu", "convention"), verdict("a/b", "inconclusive"))
 WISHES = (verdict("a/b", "wrong", level="SHOULD"), verdict("a/c", "passed"))
 
 
-def document(*verdicts: Verdict, complete: bool = True) -> dict[str, Any]:
+def document(*verdicts: Verdict, complete: bool = True) -> Report:
     found = {row.id: row for row in verdicts}
-    return build_document(ADAPTER, Settings(), found, [*found] if complete else [*found, "graphs/not_run"])
+    return build_report(ADAPTER, Settings(), found, [*found] if complete else [*found, "graphs/not_run"])
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_the_picture_says_the_same() -> None:
 
 
 def test_a_hostile_name_is_text_in_the_picture(tmp_path: Path) -> None:
-    badge = Badge.of(read_document(write_hostile(tmp_path)))
+    badge = Badge.of(read_report(write_hostile(tmp_path)))
     assert len(badge.label) <= 60
     picture = ET.fromstring(replace(badge, label=ATTACK[:60]).picture())  # noqa: S314 (that it can be read is the test)
     tags = {each.tag.rpartition("}")[2] for each in picture.iter()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.pages import Graded
 from refgrad.report.site import write_site
 from refgrad.report.site.history import histories
@@ -16,7 +16,7 @@ from tests.report.site.hostile import ATTACK, write_hostile
 def report(folder: Path, *outcomes: Outcome, file: str = "example") -> Graded:
     folder.mkdir(exist_ok=True)
     rows = [verdict(f"graphs/number_{number}", outcome).to_json() for number, outcome in enumerate(outcomes)]
-    return Graded(file, read_document(write_example(folder, verdicts=rows)))
+    return Graded(file, read_report(write_example(folder, verdicts=rows)))
 
 
 def test_each_stage_counts_what_changed_since_the_one_before(tmp_path: Path) -> None:
