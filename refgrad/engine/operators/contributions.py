@@ -9,8 +9,11 @@ cotangent is.
 from __future__ import annotations
 
 import ast
+from typing import Any
 
+from refgrad.engine.graph.node import GraphNode
 from refgrad.operators import Expression, Operator
+from refgrad.operators.structures.shapes import sum_to
 
 
 def weighted(partial: Expression) -> Expression:
@@ -44,3 +47,15 @@ def saved_names(operator: Operator, needs: tuple[bool, ...]) -> tuple[str, ...]:
         if needed:
             wanted |= operator.saves(argument.name)
     return tuple(name for name in (*operator.argument_names, "out") if name in wanted)
+
+
+def fitted(operators: Any, contribution: Any, parent: GraphNode) -> Any:
+    """Return ``contribution`` with the shape and dtype of the value that ``parent`` belongs to.
+
+    ``operators`` has ``sum``, ``reshape`` and ``cast`` for arrays or for tensors, whichever ``contribution`` is.
+    """
+    if contribution.shape != parent.shape:
+        contribution = sum_to(operators, contribution, parent.shape)
+    if contribution.dtype != parent.dtype:
+        contribution = operators.cast(contribution, dtype=parent.dtype)
+    return contribution

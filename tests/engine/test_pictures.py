@@ -1,12 +1,15 @@
-"""Does the tree of a graph show what is in it, whatever has happened to it?"""
+"""Do the tree and the drawing of a graph show what is in it, whatever has happened to it?"""
+
+from pathlib import Path
+from shutil import which
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import refgrad.engine as torch
-from refgrad.engine import print_graph
-from refgrad.engine.pictures.tree import graph_text
-from tests.engine.pictures.graphs import half_freed, overwritten, small
+from refgrad.engine import draw, print_graph
+from refgrad.engine.pictures import graph_text
+from tests.engine.graphs import half_freed, overwritten, small
 from tests.snapshots.placement import PlainText
 
 
@@ -68,3 +71,50 @@ def test_showing_a_graph_changes_nothing() -> None:
     again, same, _ = small()
     again.backward()
     assert first.tolist() == same.grad.tolist()
+
+
+def test_graphviz_is_told_of_every_node_every_state_and_a_legend(snapshot: SnapshotAssertion) -> None:
+    loss, _, _ = small()
+    pictures = {"recorded": draw(loss), "half freed": draw(half_freed()), "overwritten": draw(overwritten())}
+    assert "\n".join(f"// {name}\n{picture.dot}" for name, picture in pictures.items()) == snapshot
+
+
+def test_a_tensor_without_a_graph_is_drawn_as_one_box() -> None:
+    assert 'n0 [label="tensor\\nfloat64[2]\\nrequires_grad=False", fillcolor="#ffffff"' in draw(torch.zeros(2)).dot
+
+
+def test_the_picture_is_what_graphviz_makes_of_the_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "dot"
+    program.write_text('#!/bin/sh\necho "<?xml?>"\necho "<svg>"\necho "$1"\ncat\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    picture = draw(small()[0])
+    assert picture.svg == f"<svg>\n-Tsvg\n{picture.dot}"
+    assert picture._repr_mimebundle_() == {"image/svg+xml": picture.svg}
+
+
+def test_graphviz_reads_the_text() -> None:
+    if which("dot") is None:
+        pytest.skip("needs Graphviz: its program dot is not there")
+    assert all(f">{text}</text>" in draw(small()[0]).svg for text in ("legend", "leaf 1"))
+
+
+def test_without_graphviz_the_error_says_what_to_install_and_a_notebook_shows_the_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    picture = draw(small()[0])
+    with pytest.raises(RuntimeError, match=r"install Graphviz \(https://graphviz\.org/download\)"):
+        _ = picture.svg
+    ((kind, shown),) = picture._repr_mimebundle_().items()
+    assert kind == "text/plain"
+    assert shown.endswith(picture.dot)
+    assert "install Graphviz" in shown
+
+
+def test_a_graph_that_nobody_can_read_is_not_drawn() -> None:
+    y = torch.tensor(1.0, requires_grad=True)
+    for _ in range(1001):
+        y = y * 2
+    with pytest.raises(ValueError, match=r"1,002 nodes, and more than 1,000 are no picture"):
+        draw(y)

@@ -1,4 +1,4 @@
-"""Operators in addition to the table: copies and conversions of the dtype."""
+"""Operators in addition to the table: copies, conversions of the dtype, and further Bessel functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.operators import Argument, Operator, Structure
+from refgrad.operators import Argument, Attribute, Expression, Operator, Structure
 
 FLOATS = ("float16", "float32", "float64")
 
@@ -46,3 +46,28 @@ def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tenso
         return functions[f"to_{name}"](tensor) if name in FLOATS else Tensor(tensor.array.astype(dtype))
 
     return cast
+
+
+def _bessel(name: str, summary: str, partial: str) -> Operator:
+    called = Expression(f"{name}(n, x)")
+    order = Attribute("n", "int")
+    partials = {"x": Expression(partial)}
+    return Operator(
+        name, "bessel", summary, (Argument("x"),), (order,), formula=called, forward=called, partials=partials
+    )
+
+
+# DLMF 10.29.1 and 10.51.2
+BESSEL: Mapping[str, Operator] = MappingProxyType({
+    "besseli": _bessel("besseli", "modified", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
+    "besselie": _bessel(
+        "besselie",
+        "modified, times e to the -|x|",
+        "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out",
+    ),
+    "sphericalj": _bessel(
+        "sphericalj",
+        "spherical, of the order |n|",
+        "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)",
+    ),
+})
