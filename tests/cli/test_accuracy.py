@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from refgrad import __version__
-from refgrad.cli.commands.engines import accuracy
+from refgrad.cli.commands import accuracy
 from refgrad.report.measured.accuracy import accuracy_page
 
 

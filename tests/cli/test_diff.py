@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from refgrad.cli.commands.reports import diff
+from refgrad.cli.commands import diff
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.report.document import write_report
 from tests.report.example import VERDICTS, example_report, verdict

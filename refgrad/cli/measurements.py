@@ -1,4 +1,4 @@
-"""``refgrad accuracy``: measure the errors of an engine's elementwise operators in units in the last place."""
+"""``refgrad accuracy`` and ``refgrad coverage``: measure the errors of operators, and list the missing ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.grading.accuracy import measurable, measure
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Isolation, launch
+from refgrad.report.coverage import coverage
+from refgrad.report.coverage_text import coverage_text
 from refgrad.report.measured.accuracy import accuracy_page
 from refgrad.scenario.formats import FORMATS
 
@@ -42,3 +44,13 @@ def _measured(name: str, select: Sequence[str], dtype: str, python: str) -> dict
         raise Failure(f"engine {name!r} has no elementwise operator that is selected", Status.WRONG_USAGE)
     found = [asdict(worst) for row in rows for worst in measure(engine, row, dtype)]
     return {"engine": adapter.name, "version": engine_version(adapter, python), "dtype": dtype, "worst": found}
+
+
+def show_coverage(engines: Sequence[str], python: str | None, *, as_json: bool) -> None:
+    """Print the operators of the table that each engine has and lacks, and those of its own that no row reaches."""
+    with told_in_one_line():
+        documents = [coverage(engine, python) for engine in engines]
+    if as_json:
+        click.echo(json.dumps(documents, indent=2))
+    else:
+        click.echo("\n\n".join(coverage_text(document).rstrip() for document in documents))

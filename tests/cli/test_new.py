@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.cli.adapters.new import MEANINGS
+from refgrad.cli.new import MEANINGS
 from refgrad.grading.first_adapter.asking import DIRECTIONS, OTHER_LANGUAGES
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape

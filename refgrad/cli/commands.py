@@ -1,17 +1,32 @@
-"""Commands on engines; their implementations are imported when they run."""
+"""The commands with their arguments and options; their implementations are imported when they run."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, Literal, TextIO, get_args
 
 import click
 
-from refgrad.cli.options import ENGINE, OUTPUT, PROFILE, PYTHON, SEED, WORKERS
-from refgrad.cli.parameters import engine_name, existing_path, file_path, text_of
+from refgrad.cli.new import new
+from refgrad.cli.options import (
+    ENGINE,
+    OUTPUT,
+    PROFILE,
+    PYTHON,
+    SEED,
+    WORKERS,
+    engine_name,
+    existing_path,
+    file_path,
+    text_of,
+)
 from refgrad.grading.checks.settings import EFFORTS
 from refgrad.native.engine_names import is_file, is_importable
+
+Listed = Literal["operators", "engines", "checks", "features"]
+"""Kinds of items that can be listed."""
 
 
 @click.command(short_help="Measure errors in units of the last place.")
@@ -30,7 +45,7 @@ def accuracy(
     It is a measurement, not a verdict: points are drawn over the range of each row and over all magnitudes, and then
     close to the worst. The truth of each is certified.
     """
-    from refgrad.cli.accuracy import show_accuracy
+    from refgrad.cli.measurements import show_accuracy
 
     show_accuracy(engines, select, dtype, python, as_json=as_json)
 
@@ -45,7 +60,7 @@ def coverage(engines: tuple[str, ...], python: str | None, *, as_json: bool) -> 
     Nothing is declared: the rows are run, and the engine says what they reach. That takes the interpreter that runs
     refgrad; with --python only the rows of the table are counted.
     """
-    from refgrad.cli.coverage import show_coverage
+    from refgrad.cli.measurements import show_coverage
 
     show_coverage(engines, python, as_json=as_json)
 
@@ -131,7 +146,7 @@ def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: b
     """
     for engine in (name for name in engines if not (is_file(name) or is_importable(name) or options["python"])):
         engine_name(engine)
-    from refgrad.cli.grading.grade import grade_engines
+    from refgrad.cli.grade import grade_engines
 
     raise SystemExit(int(grade_engines(engines, workers, pages=pages, save=save, **options)))
 
@@ -154,7 +169,7 @@ def course(engines: tuple[Path, ...], points: Path, **options: Any) -> None:
     Exit status: 0 every engine has its score, 2 wrong usage, 4 refgrad could not finish the grade of some; 129, 130,
     131 or 143 a signal ended the run.
     """
-    from refgrad.cli.grading.course import grade_course
+    from refgrad.cli.course import grade_course
 
     raise SystemExit(int(grade_course(engines, points, **options)))
 
@@ -180,7 +195,7 @@ def replay(check: str, engine: str, report: Path | None, *, program: bool, **set
 
     Exit status: 0 nothing fails, 1 something does, 2 wrong usage, 3 the engine could not be started.
     """
-    from refgrad.cli.replay import replay_check, replay_report
+    from refgrad.cli.run import replay_check, replay_report
     from refgrad.pytest_plugin.options import GradeOptions
 
     if report is None:
@@ -203,3 +218,114 @@ def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> None
     from refgrad.cli.run import run_scenario
 
     raise SystemExit(int(run_scenario(text_of(file), engine, python, program=program)))
+
+
+@click.command(short_help="Print a badge of a report.")
+@click.argument("file", metavar="ENGINE.json", type=existing_path)
+@click.option("--svg", is_flag=True, help="Print a picture instead.")
+def badge(file: Path, *, svg: bool) -> None:
+    """Print a badge of a report, as JSON that shields.io takes as an endpoint.
+
+    It is red where a number is silently wrong, orange where other checks on the level MUST fail, green where none fails
+    and all were run.
+    """
+    from refgrad.report.ci.badge import Badge
+    from refgrad.report.document import read_report
+
+    found = Badge.of(read_report(file))
+    click.echo(found.picture() if svg else json.dumps(found.endpoint()), nl=not svg)
+
+
+@click.command(short_help="Run the programs of reports without refgrad.")
+@click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
+@PYTHON
+def confirm(reports: tuple[Path, ...], python: str | None) -> None:
+    """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
+
+    A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
+    tells. It could not be run where the engine cannot be imported. The programs stand in the files: confirm only files
+    that you trust. The exit status is 1 if a finding is not confirmed.
+    """
+    from refgrad.cli.reports import confirm_reports
+
+    raise SystemExit(int(confirm_reports(reports, python or sys.executable)))
+
+
+@click.command(short_help="Compare reports, or folders of reports.")
+@click.argument("old", type=existing_path)
+@click.argument("new", type=existing_path)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["nothing", "regression", "any"]),
+    default="nothing",
+    show_default=True,
+    help="The exit status is 1 if a check that held fails, is gone or is not offered now, or if anything differs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the differences of each pair of reports.")
+def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
+    """Compare two reports, or the reports of the same name in two folders: versions, seeds, or engines.
+
+    A check is broken where it held and fails now, fixed where it failed and holds now, and changed if its verdict is
+    another one otherwise. Where it fails as before, an error that is ten times larger or smaller is told as accuracy.
+    """
+    from refgrad.cli.reports import show_differences
+
+    raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
+
+
+@click.command(short_help="Write pages about reports.")
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
+@click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there.")
+@click.option("--docs", type=existing_path, metavar="DOCS", help="Make pages of the Markdown in this folder, too.")
+def report(folders: tuple[Path, ...], html: Path | None, docs: Path | None) -> None:
+    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
+
+    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html. Of
+    several folders the last one makes the site, and a page tells how its engines changed since those before. With
+    --docs the documentation is a part of it: links between documents lead to their pages.
+    """
+    from refgrad.cli.reports import write_html, write_reports
+
+    if html is not None:
+        write_html(folders, html, docs)
+    elif docs is not None:
+        raise click.UsageError("--docs needs --html: documents become pages of a site.")
+    else:
+        write_reports(folders)
+
+
+@click.command(short_help="Show what a check asks of engines, and why.")
+@click.argument("check", metavar="CHECK")
+def explain(check: str) -> None:
+    """Show what a check holds against an engine, why, what says so, and which scenarios or measurement test it."""
+    from refgrad.cli.explain import explain_check
+
+    explain_check(check)
+
+
+@click.command(short_help="Remove the compiled templates of C++ engines.")
+def clean() -> None:
+    """Remove the folders of the temporary directory that hold compiled templates of C++ engines.
+
+    A folder that a running engine uses is kept.
+    """
+    from refgrad.native.runners.compiled_cache import remove
+
+    removed = remove()
+    for path, size in removed.items():
+        click.echo(f"removed {path}: {size:,} bytes")
+    click.echo(f"{sum(removed.values()):,} bytes removed")
+
+
+@click.command(name="list", short_help="Show operators, engines, checks or features.")
+@click.argument("what", type=click.Choice(get_args(Listed)))
+def listing(what: Listed) -> None:
+    """Show what there is, one a line: name, signature or version or level, meaning."""
+    from refgrad.cli.listing import show_list
+
+    show_list(what)
+
+
+COMMANDS: Final = (
+    accuracy, badge, clean, confirm, course, coverage, diff, doctor, explain, grade, listing, new, replay, report, run,
+)  # fmt: skip

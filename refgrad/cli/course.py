@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from refgrad.cli.failure import Status
-from refgrad.cli.grading.grade import STOPPED, grade_engines
+from refgrad.cli.grade import STOPPED, grade_engines
 from refgrad.pytest_plugin.plan import PlanError
 from refgrad.report.course import Part, read_points, results_of
 from refgrad.report.document import read_report

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
-from refgrad.cli.options import PYTHON
-from refgrad.cli.parameters import file_path
+from refgrad.cli.options import PYTHON, file_path
 from refgrad.errors import UserError
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PY
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SessionResult:
     """The result of a session: its recorder, pytest's exit code, and pytest's output."""
 
     recorder: Recorder | None
@@ -75,14 +75,14 @@ class Watch:
             self.advance()
 
 
-def run_session(options: GradeOptions, workers: int, advance: Callable[[], object]) -> Outcome:
+def run_session(options: GradeOptions, workers: int, advance: Callable[[], object]) -> SessionResult:
     """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict."""
     watch = Watch(advance)
     output = io.StringIO()
     sys.argv = [portable_path(word) for word in sys.argv]  # pytest-xdist sends it to workers
     with _environment(), redirect_stdout(output):
         code = pytest.main(_arguments(options, workers), plugins=[watch])
-    return Outcome(watch.recorder, int(code), output.getvalue())
+    return SessionResult(watch.recorder, int(code), output.getvalue())
 
 
 def _arguments(options: GradeOptions, workers: int) -> list[str]:
