@@ -43,26 +43,17 @@ __all__ = [
     "start",
 ]
 
-_HOMES: Mapping[str, str] = MappingProxyType({
-    "AdapterError": "refgrad.native.adapter",
-    "FunctionalAdapter": "refgrad.native.adapter",
-    "GradientError": "refgrad.checking",
-    "Policy": "refgrad.lifecycle",
-    "Report": "refgrad.report.document",
-    "ReportError": "refgrad.report.document",
-    "Scenario": "refgrad.scenario",
-    "ScenarioError": "refgrad.scenario",
-    "TapeAdapter": "refgrad.native.adapter",
-    "Verdict": "refgrad.grading.judging.verdict",
-    "check_gradients": "refgrad.checking",
-    "examine": "refgrad.grading.judging.examination",
-    "parse": "refgrad.scenario",
-    "read_adapter": "refgrad.native.adapter",
-    "read_report": "refgrad.report.document",
-    "reproduce": "refgrad.native.engine",
-    "spell": "refgrad.native.adapter",
-    "start": "refgrad.native.engine",
+_HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "refgrad.checking": ("GradientError", "check_gradients"),
+    "refgrad.grading.judging.examination": ("examine",),
+    "refgrad.grading.judging.verdict": ("Verdict",),
+    "refgrad.lifecycle": ("Policy",),
+    "refgrad.native.adapter": ("AdapterError", "FunctionalAdapter", "TapeAdapter", "read_adapter", "spell"),
+    "refgrad.native.engine": ("reproduce", "start"),
+    "refgrad.report.document": ("Report", "ReportError", "read_report"),
+    "refgrad.scenario": ("Scenario", "ScenarioError", "parse"),
 })
+"""Modules of the public names."""
 
 
 if not TYPE_CHECKING:  # so that type checkers still report unknown names
@@ -71,8 +62,8 @@ if not TYPE_CHECKING:  # so that type checkers still report unknown names
         """Import a public name from its module and return it. Raise AttributeError for any other name."""
         if name == "__version__":
             value: object = _installed_version()
-        elif name in _HOMES:
-            value = getattr(importlib.import_module(_HOMES[name]), name)
+        elif home := next((module for module, names in _HOMES.items() if name in names), None):
+            value = getattr(importlib.import_module(home), name)
         else:
             raise AttributeError(f"module 'refgrad' has no attribute {name!r}")
         globals()[name] = value

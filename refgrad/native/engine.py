@@ -172,10 +172,9 @@ def start(adapter: AnyAdapter | str, python: str | None = None) -> Engine:
     ``adapter`` is an adapter or what `find_adapter` takes: the name of an engine, a path that ends in .toml, or
     ``module:object``. Raise AdapterError if there is no such adapter, and EngineStartError if the engine cannot start.
     """
-    if isinstance(adapter, str):
-        adapter = find_adapter(adapter)
-    here = python is None and adapter.language == "python"
-    return Engine(adapter) if here else launch(adapter, Isolation(python=python or sys.executable))
+    found = find_adapter(adapter) if isinstance(adapter, str) else adapter
+    here = python is None and found.language == "python"
+    return Engine(found) if here else launch(found, Isolation(python=python or sys.executable))
 
 
 def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:
@@ -243,8 +242,7 @@ def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Ob
 def _changes(arrays: Sequence[Array], seeds: Sequence[Constant]) -> Iterator[str]:
     """Yield a description of each seed, counted from 1, that has changed."""
     for number, (array, seed) in enumerate(zip(arrays, seeds, strict=False), 1):
-        changed = _change(array, seed.to_numpy().astype(array.dtype))
-        if changed:
+        if changed := _change(array, seed.to_numpy().astype(array.dtype)):
             yield f"seed {number} is {changed}"
 
 

@@ -29,6 +29,9 @@ SCHEMA_NAME: Final = "refgrad/report/3"
 SCHEMA_NAMES: Final = "refgrad/report/"
 """Beginning of the schema names of all versions of reports."""
 
+EVIDENCE: Final = {"step": 0, "repeatable": True, "seen_in": 1, "runs": 1}
+"""Members of evidence that a report leaves out if they have these values."""
+
 ADDED: Final = DERIVED | {"lacks"}
 """Members of a row that its verdict does not have."""
 
@@ -162,7 +165,10 @@ def _row(verdict: Verdict, operators: Collection[str]) -> dict[str, Any]:
     row |= {"lacks": list(fact.names)} if isinstance(fact, Lacks) else {}
     row |= verdict.to_json() | {"severity": severity(verdict) or "", "at": list(at(verdict)) or ""}
     implied = _implied(row, operators)
-    return {name: value for name, value in row.items() if value != implied.get(name, "")}
+    row = {name: value for name, value in row.items() if value != implied.get(name, "")}
+    if "evidence" in row:
+        row["evidence"] = {name: value for name, value in row["evidence"].items() if EVIDENCE.get(name) != value}
+    return row
 
 
 def _verdict(row: Mapping[str, Any], operators: Collection[str]) -> Verdict:

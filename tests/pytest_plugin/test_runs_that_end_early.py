@@ -18,9 +18,9 @@ def test_a_run_stopped_at_the_first_failure_leaves_a_partial_report(folder: Fold
     result = folder.grade("WRONG", "--maxfail=1", "--grade-select=operators/[am]*")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     document = folder.report("wrong")
-    assert not document["complete"]
-    assert document["summary"]["failed"] == 1
-    assert document["verdicts"][-1]["id"] == "operators/multiply"
+    assert not document.complete
+    assert document.summary["failed"] == 1
+    assert document.verdicts[-1].id == "operators/multiply"
 
 
 def test_an_interrupted_run_leaves_a_partial_report(folder: Folder) -> None:
@@ -85,10 +85,10 @@ def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(fol
     result.assert_outcomes(passed=1, failed=1)
     assert folder.verdicts("deadly") == {"operators/add": "passed", "operators/tan": "crashed"}
     crashed = folder.report("deadly").verdicts[-1]
-    step = crashed["scenario"].splitlines()[1]
-    assert crashed["message"] == f"step 2, `{step}`: the process ended with exit status 3"
-    assert "= tan " in crashed["scenario"]
-    assert "toy.die(" in crashed["reproduction"]
+    step = crashed.scenario.splitlines()[1]
+    assert crashed.message == f"step 2, `{step}`: the process ended with exit status 3"
+    assert "= tan " in crashed.scenario
+    assert "toy.die(" in crashed.reproduction
 
 
 def test_a_process_that_dies_in_a_measurement_is_a_verdict_too(folder: Folder) -> None:
@@ -96,6 +96,6 @@ def test_a_process_that_dies_in_a_measurement_is_a_verdict_too(folder: Folder) -
     folder.grade("FRAIL", "-n1", *chosen).assert_outcomes(passed=1, failed=1)
     assert folder.verdicts("frail") == {"operators/add": "passed", "scale/long_chain": "crashed"}
     (crashed,) = [row for row in folder.report("frail").verdicts if row.id == "scale/long_chain"]
-    assert crashed["message"] == "the process ended with exit status 3"
-    assert "scenario" not in crashed
-    assert "y = toy.die(y)" in crashed["reproduction"]
+    assert crashed.message == "the process ended with exit status 3"
+    assert not crashed.scenario
+    assert "y = toy.die(y)" in crashed.reproduction

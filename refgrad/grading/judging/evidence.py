@@ -315,11 +315,9 @@ class Evidence:
         return self.seen == self.runs
 
     def to_json(self) -> dict[str, Any]:
-        """Return the evidence as a JSON object, with the fact as its member ``fact``, without members in `USUAL`."""
+        """Return the evidence as a JSON object, with the fact as its member ``fact``."""
         here = {"step": self.step, "repeatable": self.repeatable, "seen_in": self.seen, "runs": self.runs}
-        return {name: each for name, each in here.items() if each != USUAL[name]} | {
-            "fact": _written(asdict(self.fact))
-        }
+        return {**here, "fact": _written(asdict(self.fact))}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Evidence:
@@ -330,10 +328,6 @@ class Evidence:
             return cls(KINDS[fact["kind"]](**members), row.get("step", 0), row.get("seen_in", 1), row.get("runs", 1))
         except (KeyError, AttributeError) as error:
             raise TypeError(f"evidence lacks {error}") from error
-
-
-USUAL: Final[Mapping[str, Any]] = MappingProxyType({"step": 0, "repeatable": True, "seen_in": 1, "runs": 1})
-"""Members of evidence that its JSON object leaves out if they have these values."""
 
 
 def _written(value: Any) -> Any:

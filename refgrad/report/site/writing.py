@@ -22,11 +22,11 @@ from refgrad.operators.signature import domain, edge, signature
 from refgrad.report.document import ReportError
 from refgrad.report.findings import Script
 from refgrad.report.findings.causes import Cause, shared_operators
+from refgrad.report.measured.accuracy import USUAL
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
 from refgrad.report.runs.comparison import KINDS
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import At
-from refgrad.report.site.curves import drawn, read_growth
 from refgrad.report.site.documents import read_documents, shelves
 from refgrad.report.site.graph import graph_of
 from refgrad.report.site.history import histories
@@ -41,7 +41,7 @@ from refgrad.report.site.issue import (
     title_of,
 )
 from refgrad.report.site.names import Names
-from refgrad.report.site.plots import plot_of, read_accuracy, worst
+from refgrad.report.site.plots import drawn, read_accuracy, read_growth
 from refgrad.report.site.tables import conventions_of, operators_of, widest_first
 
 
@@ -67,9 +67,8 @@ def write_site(
     operators = operators_of(wide)
     writer.page("operators.html", "operators", title="Operators", rows=operators, reports=wide)
     writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(wide), reports=wide)
-    if errors := [(each, worst(each)) for each in read_accuracy(folder)]:
-        bars = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in errors]
-        writer.page("accuracy.html", "accuracy", title="Accuracy", plots=bars)
+    if errors := read_accuracy(folder):
+        writer.page("accuracy.html", "accuracy", title="Accuracy", measured=errors, usual=USUAL)
     if measured := read_growth(folder):
         curves = [(plot, drawn(plot)) for plot in measured]
         writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=statement_of)
@@ -86,10 +85,6 @@ def write_site(
     for document in documents:
         writer.page(writer.document_page(document.path), "document", title=document.title, document=document)
     return writer.write()
-
-
-def _plotted(document: dict[str, Any]) -> str:
-    return f"The largest errors of {document['engine']} {document['version']} in {document['dtype']}, in ulps"
 
 
 def _overview(reports: Sequence[Graded]) -> dict[str, Any]:
