@@ -61,7 +61,7 @@ if not TYPE_CHECKING:  # so that type checkers still report unknown names
     def __getattr__(name: str) -> object:
         """Import a public name from its module and return it. Raise AttributeError for any other name."""
         if name == "__version__":
-            value: object = _installed_version()
+            value: object = importlib.import_module("refgrad.specification").installed_version()
         elif home := next((module for module, names in _HOMES.items() if name in names), None):
             value = getattr(importlib.import_module(home), name)
         else:
@@ -73,12 +73,3 @@ if not TYPE_CHECKING:  # so that type checkers still report unknown names
 def __dir__() -> list[str]:
     """Return all names, loaded or not."""
     return sorted({*globals(), *__all__})
-
-
-def _installed_version() -> str:
-    """Return the version of the installed distribution, or ``unknown`` if there is none, as in a bare checkout."""
-    metadata = importlib.import_module("importlib.metadata")
-    try:
-        return str(metadata.version("refgrad"))
-    except metadata.PackageNotFoundError:
-        return "unknown"

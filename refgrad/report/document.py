@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import refgrad
 from refgrad.documents import checked, parsed_json
 from refgrad.errors import UserError, shortened
 from refgrad.grading.checks.settings import Settings
@@ -23,6 +22,7 @@ from refgrad.grading.judging.evidence import Evidence, Lacks
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
 from refgrad.report.severity import DERIVED, SEVERITIES, at, severity
+from refgrad.specification import installed_version
 
 SCHEMA_NAME: Final = "refgrad/report/3"
 
@@ -101,7 +101,7 @@ def build_report(  # noqa: PLR0913 (each is a part of the report)
     rows = tuple(verdicts[name] for name in suite if name in verdicts)
     return Report(
         engine=describe_engine(adapter, python),
-        refgrad=refgrad.__version__,
+        refgrad=installed_version(),
         profile=settings.profile,
         seed=settings.seed,
         complete=len(rows) == len(suite),

@@ -98,9 +98,6 @@ def plain_attribute(value: Any) -> Any:
     return tuple(map(plain_attribute, value)) if isinstance(value, list | tuple) else value
 
 
-Function = Callable[..., Any]
-
-
 def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Function]:
     """Return the composites, built from ``functions``, those of the operator table as users call them."""
 

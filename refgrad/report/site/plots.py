@@ -111,7 +111,7 @@ def drawn(plot: Plot) -> Markup:
     The names of the curves are beside them, in the order of their last points.
     """
     shown = [(curve, _relative(plot, curve.points)) for curve in plot.curves if curve.points]
-    shown.sort(key=lambda each: -each[1][-1][1])
+    ranked = sorted(shown, key=lambda each: -each[1][-1][1])
     sizes, heights = ([point[part] for _, points in shown for point in points] for part in (0, 1))
     timed, bottom = plot.of == "time", TOP + HEIGHT
     across, up = (_decades(sizes, _count), _decades(heights, _seconds)) if timed else _linear(sizes, heights)
@@ -129,12 +129,13 @@ def drawn(plot: Plot) -> Markup:
     for number, text in across.items():
         inside += GRID.format(x=x(number), y=TOP, end=x(number), bottom=bottom)
         inside += TEXT.format(kind="below", x=x(number), y=bottom + 18, text=text)
-    for line, (curve, given) in enumerate(shown, 1):
+    for curve, given in shown:
         points = [(x(size), y(each)) for size, each in given]
+        line = TOP + LINE * (1 + ranked.index((curve, given)))
         inside += CURVE.format(
             style=curve.style, title=curve.engine, path="M" + " L".join(f"{px:.1f} {py:.1f}" for px, py in points),
             points=Markup().join(POINT.format(x=px, y=py) for px, py in points),
-            name=TEXT.format(kind="end", x=LEFT + WIDTH + 8, y=TOP + LINE * line, text=curve.engine[:18]),
+            name=TEXT.format(kind="end", x=LEFT + WIDTH + 8, y=line, text=curve.engine[:18]),
         )  # fmt: skip
     label = f"{plot.check}: {plot.of} of {', '.join(curve.engine for curve, _ in shown)}"
     height = max(bottom + 34, TOP + LINE * (len(shown) + 1))

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from refgrad.report.document import Report, ReportError, read_report
 
@@ -29,7 +28,7 @@ class Stability:
     failing: Mapping[str, tuple[int, ...]]
 
     @classmethod
-    def of(cls, documents: Sequence[Mapping[str, Any]]) -> Stability:
+    def of(cls, documents: Sequence[Report]) -> Stability:
         """Return that of some reports. Raises ReportError where they are not of one engine and profile."""
         (first, *others) = documents
         for other in others:
