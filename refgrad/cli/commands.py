@@ -229,7 +229,7 @@ def badge(file: Path, *, svg: bool) -> None:
     It is red where a number is silently wrong, orange where other checks on the level MUST fail, green where none fails
     and all were run.
     """
-    from refgrad.report.ci.badge import Badge
+    from refgrad.report.ci import Badge
     from refgrad.report.document import read_report
 
     found = Badge.of(read_report(file))

@@ -16,8 +16,7 @@ from refgrad.cli.grade import STOPPED, grade_engines
 from refgrad.pytest_plugin.plan import PlanError
 from refgrad.report.course import Part, read_points, results_of
 from refgrad.report.document import read_report
-from refgrad.report.markdown import markdown_templates
-from refgrad.report.pages import Graded
+from refgrad.report.pages import Graded, markdown_templates
 from refgrad.report.site import write_site
 
 

@@ -15,9 +15,8 @@ from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.grading.accuracy import measurable, measure
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Isolation, launch
-from refgrad.report.coverage import coverage
-from refgrad.report.coverage_text import coverage_text
-from refgrad.report.measured.accuracy import accuracy_page
+from refgrad.report.accuracy import accuracy_page
+from refgrad.report.coverage import coverage, coverage_text
 from refgrad.scenario.formats import FORMATS
 
 

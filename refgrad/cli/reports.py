@@ -13,10 +13,10 @@ import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
 from refgrad.native.text import plain_line, plain_text
+from refgrad.report.comparison import Difference, comparison_text, differences
 from refgrad.report.confirmation import confirm as confirm_script
 from refgrad.report.document import Report, read_report
 from refgrad.report.findings import scripts
-from refgrad.report.runs.comparison import Difference, comparison_text, differences
 
 
 def write_reports(folders: Sequence[Path]) -> None:

@@ -19,7 +19,7 @@ from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, PROPERTY, SUITE
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
-from refgrad.report.ci.github import annotation_lines, step_summary
+from refgrad.report.ci import annotation_lines, step_summary
 from refgrad.report.document import ReportError, build_report, write_report
 from refgrad.report.findings import Script
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from refgrad import __version__
 from refgrad.cli.commands import accuracy
-from refgrad.report.measured.accuracy import accuracy_page
+from refgrad.report.accuracy import accuracy_page
 
 
 def run(*arguments: str) -> Result:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from refgrad.native.text import UNSAFE
+from refgrad.report.comparison import comparison_text, differences
 from refgrad.report.document import read_report
 from refgrad.report.findings import MARKER, scripts
 from refgrad.report.pages import write_pages
-from refgrad.report.runs.comparison import comparison_text, differences
 from tests.report.example import write_example
 from tests.report.site.hostile import write_hostile
 

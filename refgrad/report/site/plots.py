@@ -15,7 +15,7 @@ from refgrad.report.document import ReportError
 
 ACCURACY: Final = "accuracy"
 GROWTH: Final = "growth"
-"""Folder of the measurements of ``refgrad accuracy --json``, and that of ``refgrad.report.measured.growth``."""
+"""Folder of the measurements of ``refgrad accuracy --json``, and that of ``tests.report.measured.growth``."""
 
 MOST_BARS: Final = 30
 DECADES: Final = 16

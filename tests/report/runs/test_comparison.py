@@ -8,8 +8,8 @@ import pytest
 
 from refgrad.grading.judging.evidence import Entry, Evidence
 from refgrad.grading.judging.verdict import Outcome
+from refgrad.report.comparison import KINDS, comparison_text, differences
 from refgrad.report.document import Report
-from refgrad.report.runs.comparison import KINDS, comparison_text, differences
 from tests.report.example import VERDICTS, example_report
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from refgrad.grading.judging.verdict import Outcome
+from refgrad.report.comparison import Difference, differences
 from refgrad.report.document import Report, read_report, write_report
-from refgrad.report.runs.comparison import Difference, differences
 from tests.report.example import VERDICTS, example_report
 from tests.report.runs.versions import PAGE, Versions, engines_in, page, write
 from tests.repository.sources import ROOT

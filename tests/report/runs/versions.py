@@ -22,11 +22,9 @@ from packaging.version import Version
 
 from refgrad.documents import read_text
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.report.comparison import Difference, Stage, histories
 from refgrad.report.document import Report, write_report
-from refgrad.report.markdown import markdown_templates
-from refgrad.report.pages import Graded, read_folder
-from refgrad.report.runs.comparison import Difference
-from refgrad.report.site.history import Stage, histories
+from refgrad.report.pages import Graded, markdown_templates, read_folder
 
 PAGE = "README.md"
 

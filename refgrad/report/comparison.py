@@ -1,4 +1,4 @@
-"""Differences between two reports: checks that are fixed or broken, and verdicts or accuracies that changed."""
+"""Differences between two reports, and between the successive reports of an engine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
 from refgrad.native.text import plain_text
 from refgrad.report.document import Report
+from refgrad.report.pages import Graded
 
 Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
 """Kind of a difference between two reports of a check.
@@ -124,3 +125,30 @@ def _lines(old: Report, new: Report, found: Sequence[Difference]) -> Iterator[st
 
 def _title(report: Report) -> str:
     return f"{report.engine['name']} {report.engine['version']}, profile {report.profile}, seed {report.seed}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A report, and its differences from the one before. The first report has none."""
+
+    report: Graded
+    changes: tuple[Difference, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of checks that differ, by the kind of the difference."""
+        return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
+
+
+def histories(folders: Sequence[Sequence[Graded]]) -> dict[str, list[Stage]]:
+    """Return the stages of each engine in the last folder that is also in an earlier one, by the name of its report."""
+    found: dict[str, list[Stage]] = {}
+    for newest in folders[-1] if folders else ():
+        reports = [each for folder in folders for each in folder if each.file == newest.file]
+        if len(reports) > 1:
+            found[newest.file] = [Stage(reports[0]), *map(_stage, reports, reports[1:])]
+    return found
+
+
+def _stage(old: Graded, new: Graded) -> Stage:
+    return Stage(new, tuple(differences(old.document, new.document)))

@@ -1,7 +1,7 @@
 """The page of the results of ``refgrad accuracy``: the largest error of each operator and engine, and its point.
 
 refgrad accuracy torch jax --json > reports/accuracy/engines.json
-python -m refgrad.report.measured.accuracy reports/accuracy/engines.json > reports/accuracy.md
+python -m refgrad.report.accuracy reports/accuracy/engines.json > reports/accuracy.md
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.ci.github import annotation_lines, step_summary
+from refgrad.report.ci import annotation_lines, step_summary
 from refgrad.report.findings import Script
 from tests.report.example import VERDICTS, verdict
 from tests.report.site import hostile

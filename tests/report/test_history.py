@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from refgrad.grading.judging.verdict import Outcome
+from refgrad.report.comparison import histories
 from refgrad.report.document import read_report
 from refgrad.report.pages import Graded
 from refgrad.report.site import write_site
-from refgrad.report.site.history import histories
 from tests.report.example import verdict, write_example
 from tests.report.site.hostile import ATTACK, write_hostile
 

@@ -10,7 +10,7 @@ import pytest
 
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.ci.badge import Badge
+from refgrad.report.ci import Badge
 from refgrad.report.document import Report, build_report, read_report
 from tests.report.example import ADAPTER, VERDICTS, verdict
 from tests.report.site.hostile import ATTACK, write_hostile
