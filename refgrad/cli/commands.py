@@ -226,8 +226,8 @@ def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> None
 def badge(file: Path, *, svg: bool) -> None:
     """Print a badge of a report, as JSON that shields.io takes as an endpoint.
 
-    It is red where a number is silently wrong, orange where other checks on the level MUST fail, green where none fails
-    and all were run.
+    It is red if a number is silently wrong, orange if other checks of level MUST fail, and green if none fails and all
+    were run.
     """
     from refgrad.report.ci import Badge
     from refgrad.report.document import read_report
@@ -242,9 +242,9 @@ def badge(file: Path, *, svg: bool) -> None:
 def confirm(reports: tuple[Path, ...], python: str | None) -> None:
     """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
 
-    A finding is confirmed if its program fails, and gives the number, or ends with the exception, that the report
-    tells. It could not be run where the engine cannot be imported. The programs stand in the files: confirm only files
-    that you trust. The exit status is 1 if a finding is not confirmed.
+    A finding is confirmed if its program fails, and gives the number or ends with the exception that the report names.
+    It could not be run if the engine cannot be imported. The programs are taken from the files: confirm only files that
+    you trust. The exit status is 1 if a finding is not confirmed.
     """
     from refgrad.cli.reports import confirm_reports
 
@@ -265,8 +265,8 @@ def confirm(reports: tuple[Path, ...], python: str | None) -> None:
 def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
     """Compare two reports, or the reports of the same name in two folders: versions, seeds, or engines.
 
-    A check is broken where it held and fails now, fixed where it failed and holds now, and changed if its verdict is
-    another one otherwise. Where it fails as before, an error that is ten times larger or smaller is told as accuracy.
+    A check is broken if it passed and fails now, fixed if it failed and passes now, and changed if its verdict differs
+    otherwise. If it fails as before, but with an error that is ten times larger or smaller, its accuracy changed.
     """
     from refgrad.cli.reports import show_differences
 
@@ -278,11 +278,11 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
 @click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there.")
 @click.option("--docs", type=existing_path, metavar="DOCS", help="Make pages of the Markdown in this folder, too.")
 def report(folders: tuple[Path, ...], html: Path | None, docs: Path | None) -> None:
-    """Write pages beside the reports (*.json) in each folder: one an engine, a matrix, and a script a finding.
+    """Write pages next to the reports (*.json) of each folder: one for each engine, a matrix, a script for each finding.
 
-    With --html nothing is written beside the reports. The site needs no network and no server: open its index.html. Of
-    several folders the last one makes the site, and a page tells how its engines changed since those before. With
-    --docs the documentation is a part of it: links between documents lead to their pages.
+    With --html nothing is written next to the reports. The site needs no network and no server: open its index.html. If
+    several folders are given, the site shows the last one, and how its engines changed since the others. With --docs
+    the documentation is a part of the site: links between documents lead to their pages.
     """
     from refgrad.cli.reports import write_html, write_reports
 
@@ -294,10 +294,10 @@ def report(folders: tuple[Path, ...], html: Path | None, docs: Path | None) -> N
         write_reports(folders)
 
 
-@click.command(short_help="Show what a check asks of engines, and why.")
+@click.command(short_help="Show what a check requires, and why.")
 @click.argument("check", metavar="CHECK")
 def explain(check: str) -> None:
-    """Show what a check holds against an engine, why, what says so, and which scenarios or measurement test it."""
+    """Show what a check requires of an engine, why, the source, and the scenarios or the measurement that test it."""
     from refgrad.cli.explain import explain_check
 
     explain_check(check)

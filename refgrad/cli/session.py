@@ -57,7 +57,7 @@ class SessionResult:
         return self.recorder.signals.status if self.recorder is not None else 0
 
 
-class Watch:
+class VerdictListener:
     """A pytest plugin that reports every verdict as it arrives, and keeps the recorder of the session."""
 
     def __init__(self, advance: Callable[[], object]) -> None:
@@ -77,7 +77,7 @@ class Watch:
 
 def run_session(options: GradeOptions, workers: int, advance: Callable[[], object]) -> SessionResult:
     """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict."""
-    watch = Watch(advance)
+    watch = VerdictListener(advance)
     output = io.StringIO()
     sys.argv = [portable_path(word) for word in sys.argv]  # pytest-xdist sends it to workers
     with _environment(), redirect_stdout(output):

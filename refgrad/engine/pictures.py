@@ -38,7 +38,7 @@ COLOURS: Mapping[State, tuple[str, str]] = MappingProxyType({
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DrawnNode:
     """A node of an operator or of a leaf.
 
     ``arguments`` are indices of entries of the graph, None for a constant. ``saved`` maps the identities of the arrays
@@ -54,10 +54,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Graph:
+class DrawnGraph:
     """The graph of a tensor: leaves first, then nodes in the order of recording, the tensor's own entry last."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[DrawnNode, ...]
 
     @property
     def summary(self) -> str:
@@ -73,7 +73,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Drawing(Graph):
+class Drawing(DrawnGraph):
     """A graph as a picture. ``dot`` is its text in the language of Graphviz."""
 
     @cached_property
@@ -147,7 +147,7 @@ def graph_text(tensor: Tensor, limit: int | None = MOST_LINES) -> str:
     same column, several as branches. A node that is used several times is printed in full once, and by name after that.
     At most ``limit`` lines of nodes are printed (None prints all).
     """
-    graph = Graph(_entries(tensor))
+    graph = DrawnGraph(_entries(tensor))
     lines: list[str] = []
     for line in _lines(graph.entries):
         if limit is not None and len(lines) >= limit:
@@ -165,25 +165,25 @@ def readable(size: int) -> str:
     return f"{amount:.4g} {units[0]}"
 
 
-def _entries(tensor: Tensor) -> tuple[Entry, ...]:
+def _entries(tensor: Tensor) -> tuple[DrawnNode, ...]:
     """Return the graph that backward from ``tensor`` would traverse; without a graph, a single entry."""
     if tensor.node is None:
-        return (Entry("tensor", _form(tensor.dtype, tensor.shape), "constant", (), {}, ("requires_grad=False",)),)
+        return (DrawnNode("tensor", _form(tensor.dtype, tensor.shape), "constant", (), {}, ("requires_grad=False",)),)
     order = reachable([tensor.node])
     positions = {node: position for position, node in enumerate(order)}
     leaves = sum(isinstance(node, AccumulateGrad) for node in order)
     return tuple(_entry(node, positions, leaves) for node in order)
 
 
-def _entry(node: GraphNode, positions: Mapping[GraphNode, int], leaves: int) -> Entry:
+def _entry(node: GraphNode, positions: Mapping[GraphNode, int], leaves: int) -> DrawnNode:
     position, form = positions[node], _form(node.dtype, node.shape)
     if isinstance(node, AccumulateGrad):
         grad = "no grad yet" if node.grad is None else f"grad {_form(node.grad.dtype, node.grad.shape)}"
-        return Entry(f"leaf {position + 1}", form, "leaf", (), {}, ("requires_grad=True", grad, *_watched(node)))
+        return DrawnNode(f"leaf {position + 1}", form, "leaf", (), {}, ("requires_grad=True", grad, *_watched(node)))
     state, saved, notes = _saved(node)
     arguments = tuple(None if to is None else positions[to] for to, _ in node.next_functions)
     title = f"{node.name()} #{position + 1 - leaves}"
-    return Entry(title, form, state, arguments, saved, (*notes, *_watched(node)))
+    return DrawnNode(title, form, state, arguments, saved, (*notes, *_watched(node)))
 
 
 def _saved(node: Node) -> tuple[State, Mapping[int, int], Sequence[str]]:
@@ -208,7 +208,7 @@ def _watched(node: GraphNode) -> tuple[str, ...]:
     return (*hooks, "retains grad") if watch.retains else hooks
 
 
-def _lines(entries: Sequence[Entry]) -> Iterator[str]:
+def _lines(entries: Sequence[DrawnNode]) -> Iterator[str]:
     """Yield the lines of a depth-first traversal.
 
     The stack holds, for each pending argument, its index, the prefix of its line, and the prefix of the lines below it.
@@ -229,7 +229,7 @@ def _lines(entries: Sequence[Entry]) -> Iterator[str]:
         waiting += reversed(_branches(entry, below))
 
 
-def _branches(entry: Entry, below: str) -> list[tuple[int | None, str, str]]:
+def _branches(entry: DrawnNode, below: str) -> list[tuple[int | None, str, str]]:
     if len(entry.arguments) == 1:
         return [(entry.arguments[0], below, below)]
     last = len(entry.arguments) - 1

@@ -31,7 +31,7 @@ Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RowTrial:
     """One application of a row, as a function of the tensors with respect to which it is differentiated."""
 
     function: Callable[..., Any]
@@ -116,7 +116,7 @@ def _reached(inventory: Inventory, engine: Engine, operator: Operator) -> set[st
     return found
 
 
-def _trials(engine: Engine, operator: Operator) -> Iterator[Trial]:
+def _trials(engine: Engine, operator: Operator) -> Iterator[RowTrial]:
     for seed in range(TRIALS * len(engine.spellings[operator.name])):
         try:
             scenario = operator_scenario(seed, operator.name)
@@ -127,7 +127,7 @@ def _trials(engine: Engine, operator: Operator) -> Iterator[Trial]:
         yield _trial(engine, scenario, step, [leaves[name] for name in step.arguments])
 
 
-def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Leaf]) -> Trial:
+def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Leaf]) -> RowTrial:
     """Return the application of one step to leaves, as a function of the leaves that require grad."""
     tensors = {leaf.name: engine.make(leaf.value, requires_grad=leaf.requires_grad) for leaf in leaves}
     moving = tuple(dict.fromkeys(leaf.name for leaf in leaves if leaf.requires_grad))
@@ -136,7 +136,7 @@ def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Lea
         given = {**tensors, **dict(zip(moving, primals, strict=True))}
         return engine.apply(step, [given[leaf.name] for leaf in leaves], scenario)
 
-    return Trial(function, tuple(tensors[name] for name in moving))
+    return RowTrial(function, tuple(tensors[name] for name in moving))
 
 
 WIDTH: Final = 120

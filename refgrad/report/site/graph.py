@@ -31,7 +31,7 @@ PICTURE: Final = Markup(
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TensorBox:
     """A tensor: its name, how it is computed, and the tensors that it is computed from."""
 
     name: str
@@ -57,7 +57,7 @@ def graph_of(text: str, subject: str = "") -> Markup:
     return _drawn(nodes)
 
 
-def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[Node]:
+def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[TensorBox]:
     for step in steps:
         made = _made(step)
         if made is None:
@@ -65,7 +65,7 @@ def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[No
         name, label, kind, sources = made
         marks = [kind, *(["walked"] if name in walked else []), *(["subject"] if name == subject else [])]
         title = plain_line(step.to_text(), LONGEST_TITLE)
-        yield Node(name, plain_line(f"{name} = {label}", LONGEST_LABEL), title, " ".join(marks), sources)
+        yield TensorBox(name, plain_line(f"{name} = {label}", LONGEST_LABEL), title, " ".join(marks), sources)
 
 
 def _made(step: Step) -> tuple[str, str, str, tuple[str, ...]] | None:
@@ -82,7 +82,7 @@ def _made(step: Step) -> tuple[str, str, str, tuple[str, ...]] | None:
     return None
 
 
-def _drawn(nodes: Mapping[str, Node]) -> Markup:
+def _drawn(nodes: Mapping[str, TensorBox]) -> Markup:
     """Return the picture: a grid of boxes of one size, each row in the middle."""
     wide = max(len(node.label) for node in nodes.values()) * CHARACTER + 18
     rows, filled, columns = dict[str, int](), Counter[int](), dict[str, int]()

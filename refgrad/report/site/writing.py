@@ -97,7 +97,7 @@ class _Writer:
 
     def __init__(self, reports: Sequence[Graded], target: Path) -> None:
         self.target = target
-        self.names = Names()
+        self.names = FileNames()
         self.menu: list[str] = []
         self.pages: dict[str, tuple[str, dict[str, Any]]] = {}
         self.templates = _templates()
@@ -224,7 +224,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(slots=True)
-class Names:
+class FileNames:
     """Assigns each subject the name of a file, always the same one."""
 
     given: dict[Hashable, str] = field(default_factory=dict)
