@@ -278,7 +278,7 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
 @click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there.")
 @click.option("--docs", type=existing_path, metavar="DOCS", help="Make pages of the Markdown in this folder, too.")
 def report(folders: tuple[Path, ...], html: Path | None, docs: Path | None) -> None:
-    """Write pages next to the reports (*.json) of each folder: one for each engine, a matrix, a script for each finding.
+    """Write pages next to the reports (*.json) in each folder: one for each engine, a matrix, and scripts of findings.
 
     With --html nothing is written next to the reports. The site needs no network and no server: open its index.html. If
     several folders are given, the site shows the last one, and how its engines changed since the others. With --docs
