@@ -89,24 +89,22 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
     arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
     arguments += ["-n", str(workers), "--assert=plain"]
-    arguments += [
-        f"--refgrad-engine={options.engine}",
-        f"--refgrad-profile={options.profile}",
-        f"--refgrad-seed={options.seed}",
-    ]
-    arguments += [
-        f"--refgrad-output={portable_path(options.output or '')}",
-        *(f"--refgrad-select={glob}" for glob in options.select),
-    ]
-    arguments += [] if options.python is None else [f"--refgrad-python={options.python}"]
-    arguments += [] if options.time_limit is None else [f"--refgrad-time-limit={options.time_limit}"]
-    arguments += [] if options.start_limit is None else [f"--refgrad-start-limit={options.start_limit}"]
-    arguments += [] if options.memory_limit is None else [f"--refgrad-memory-limit={options.memory_limit}"]
-    arguments += [] if options.expect is None else [f"--refgrad-expect={portable_path(options.expect)}"]
-    arguments += [] if options.name is None else [f"--refgrad-name={options.name}"]
-    arguments += ["--refgrad-update"] if options.update else []
-    arguments += ["--refgrad-in-process"] if options.in_process else []
-    return [*arguments, *(["--refgrad-resume"] if options.resume else [])]
+    values = {
+        "engine": options.engine,
+        "profile": options.profile,
+        "seed": options.seed,
+        "output": portable_path(options.output or ""),
+        "python": options.python,
+        "time-limit": options.time_limit,
+        "start-limit": options.start_limit,
+        "memory-limit": options.memory_limit,
+        "expect": None if options.expect is None else portable_path(options.expect),
+        "name": options.name,
+    }
+    flags = {"update": options.update, "in-process": options.in_process, "resume": options.resume}
+    arguments += [f"--refgrad-{name}={value}" for name, value in values.items() if value is not None]
+    arguments += [f"--refgrad-select={glob}" for glob in options.select]
+    return arguments + [f"--refgrad-{name}" for name, given in flags.items() if given]
 
 
 @contextmanager

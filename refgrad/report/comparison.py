@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
 from refgrad.native.text import plain_text
 from refgrad.report.document import Report
-from refgrad.report.pages import Graded
+
+if TYPE_CHECKING:
+    from refgrad.report.pages import Graded
 
 Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
 """Kind of a difference between two reports of a check.
