@@ -18,8 +18,8 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 6837, "report": 4418, "checking": 4493, "generation": 4249, "native": 4104, "operators": 3089,
-    "engine": 2586, "oracles": 1565, "scenario": 1454, "cli": 1181, "pytest_plugin": 1137, "lifecycle": 988,
+    "grading": 6837, "report": 4419, "checking": 4493, "generation": 4249, "native": 4104, "operators": 3089,
+    "engine": 2586, "oracles": 1565, "scenario": 1454, "cli": 1179, "pytest_plugin": 1137, "lifecycle": 988,
     "adapters": 424, "interpreter": 375, ".": 339, "strategies": 124,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
