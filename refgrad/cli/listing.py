@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from refgrad.cli.commands.suite import Listed
+from refgrad.cli.commands import Listed
 from refgrad.cli.failure import told_in_one_line
 
 Row = tuple[str, str, str]

@@ -22,7 +22,7 @@ from refgrad.native.adapter.fields import AdapterField, required, rows
 from refgrad.native.adapter.files import FILE_FIELDS
 from refgrad.operators import operator_table
 from refgrad.operators.signature import domain, edge, signature
-from refgrad.report.markdown import markdown_templates
+from refgrad.report.pages import markdown_templates
 from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format
 
 

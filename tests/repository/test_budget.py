@@ -18,18 +18,18 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {  # oracles holds the screen and the differences that checking and grading had twice
-    "grading": 6772, "report": 4650, "checking": 3631, "generation": 3694, "native": 4093, "operators": 3089,
-    "engine": 2818, "oracles": 2234, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
-    "adapters": 452, "interpreter": 372, ".": 342, "strategies": 118,
+    "grading": 6772, "report": 4409, "checking": 3631, "generation": 3694, "native": 4093, "operators": 3089,
+    "engine": 2586, "oracles": 2234, "scenario": 1454, "cli": 1179, "pytest_plugin": 1137, "lifecycle": 988,
+    "adapters": 424, "interpreter": 372, ".": 339, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`).
 
 `grading` rose by 3, since a spelling that seems wrong is tried again in a fresh process.
 """
 
-MODULES = 430
-CHOSEN_NUMBERS = 762
-SHARED_CLASS_NAMES = 36
+MODULES = 392
+CHOSEN_NUMBERS = 749
+SHARED_CLASS_NAMES = 33
 REPEATED_STRETCHES = 18
 
 STRETCH = 6

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 
 from refgrad.documents import read_bytes
 from refgrad.grading.judging.evidence import Entry, Uncoupled
@@ -17,7 +17,7 @@ from refgrad.native.engine_names import shipped_engines
 from refgrad.native.languages import LANGUAGES
 from refgrad.native.text import plain_line
 from refgrad.native.unwritten import FILLED
-from refgrad.report.document import verdicts_of
+from refgrad.report.document import Report
 from refgrad.report.findings import languages
 from refgrad.report.findings.assertion import asserting
 from refgrad.report.findings.sentence import sentence
@@ -133,12 +133,12 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^\w.+-]", "-", text, flags=re.ASCII).lstrip(".-")[:LONGEST_NAME] or "unnamed"
 
 
-def failures(document: Mapping[str, Any]) -> list[Script]:
+def failures(report: Report) -> list[Script]:
     """Return everything that a report says of an engine's faults, in the order of the report."""
-    engine = document["engine"]
+    engine = report.engine
     given = (engine["name"], engine["version"])
     around = (engine["python"], engine.get("platform", ""), engine.get("language", "python"), engine.get("numpy", ""))
-    return [Script(*given, verdict, *around) for verdict in verdicts_of(document) if verdict.failed]
+    return [Script(*given, verdict, *around) for verdict in report.verdicts if verdict.failed]
 
 
 def proofs(found: Iterable[Script]) -> list[Script]:
@@ -150,9 +150,9 @@ def proofs(found: Iterable[Script]) -> list[Script]:
     return list(shown.values())
 
 
-def scripts(document: Mapping[str, Any]) -> list[Script]:
+def scripts(report: Report) -> list[Script]:
     """Return what a report proves with a program, each program once, in the order of the report."""
-    return proofs(failures(document))
+    return proofs(failures(report))
 
 
 def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:
