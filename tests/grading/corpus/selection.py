@@ -130,7 +130,7 @@ def _few(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
 
 def _smallest(scenarios: Iterable[Scenario]) -> list[Scenario]:
     """Return the scenario with the fewest numbers, preferably more than one, in a list; without scenarios, none."""
-    return sorted(scenarios, key=lambda scenario: (_numbers(scenario) < 2, _numbers(scenario)))[:1]  # noqa: PLR2004
+    return sorted(scenarios, key=lambda scenario: (_numbers(scenario) < 2, _numbers(scenario)))[:1]
 
 
 def _numbers(scenario: Scenario) -> int:

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from refgrad.grading.corpus.entries import Entry, entries_of, line_of
-from refgrad.grading.corpus.selection import CHAPTERS, OF_EVERY_POLICY
+from tests.grading.corpus.entries import Entry, entries_of, line_of
+from tests.grading.corpus.selection import CHAPTERS, OF_EVERY_POLICY
 
 SCHEMA: Final = "refgrad/corpus/1"
 MANIFEST: Final = "manifest.json"
