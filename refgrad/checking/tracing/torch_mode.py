@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.nearness import NEARBY_TOLERANCE, near
+from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, near
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing.calls import Translator
 from refgrad.checking.tracing.recorder import Recorder, Untraceable

@@ -206,6 +206,11 @@ class StartedLibrary:
         except ScenarioEvaluationError:
             return Finding("inconclusive")
 
+    def value(self, scenario: Scenario) -> Finding:
+        """Return the finding of a scenario, in a fresh process if an earlier trial may have caused it."""
+        finding = self.finding(scenario)
+        return finding if finding.outcome in RIGHT | REFUSED else self.renewed().finding(scenario)
+
     def has(self, operator: Operator) -> bool:
         """Return True if the library may have an operator. One of scalars has elementwise operators only."""
         return operator.elementwise or not self.adapter.scalars_only
@@ -223,7 +228,7 @@ class StartedLibrary:
         single = StartedLibrary(with_spellings(self.engine, {operator.name: text}))
         right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
         for scenario in small_fixed_cases(operator, kinds, self.engine):
-            first, *others = map(single.finding, _at_several_points(_values_only(scenario)))
+            first, *others = map(single.value, _at_several_points(_values_only(scenario)))
             for finding in (first, *others) if first.outcome in RIGHT else (first,):
                 if finding.outcome not in RIGHT | REFUSED:
                     return finding
