@@ -33,7 +33,7 @@ PHASES: Final = {
     "engine": ((ProcessRunner, "run_until_ended"), (ProcessRunner, "run")),
     "predictions": ((examination, "lower"),),
     "oracle and judgement": ((examination, "confront"),),
-    "further of a check": ((search.Search, "fails"), (search.Search, "prepare")),
+    "further of a check": ((search.CheckSearch, "fails"), (search.CheckSearch, "prepare")),
 }
 """The functions of each phase. What draws scenarios calls those that run and judge them, which are counted apart."""
 

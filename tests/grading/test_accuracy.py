@@ -64,7 +64,7 @@ def test_what_is_not_known_to_a_fraction_of_a_unit_is_not_counted() -> None:
     balls = np.array([arb(1, radius) for radius in radii], dtype=object)
     truth = Certified(balls, np.ones(4), radii, lambda: balls)
     errors = _compared("value", np.arange(4.0)[:, None], np.full(4, 1 + 2.0**-52), truth)
-    assert errors.places.tolist() == [[0.0], [1.0]]
+    assert errors.points.tolist() == [[0.0], [1.0]]
     assert errors.ulps.tolist() == pytest.approx([1.0, 1.0], rel=1e-2)
 
 
@@ -74,7 +74,7 @@ def test_where_the_truth_is_not_known_to_a_thousandth_of_a_unit_nothing_is_count
     balls = np.array([arb(1, float(radius)) for radius in (0.01 * unit, 1e-4 * unit, 0.0)], dtype=object)
     truth = Certified(balls, numbers, np.array([float(ball.rad()) for ball in balls]), lambda: balls)
     errors = _compared("value", np.arange(3.0).reshape(3, 1), numbers, truth)
-    assert errors.places.ravel().tolist() == [1.0, 2.0]
+    assert errors.points.ravel().tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(("name", "signs"), [("exp", {-1, 1}), ("log", {1})])

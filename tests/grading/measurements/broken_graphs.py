@@ -54,12 +54,12 @@ def overwrite(x, new):
 class GraphFault:
     """An engine that ``name`` says what of, and the behaviours of the chapter that it breaks.
 
-    Those that ``probability`` names are broken only in some random graphs, which are few in a smoke run.
+    Those that ``randomly`` names are broken only in some random graphs, which are few in a smoke run.
     """
 
     name: str
     breaks: frozenset[str]
-    probability: frozenset[str] = frozenset()
+    randomly: frozenset[str] = frozenset()
     templates: Mapping[str, Any] = field(default_factory=dict)
 
     def start(self) -> Engine:
@@ -69,8 +69,8 @@ class GraphFault:
         return Engine(replace(sound, setup=f"{sound.setup}\n{WORDS}", **self.templates))
 
 
-def _fault(name: str, breaks: str, probability: str = "", **templates: Any) -> GraphFault:
-    return GraphFault(name, frozenset(breaks.split()), frozenset(probability.split()), templates)
+def _fault(name: str, breaks: str, randomly: str = "", **templates: Any) -> GraphFault:
+    return GraphFault(name, frozenset(breaks.split()), frozenset(randomly.split()), templates)
 
 
 NEVER_MIND = "freed_graphs_can_still_be_walked"

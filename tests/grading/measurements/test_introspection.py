@@ -36,7 +36,7 @@ def test_a_wrong_graph_fails_the_behaviours_that_it_breaks_and_no_other(fault: G
     engine = fault.start()
     result = {name: measured(engine, name) for name in BEHAVIOURS}
     wrong = {name for name, each in result.items() if each.outcome == "wrong"}
-    assert fault.breaks <= wrong <= fault.breaks | fault.chance
+    assert fault.breaks <= wrong <= fault.breaks | fault.randomly
     assert {each.outcome for each in result.values()} <= {"passed", "wrong"}
 
 

@@ -198,7 +198,7 @@ def graded(name: str, shared: SharedVerdicts) -> Report:
     failed = {verdict.id for verdict in committed if verdict.failed}
     for verdict in committed:
         if verdict.id not in failed:
-            shared.made_once(verdict.id, partial(_given, verdict))
+            shared.computed_once(verdict.id, partial(_given, verdict))
     adapter = find_adapter(name)
     settings = Settings("smoke")
     bench = Bench(start(adapter), settings, shared)
